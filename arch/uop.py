@@ -1,0 +1,86 @@
+"""The record that crosses every seam: one warp instruction as the register file sees it (DESIGN: "uop")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+#: Most register sources one uop may name: a double-precision FMA reads three pairs.
+MAX_SOURCES = 6
+#: Most consecutive registers one uop may write: a 128-bit load.
+MAX_DESTINATIONS = 4
+#: R255 (RZ) reads as zero, is never fetched and never written; it never appears in a uop.
+RZ = 255
+#: General predicates P0..P6; P7 (PT) is constant true and never appears in a uop.
+PREDICATES = 7
+
+
+class Unit(IntEnum):
+    """Execution unit of a uop."""
+
+    ALU = 0
+    FMA = 1
+    SFU = 2
+    TENSOR = 3
+    FP64 = 4
+    LSU = 5
+    CONTROL = 6
+
+
+class Memory(IntEnum):
+    """Memory operation of a uop, as the load/store unit tells them apart."""
+
+    NONE = 0
+    LOAD_GLOBAL = 1
+    STORE_GLOBAL = 2
+    ATOMIC_GLOBAL = 3  # returns a value
+    REDUCE_GLOBAL = 4  # does not
+    LOAD_SHARED = 5
+    STORE_SHARED = 6
+    ATOMIC_SHARED = 7
+    LOAD_LOCAL = 8
+    STORE_LOCAL = 9
+    LOAD_CONST = 10
+    SHUFFLE = 11  # lane exchange: uses the LSU's crossbar, touches no memory
+    FENCE = 12
+
+
+class Control(IntEnum):
+    """What a control uop asks of the front end."""
+
+    NONE = 0
+    BRANCH = 1
+    BARRIER = 2
+    EXIT = 3
+
+
+@dataclass(slots=True)
+class Uop:
+    """One warp instruction as the register file sees it.
+
+    Parameters (widths in bits where the RTL carries them)
+    ----------
+    warp : warp slot of the sub-core.
+    seq : per-warp counter in program order; wide enough never to alias in flight.
+    pc : index of the machine instruction in the program.
+    unit : execution unit (3).
+    sources : distinct source registers in operand order, at most `MAX_SOURCES` (6 x 8 plus 6 valid bits); a register named
+        twice is listed once; RZ never.
+    destination, count : first register written and how many consecutive ones, 0..4 (8, 3).
+    predicates_read, predicates_written : bit masks over P0..P6 (7 each); dependences only.
+    mask : active lanes that execute (active and guard true) (32).
+    memory, control : what the load/store unit or the front end has to do (4, 2).
+    """
+
+    warp: int
+    seq: int
+    pc: int
+    unit: Unit
+    sources: tuple[int, ...]
+    destination: int
+    count: int
+    predicates_read: int
+    predicates_written: int
+    mask: int
+    memory: Memory
+    control: Control

@@ -1,0 +1,116 @@
+"""What a trace holds: static machine code and, per warp in program order, what each executed instruction did.
+
+A trace is everything the cycle-accurate simulation of a job needs, so that no arithmetic has to be simulated: which instruction,
+which lanes, which memory lines, and the values every destination received.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: Raised whenever a field below changes meaning; a file of another version is not read.
+SCHEMA_VERSION = 1
+
+#: One row per machine instruction; a pc is a row number. Several kernels of one job stand one after the other.
+CODE = np.dtype(
+    [
+        ("unit", "u1"),  # arch.uop.Unit
+        ("memory", "u1"),  # arch.uop.Memory (for generic addresses: of the first access; see DYNAMIC.memory)
+        ("control", "u1"),  # arch.uop.Control
+        ("sources", "u1", (6,)),  # distinct registers read, the first `source_count`; never RZ
+        ("source_count", "u1"),
+        ("destination", "u1"),  # first register written
+        ("count", "u1"),  # registers written, 0..4
+        ("predicates_read", "u1"),  # bit mask P0..P6
+        ("predicates_written", "u1"),
+        ("size", "u1"),  # bytes per lane of a memory access
+        ("opcode", "u1"),  # program.isa.Op
+        ("dtype", "u1"),  # program.isa.DType
+        ("aux", "u1"),  # program.isa.Instr.aux
+    ]
+)
+
+#: One row per launch.
+LAUNCH = np.dtype(
+    [
+        ("kernel", "u4"),  # index into Trace.kernels
+        ("grid", "u4", (3,)),
+        ("block", "u4", (3,)),
+        ("registers", "u2"),  # per thread
+        ("shared_bytes", "u4"),  # per CTA, static and dynamic
+        ("ctas", "u4"),
+        ("warps_per_cta", "u4"),
+        ("first_warp", "u4"),  # rows of WARP: CTA-major, then warp index
+    ]
+)
+
+#: One row per warp that ran.
+WARP = np.dtype(
+    [
+        ("launch", "u4"),
+        ("cta", "u4"),  # linear CTA index in its grid
+        ("index", "u4"),  # warp index in its CTA
+        ("first", "u8"),  # first row of DYNAMIC
+        ("length", "u4"),  # rows
+        ("mask", "u4"),  # lanes that exist (the last warp of a CTA may be partial)
+    ]
+)
+
+#: One row per executed warp instruction.
+DYNAMIC = np.dtype(
+    [
+        ("pc", "u4"),
+        ("mask", "u4"),  # lanes that executed: active and guard true; may be 0
+        ("value", "u8"),  # first row of `values`; CODE.count rows if mask is not 0, none otherwise
+        ("line", "u8"),  # first row of `lines`
+        ("line_count", "u1"),  # distinct 128-byte lines touched in global or local memory, 0..64
+        ("passes", "u1"),  # shared memory: bank-conflict passes, at least 1; 0: not a shared access
+        ("memory", "u1"),  # arch.uop.Memory of this execution (generic addresses resolved; NONE if mask is 0)
+        ("flags", "u1"),  # FLAG_*
+        ("barrier", "u1"),  # barrier id of an arrival
+        ("barrier_warps", "u1"),  # warps that must arrive; 0: all warps of the CTA that have not exited
+    ]
+)
+
+#: This instruction completes its warp's arrival at `barrier` (the last of its lanes to get there; normally the BAR itself).
+FLAG_ARRIVE = 1
+#: The warp waits at `barrier` until it opens (not set for bar.arrive).
+FLAG_WAIT = 2
+#: Every lane of the warp has exited: the warp's last instruction.
+FLAG_LAST = 4
+
+
+@dataclass
+class Trace:
+    """A whole job's trace.
+
+    Parameters
+    ----------
+    meta : job name, size, content digest, tool versions, max_registers and what else made it; JSON-able.
+    kernels : entry names, indexed by LAUNCH.kernel.
+    first_pc : per kernel, the pc of its first instruction.
+    text : one line of disassembly per pc.
+    ptx_line : line of the PTX per pc (u4).
+    code, launches, warps, dynamic : arrays of the dtypes above.
+    values : (n, 32) u4. Result registers in order of writing; lanes outside the mask hold 0.
+    lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own address range.
+    """
+
+    meta: dict[str, Any]
+    kernels: list[str]
+    first_pc: list[int]
+    text: list[str]
+    ptx_line: np.ndarray
+    code: np.ndarray
+    launches: np.ndarray
+    warps: np.ndarray
+    dynamic: np.ndarray
+    values: np.ndarray
+    lines: np.ndarray
+
+    @property
+    def warp_instructions(self) -> int:
+        return len(self.dynamic)
