@@ -32,7 +32,10 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The address of a variable, parameter or function, plus a constant: `s`, `s+16`, `generic(s)+4` in initializers."""
+    """The address of a variable, parameter or function, plus a constant: `s`, `s+16`, `generic(s)+4` in initializers.
+
+    Also the label operand of `bra` and the .branchtargets operand of `brx.idx`.
+    """
 
     name: str
     offset: int = 0
@@ -71,11 +74,16 @@ class PredicatePair:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The operands of `call`: `call (ret), func, (a, b), prototype;`. `function` is a Symbol, or a Register if indirect."""
+    """The operands of `call`: `call (ret), func, (a, b), prototype;`. `function` is a Symbol, or a Register if indirect.
+
+    `returns` names .param variables (or registers, in the old register ABI). `targets` are the functions of a .calltargets list,
+    empty where there is none: then an indirect call may reach any function whose address is taken.
+    """
 
     returns: tuple[str, ...]
     function: Symbol | Register
     arguments: tuple[Register | Immediate | Symbol, ...]
+    targets: tuple[str, ...] = ()
 
 
 Operand = Register | Special | Immediate | Symbol | Address | Vector | Negated | PredicatePair | Call
@@ -131,7 +139,7 @@ class Variable:
     Parameters
     ----------
     name : as declared; a register range `%r<5>` is expanded by the parser into `Function.registers`, not a Variable.
-    space : "global", "const", "shared", "local" or "param".
+    space : "global", "const", "shared", "local" or "param"; "reg" for a .func parameter passed in a register of that name.
     type : element type without dot: "u8", "b32", "f64", ...; "texref"/"samplerref"/"surfref" for the opaque ones.
     size : bytes of the whole variable; 0 for an unsized extern array.
     align : bytes.
