@@ -1,0 +1,168 @@
+"""The `warpbank` command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import workloads
+from arch.config import PRESETS
+from program import runner
+from program.cuda import compile_cuda
+from program.errors import WarpbankError
+from sim import experiment as exp
+from sim import explain as explaining
+from sim import progress, render
+from sim.output import write_text
+
+app = typer.Typer(
+    name="warpbank",
+    help="GPU register files: real kernels on published register-file architectures, cycle by cycle.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one.", no_args_is_help=True)
+app.add_typer(trace_app, name="trace")
+
+
+class Size(StrEnum):
+    """Problem sizes of the shipped kernels."""
+
+    TINY = "tiny"
+    SMALL = "small"
+    FULL = "full"
+
+
+KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel (`warpbank kernels`) or a PTX file.")]
+SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
+LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
+PresetOption = Annotated[str, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")]
+RegistersOption = Annotated[
+    int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
+
+
+@app.command()
+def run(
+    kernel: KernelArgument,
+    size: SizeOption = Size.SMALL,
+    launch: LaunchOption = None,
+    preset: PresetOption = "turing",
+    config: ConfigOption = None,
+    scheme: Annotated[str, typer.Option(help="Register file (`warpbank schemes`).")] = "baseline",
+    overrides: SetOption = None,
+    max_registers: RegistersOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
+    experiment = exp.Experiment(
+        job=exp.find_job(kernel, size, launch),
+        config=exp.find_config(preset, config, overrides or []),
+        preset=preset if config is None else str(config),
+        scheme=exp.find_scheme(scheme),
+        max_registers=max_registers,
+    )
+    with progress.reporter() as report:
+        outcome = exp.run(experiment, on_emulate=report.emulating, progress=report.simulating)
+    _emit(outcome.to_dict(), as_json, lambda: render.run_tables(outcome))
+
+
+@app.command()
+def kernels(as_json: JsonOption = False) -> None:
+    """List the shipped kernels."""
+    rows = [workloads.get(name) for name in workloads.names()]
+    data = [{"name": w.name, "summary": w.summary, "origin": w.origin, "sizes": list(workloads.SIZES)} for w in rows]
+    _emit({"kernels": data}, as_json, lambda: [render.kernel_table(rows)])
+
+
+@app.command()
+def schemes(as_json: JsonOption = False) -> None:
+    """List the register-file schemes and what each is made of."""
+    _emit({"schemes": render.scheme_rows()}, as_json, lambda: [render.scheme_table()])
+
+
+@app.command("compile")
+def compile_(
+    source: Annotated[Path, typer.Argument(metavar="FILE.cu", help="CUDA C source.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="PTX file [default: FILE.ptx].")] = None,
+    arch: Annotated[str | None, typer.Option(help="Target, such as sm_75 [default: as the source's first line says, or sm_75].")] = None,
+) -> None:
+    """Compile CUDA C to PTX with the LLVM of the ziglang wheel."""
+    target = output or source.with_suffix(".ptx")
+    write_text(target, compile_cuda(source, arch=arch))
+    Console(stderr=True).print(f"wrote {target}", highlight=False)
+
+
+@app.command()
+def explain(
+    kernel: KernelArgument,
+    size: SizeOption = Size.TINY,
+    launch: LaunchOption = None,
+    max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+    virtual: Annotated[bool, typer.Option("--virtual", help="Show the code before register allocation.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness."""
+    job = exp.find_job(kernel, size, launch)
+    options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
+    code = runner.compile_job(job, options)
+    _emit(explaining.to_dict(code), as_json, lambda: explaining.tables(code))
+
+
+@trace_app.command("write")
+def trace_write(
+    kernel: KernelArgument,
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file to write.")],
+    size: SizeOption = Size.SMALL,
+    launch: LaunchOption = None,
+    max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+) -> None:
+    """Emulate a kernel and write its trace (docs/trace.md)."""
+    from program.trace.file import write_trace
+
+    job = exp.find_job(kernel, size, launch)
+    with progress.reporter() as report:
+        trace = runner.trace_job(job, runner.Options(max_registers=max_registers), on_emulate=report.emulating)
+    write_trace(trace, output)
+    Console(stderr=True).print(f"wrote {output}: {trace.warp_instructions} warp instructions", highlight=False)
+
+
+@trace_app.command("inspect")
+def trace_inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Summarise a trace file."""
+    from program.trace.file import read_trace
+    from program.trace.inspect import summarize
+
+    summary = summarize(read_trace(file))
+    _emit(summary, as_json, lambda: render.summary_tables(summary))
+
+
+def _emit(data: dict[str, Any], as_json: bool, tables: Any) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(data, indent=2) + "\n")
+        return
+    console = Console()
+    for table in tables():
+        console.print(table)
+
+
+def main() -> None:
+    """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback."""
+    try:
+        app()
+    except WarpbankError as error:
+        Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {render.escape(str(error))}", soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,133 @@
+"""One run: a job, a machine, a scheme; from the names a user types to the numbers the machine gives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import workloads
+from arch.config import SmConfig, config_hash, load_config, preset, with_overrides
+from arch.schemes import Scheme, parse_scheme
+from golden.sm import Result, simulate
+from program import runner
+from program.description import load_job
+from program.errors import LaunchError, WarpbankError
+from program.launch import Job
+from program.trace.schema import Trace
+
+#: Fewest registers per thread the allocator accepts.
+MIN_REGISTERS = 16
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, on what.
+
+    Parameters
+    ----------
+    job : the kernel with its data and launches.
+    config : the machine; `preset` is the name it started from.
+    scheme : the register file.
+    max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch fit.
+    """
+
+    job: Job
+    config: SmConfig
+    preset: str
+    scheme: Scheme
+    max_registers: int | None = None
+
+
+@dataclass
+class Report:
+    """What one run gave, and everything that made it."""
+
+    experiment: Experiment
+    trace: Trace
+    result: Result
+    engine: str
+    registers: dict[str, int]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One JSON object; its keys are documented in docs/cli.md."""
+        e = self.experiment
+        return {
+            "kernel": e.job.name,
+            "size": e.job.size,
+            "scheme": str(e.scheme),
+            "preset": e.preset,
+            "engine": self.engine,
+            "config_hash": config_hash(e.config),
+            "trace": self.trace.meta["key"],
+            "max_registers": self.trace.meta["max_registers"],
+            "registers": self.registers,
+            "memory": self.trace.meta["memory"],
+            **self.result.to_dict(),
+            "versions": self.trace.meta["versions"],
+            "seconds": self.seconds,
+        }
+
+
+def find_job(kernel: str, size: str, launch: Path | None) -> Job:
+    """The shipped kernel of that name, or the user's own PTX file with its launch description."""
+    if kernel.endswith(".ptx"):
+        return load_job(Path(kernel), launch)
+    if launch is not None:
+        raise LaunchError(f"--launch describes a PTX file, but {kernel!r} is a shipped kernel, which brings its own launches")
+    try:
+        return workloads.get(kernel).job(size)
+    except ValueError as error:
+        raise WarpbankError(str(error)) from None
+
+
+def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> SmConfig:
+    """The machine: a preset or a TOML file, then `--set` overrides."""
+    try:
+        return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
+    except (ValueError, OSError) as error:
+        raise WarpbankError(str(error)) from None
+
+
+def find_scheme(text: str) -> Scheme:
+    """The register file scheme of that name."""
+    try:
+        return parse_scheme(text)
+    except ValueError as error:
+        raise WarpbankError(str(error)) from None
+
+
+def register_limit(job: Job, config: SmConfig) -> int:
+    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch bounds; at most 255."""
+    return min((config.registers_per_thread_limit(_warps(launch.block)) for launch in job.launches), default=255)
+
+
+def _warps(block: tuple[int, int, int]) -> int:
+    return -(-block[0] * block[1] * block[2] // 32)
+
+
+def run(
+    experiment: Experiment,
+    *,
+    on_emulate: Callable[[], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Trace the job (or take its trace from the cache) and simulate it.
+
+    `on_emulate` is called when a trace has to be made; `progress(retired, total)` now and then during the simulation.
+    """
+    job, config = experiment.job, experiment.config
+    limit = experiment.max_registers
+    if limit is None:
+        limit = max(register_limit(job, config), MIN_REGISTERS)
+    started = time.perf_counter()
+    trace = runner.trace_job(job, runner.Options(max_registers=limit), on_emulate=on_emulate)
+    traced = time.perf_counter()
+    result = simulate(trace, config, experiment.scheme, progress=progress)
+    done = time.perf_counter()
+    registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}
+    seconds = {"trace": round(traced - started, 3), "simulate": round(done - traced, 3)}
+    return Report(experiment, trace, result, "golden", registers, seconds)

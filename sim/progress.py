@@ -1,0 +1,40 @@
+"""Progress of long runs, on the error stream, and only when a person is watching."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+#: Shorter work shows nothing.
+QUIET_SECONDS = 2.0
+
+
+class Reporter:
+    """Tells how far a run has come."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+        self.started = time.monotonic()
+        self.task: TaskID = bar.add_task("", total=None, visible=False)
+
+    def emulating(self) -> None:
+        """The emulator starts; it cannot tell how far it will have to go."""
+        self.bar.update(self.task, description="emulating", total=None, visible=True)
+
+    def simulating(self, retired: int, total: int) -> None:
+        """So many of the trace's warp instructions have retired."""
+        if time.monotonic() - self.started > QUIET_SECONDS:
+            self.bar.update(self.task, description="simulating", completed=retired, total=total, visible=True)
+
+
+@contextmanager
+def reporter() -> Iterator[Reporter]:
+    """A reporter whose bar is gone when the work is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield Reporter(bar)
