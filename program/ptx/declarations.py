@@ -187,8 +187,7 @@ class _Initialiser:
     def read(self, variable: Variable) -> Variable:
         """`variable` with its initial value, and with its size if that was left to the value."""
         at = self.cursor.at
-        self._fill(0, self.dims)
-        size = variable.size or len(self.bytes)
+        size = self._fill(0, self.dims)
         self.bytes.extend(bytes(size - len(self.bytes)))
         self._join_masked(at)
         relocations = tuple(sorted(self.relocations, key=lambda relocation: relocation[0]))
@@ -220,7 +219,7 @@ class _Initialiser:
                 used += self.shape.item_bytes
             if limit and used > limit:
                 raise self.cursor.error(f"the initial value has more elements than the {dims[0]} that were declared", at)
-        return limit or used
+        return limit or used + -used % row
 
     def _scalar(self, offset: int) -> None:
         """Reads one element."""

@@ -75,7 +75,7 @@ class OperandParser:
         cursor = self.cursor
         at = cursor.at
         kind, text = cursor.kinds[at], cursor.texts[at]
-        if kind == "word":
+        if kind == "word" and text != "WARP_SZ":
             return self._word(opcode, index)
         if kind == "number" and cursor.texts[at + 1] in (",", ";"):
             cursor.at += 1
@@ -112,8 +112,6 @@ class OperandParser:
             return found
         if found is None and text in SPECIAL:
             return Special(text)
-        if text == "WARP_SZ":
-            return Immediate(32)
         if following == "[":
             return self._element(found, text, at)
         offset = cursor.integer("an offset") if following in ("+", "-") else 0
