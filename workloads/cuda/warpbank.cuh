@@ -59,3 +59,12 @@ __device__ __forceinline__ int atomicAdd(int *p, int x) { return __nvvm_atom_add
 __device__ __forceinline__ float atomicAdd(float *p, float x) { return __nvvm_atom_add_gen_f(p, x); }
 __device__ __forceinline__ int atomicMin(int *p, int x) { return __nvvm_atom_min_gen_i(p, x); }
 __device__ __forceinline__ int atomicMax(int *p, int x) { return __nvvm_atom_max_gen_i(p, x); }
+
+// A float4 moved as one 128-bit access, whatever the optimizer makes of the structure around it.
+typedef float wb_vector4 __attribute__((ext_vector_type(4)));
+__device__ __forceinline__ float4 load4(const float *p)
+{
+    wb_vector4 v = *(const wb_vector4 *)p;
+    return float4{v.x, v.y, v.z, v.w};
+}
+__device__ __forceinline__ void store4(float *p, float4 v) { *(wb_vector4 *)p = wb_vector4{v.x, v.y, v.z, v.w}; }
