@@ -1,0 +1,197 @@
+"""The one registry of events and counters.
+
+An event is something a unit does in a cycle; golden and RTL both report it under the name and with the fields given here, and
+lockstep compares them. A counter is a sum of events (of a field of theirs, or of those with a given field value), so that the
+model, the RTL, the terminal and the documentation cannot count differently. docs/machine.md is checked against this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from .config import SmConfig, bits
+
+
+class Stall(IntEnum):
+    """What a scheduler did in a cycle: exactly one of these, for every scheduler and every cycle.
+
+    Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this order that any warp
+    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.)
+    """
+
+    ISSUED = 0
+    UNIT_BUSY = 1
+    COLLECTOR_FULL = 2
+    SCOREBOARD = 3
+    FETCH = 4
+    MEMORY = 5
+    BARRIER = 6
+    NO_WARP = 7
+
+
+#: Reason -> definition, in order of priority.
+STALLS: dict[Stall, str] = {
+    Stall.ISSUED: "A uop was issued.",
+    Stall.UNIT_BUSY: "A warp's next uop has no hazard, but no collector may take it, and in this cycle the dispatch of a "
+    "complete collector was refused because its execution unit was not free.",
+    Stall.COLLECTOR_FULL: "A warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
+    "conflicts, port), or for their turn to be dispatched.",
+    Stall.SCOREBOARD: "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, or a WAR "
+    "hazard with an operand still to be read.",
+    Stall.FETCH: "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come.",
+    Stall.MEMORY: "A warp's next uop has a RAW or WAW hazard with a result of the load/store unit, or waits behind a fence.",
+    Stall.BARRIER: "A warp waits at a CTA barrier.",
+    Stall.NO_WARP: "No warp slot holds a warp that still has uops to issue.",
+}
+
+
+class Cause(IntEnum):
+    """Why a read request at a bank was not granted in a cycle."""
+
+    WRITE = 0
+    PORT = 1
+    QUEUE = 2
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with every event."""
+
+    name: str
+    fields: tuple[tuple[str, str], ...]
+    description: str
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter: dotted name, unit, description, and the events it sums.
+
+    Parameters
+    ----------
+    event : name of the event counted.
+    field : field that is summed; "" counts events.
+    when : (field, value) that an event must have; None takes all.
+    """
+
+    name: str
+    unit: str
+    description: str
+    event: str
+    field: str = ""
+    when: tuple[str, int] | None = None
+
+
+_UOP = (("warp", "warp"), ("seq", "seq"))
+
+EVENTS: dict[str, Event] = {
+    event.name: event
+    for event in (
+        Event("warp_start", (("warp", "warp"), ("row", "row")), "A warp slot receives a warp; its registers start at this row."),
+        Event("fill", _UOP, "A uop enters its warp's instruction buffer."),
+        Event("issue", (*_UOP, ("pc", "pc")), "The scheduler issues a uop."),
+        Event("allocate", (("collector", "collector"), *_UOP), "An issued uop takes a collector."),
+        Event("grant", (("bank", "bank"), ("row", "row"), ("collector", "collector"), ("slot", "slot")), "A bank serves a read."),
+        Event("conflict", (("bank", "bank"), ("cause", "cause"), ("count", "count")),
+              "Read requests at a bank that were not granted this cycle: cause 0 a write took the bank, 1 the collector's port "
+              "was taken by another bank (both: the oldest request, count 1), 2 requests behind the oldest one."),
+        Event("deliver", (("collector", "collector"), ("slot", "slot")), "An operand arrives in its source slot."),
+        Event("dispatch", (("collector", "collector"), ("unit", "unit"), *_UOP), "A collector's uop goes to its execution unit."),
+        Event("write", (("bank", "bank"), ("row", "row"), *_UOP, ("register", "register"), ("mask", "mask")),
+              "A result is written into a bank."),
+        Event("write_wait", (("unit", "unit"), ("bank", "bank")),
+              "The result at the head of its unit's queue found its bank taken."),
+        Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
+        Event("occupied", (("collectors", "count"),), "Collectors that hold a uop at the start of this cycle, if any."),
+        Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
+        Event("lsu_accept", _UOP, "The load/store unit takes a uop from the sub-core's queue."),
+        Event("shared_pass", (("passes", "count"),), "A shared-memory uop begins its passes over the shared banks."),
+        Event("l1_access", (("line", "line"), ("result", "result")),
+              "A line looked up in the L1: result 0 hit, 1 miss (request sent), 2 merged into a pending miss, "
+              "3 store, 4 atomic."),
+        Event("l2_access", (("line", "line"), ("hit", "bit")), "A line looked up in the L2."),
+        Event("l1_fill", (("line", "line"),), "A missing line arrives in the L1."),
+        Event("lsu_stall", (("cause", "cause"),), "The load/store unit could not proceed this cycle: 0 MSHRs, 1 memory queue, "
+              "2 pending loads."),
+        Event("barrier_open", (("cta", "count"), ("barrier", "count")), "All warps expected at a barrier have arrived."),
+        Event("cta_start", (("cta", "count"),), "A CTA slot receives a CTA."),
+        Event("cta_end", (("cta", "count"),), "A CTA's last warp has drained."),
+    )
+}
+
+COUNTERS: dict[str, Counter] = {
+    counter.name: counter
+    for counter in (
+        Counter("issue.uops", "uops", "Uops issued.", "issue"),
+        Counter("fill.uops", "uops", "Uops that entered an instruction buffer.", "fill"),
+        Counter("rf.reads", "warp registers", "Bank reads.", "grant"),
+        Counter("rf.writes", "warp registers", "Bank writes.", "write"),
+        Counter("rf.conflict.write", "request-cycles", "Oldest requests that waited because a write took their bank.",
+                "conflict", "count", ("cause", Cause.WRITE)),
+        Counter("rf.conflict.port", "request-cycles", "Oldest requests that waited because their collector's port was taken.",
+                "conflict", "count", ("cause", Cause.PORT)),
+        Counter("rf.conflict.queue", "request-cycles", "Requests that waited behind an older one of the same bank.",
+                "conflict", "count", ("cause", Cause.QUEUE)),
+        Counter("rf.write_wait", "result-cycles", "Results that waited because another write took their bank.", "write_wait"),
+        Counter("collector.allocations", "uops", "Uops that went through a collector.", "allocate"),
+        Counter("collector.residency", "collector-cycles", "Cycles in which a collector was occupied, summed over collectors.",
+                "occupied", "collectors"),
+        Counter("collector.deliveries", "warp registers", "Operands that arrived in a collector.", "deliver"),
+        Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
+        Counter("retire.uops", "uops", "Uops retired.", "retire"),
+        Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),
+        Counter("lsu.stall.mshr", "cycles", "No MSHR (or no room to merge) for a missing line.", "lsu_stall", "", ("cause", 0)),
+        Counter("lsu.stall.queue", "cycles", "The queue to the L2 was full.", "lsu_stall", "", ("cause", 1)),
+        Counter("lsu.stall.pending", "cycles", "Too many loads in flight.", "lsu_stall", "", ("cause", 2)),
+        Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
+        Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", 0)),
+        Counter("l1.misses", "lines", "Loads that missed and sent a request.", "l1_access", "", ("result", 1)),
+        Counter("l1.merges", "lines", "Loads of a line that was already on its way.", "l1_access", "", ("result", 2)),
+        Counter("l1.stores", "lines", "Lines stored (written through).", "l1_access", "", ("result", 3)),
+        Counter("l1.atomics", "lines", "Lines of atomics and reductions (done at the L2).", "l1_access", "", ("result", 4)),
+        Counter("l2.hits", "lines", "Look-ups that hit in the L2.", "l2_access", "", ("hit", 1)),
+        Counter("l2.misses", "lines", "Look-ups that missed in the L2.", "l2_access", "", ("hit", 0)),
+        Counter("barrier.opens", "barriers", "CTA barriers completed.", "barrier_open"),
+        Counter("cta.started", "CTAs", "CTAs started.", "cta_start"),
+    )
+}
+
+
+def field_width(kind: str, config: SmConfig) -> int:
+    """Bits of an event field of `kind` on the machine `config`."""
+    core = config.sub_core
+    widths = {
+        "warp": core.warp_width, "seq": 32, "pc": 32, "collector": core.collector_width, "slot": core.slot_width,
+        "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
+        "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
+    }
+    return widths[kind]
+
+
+#: One event as a sink receives it: (cycle, sub-core or -1 for the SM's shared units, name, field values in registry order).
+Record = tuple[int, int, str, tuple[int, ...]]
+
+
+def count(records: Iterable[Record]) -> dict[str, int]:
+    """Every counter of the registry, summed from recorded events."""
+    totals = dict.fromkeys(COUNTERS, 0)
+    by_event: dict[str, list[Counter]] = {}
+    for counter in COUNTERS.values():
+        by_event.setdefault(counter.event, []).append(counter)
+    positions = {name: {field: place for place, (field, _) in enumerate(event.fields)} for name, event in EVENTS.items()}
+    for _, _, name, values in records:
+        place = positions[name]
+        for counter in by_event.get(name, ()):
+            if counter.when is None or values[place[counter.when[0]]] == counter.when[1]:
+                totals[counter.name] += values[place[counter.field]] if counter.field else 1
+    return totals
+
+
+def stalls(records: Iterable[Record], schedulers: int) -> list[dict[str, int]]:
+    """Scheduler-cycles by reason, per scheduler, summed from recorded events."""
+    totals = [{reason.name.lower(): 0 for reason in Stall} for _ in range(schedulers)]
+    for _, sub_core, name, values in records:
+        if name == "scheduler":
+            totals[sub_core][Stall(values[0]).name.lower()] += 1
+    return totals

@@ -1,0 +1,14 @@
+"""Help with misspelt names: one wording for every list of known things."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """A sentence that says `name` is no `kind`, guesses what was meant, and lists what there is."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=2)
+    guess = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f"Unknown {kind} {name!r}.{guess} Known: {', '.join(names)}."

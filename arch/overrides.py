@@ -1,0 +1,135 @@
+"""Configurations from outside: `--set a.b=value` and TOML files."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .config import SmConfig, check_field
+from .names import unknown
+from .presets import preset
+
+
+def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
+    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`.
+
+    All of them are applied before anything is checked, so that fields that must fit each other can be changed together.
+
+    Raises
+    ------
+    ValueError : an override that is not `path=value`, an unknown field, a value of the wrong kind, an impossible combination.
+    """
+    values = config.to_dict()
+    for text in overrides:
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise ValueError(f"An override is written field=value, for example sub_core.banks=4, not {text!r}.")
+        _assign(values, path.strip(), value.strip())
+    return _build(SmConfig, values)
+
+
+def load_config(path: str | Path) -> SmConfig:
+    """Configuration from a TOML file: `preset = "turing"` (the default), and tables such as `[sub_core]` with `banks = 4`.
+
+    Raises ValueError that names the file.
+    """
+    where = Path(path)
+    try:
+        with where.open("rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise ValueError(f"{where}: the configuration file cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{where}: this is not TOML: {error}.") from error
+    try:
+        base = content.pop("preset", "turing")
+        if not isinstance(base, str):
+            raise ValueError(f"preset must be a name in quotes, not {base!r}.")
+        values = preset(base).to_dict()
+        _merge(values, content, "")
+        return _build(SmConfig, values)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def from_dict(content: dict[str, Any]) -> SmConfig:
+    """The inverse of `SmConfig.to_dict`; absent fields take the turing preset's values."""
+    values = preset("turing").to_dict()
+    _merge(values, content, "")
+    return _build(SmConfig, values)
+
+
+def field_paths(config: SmConfig) -> list[str]:
+    """Dotted paths of all fields that can be overridden."""
+    return [path for path in _paths(config.to_dict(), "") if path != "preset"]
+
+
+def _paths(values: dict[str, Any], prefix: str) -> list[str]:
+    found: list[str] = []
+    for name, value in values.items():
+        found += _paths(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+    return found
+
+
+def _assign(values: dict[str, Any], path: str, text: str) -> None:
+    """Put the parsed `text` at the dotted `path`."""
+    table = values
+    parts = path.split(".")
+    for depth, part in enumerate(parts):
+        if part not in table or path == "preset":
+            near = [*table] if depth else [name for name in table if name != "preset"]
+            everywhere = [known for known in _paths(values, "") if known.rpartition(".")[2] == parts[-1]]
+            hint = f" A field of that name is {', '.join(everywhere)}." if everywhere and path != "preset" else ""
+            where = f"configuration field of {'.'.join(parts[:depth])}" if depth else "configuration field"
+            raise ValueError(unknown(where, part, near) + hint)
+        last = depth == len(parts) - 1
+        if last == isinstance(table[part], dict):
+            fields = ", ".join(table[part]) if last else ""
+            raise ValueError(
+                f"{path} is a group of fields ({fields}); name one of them, for example {path}.{next(iter(table[part]))}."
+                if last else f"{'.'.join(parts[: depth + 1])} is a single field and has no {parts[depth + 1]!r} in it."
+            )
+        if last:
+            table[part] = _parse(path, text, table[part])
+        else:
+            table = table[part]
+
+
+def _parse(path: str, text: str, old: object) -> object:
+    if isinstance(old, str):
+        return text.strip("'\"")
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ValueError(f"{path} takes a whole number, such as {old}, not {text!r}.") from None
+
+
+def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
+    for name, value in tables.items():
+        if name not in values:
+            raise ValueError(unknown(f"configuration field of {prefix[:-1]}" if prefix else "configuration field", name, values))
+        inner = isinstance(values[name], dict)
+        if inner != isinstance(value, dict):
+            expected = "is a table of fields" if inner else f"is a single value, such as {values[name]!r}"
+            raise ValueError(f"{prefix}{name} {expected}, not {value!r}.")
+        if inner:
+            _merge(values[name], value, f"{prefix}{name}.")
+        else:
+            values[name] = value
+
+
+def _build(kind: Any, values: dict[str, Any]) -> Any:
+    """Dataclass `kind` from nested dictionaries; single fields are checked first, so that a message names the field at fault."""
+    arguments: dict[str, Any] = {}
+    for spec in dataclasses.fields(kind):
+        value = values[spec.name]
+        if isinstance(value, dict):
+            made = spec.default_factory() if spec.default_factory is not dataclasses.MISSING else None
+            arguments[spec.name] = _build(type(made), value)
+        else:
+            check_field(kind.__name__, spec, value)
+            arguments[spec.name] = value
+    return kind(**arguments)

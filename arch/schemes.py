@@ -1,0 +1,119 @@
+"""Register-file schemes: which unit stands in which room.
+
+A register file is a collector, a hierarchy, a mapping and a storage, plus a warp scheduler. A scheme is a row that changes some
+of these; `a+b` joins rows. A new scheme is one new file per room it changes and one `register_scheme` call here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .names import unknown
+
+#: The rooms a scheme chooses, in the order of the documentation.
+ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A named change to the baseline.
+
+    Parameters
+    ----------
+    name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
+    collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other rows.
+    description : one line for `warpbank schemes`.
+    paper : where it was published.
+    """
+
+    name: str
+    description: str
+    paper: str = ""
+    collector: str = ""
+    hierarchy: str = ""
+    mapping: str = ""
+    storage: str = ""
+    scheduler: str = ""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A complete choice: what stands in every room. `name` is the canonical scheme string."""
+
+    name: str
+    collector: str
+    hierarchy: str
+    mapping: str
+    storage: str
+    scheduler: str
+
+
+#: A rule sees a scheme and returns "", or a sentence that says why it cannot work.
+Rule = Callable[[Scheme], str]
+
+SCHEMES: dict[str, Row] = {}
+RULES: list[Rule] = []
+
+
+def register_scheme(row: Row) -> Row:
+    """Enter a row into the registry. Raises ValueError if the name is taken or not a scheme name."""
+    if not row.name or "+" in row.name or row.name != row.name.strip().lower():
+        raise ValueError(f"A scheme name is lower case without '+', not {row.name!r}.")
+    if row.name in SCHEMES:
+        raise ValueError(f"A scheme named {row.name!r} is registered already.")
+    SCHEMES[row.name] = row
+    return row
+
+
+BASELINE = register_scheme(
+    Row(
+        name="baseline",
+        description="Operand collectors over single-ported banks; every operand is read from the banks.",
+        paper="Malekeh, section II",
+        collector="ocu",
+        hierarchy="flat",
+        mapping="direct",
+        storage="plain",
+        scheduler="gto",
+    )
+)
+
+
+def parse_scheme(text: str) -> Scheme:
+    """The scheme that `text` names: row names joined by `+`, each changing the baseline in its own rooms.
+
+    Raises
+    ------
+    ValueError : an unknown row (the known ones are listed), a row named twice, two rows that want different units in one room
+        (schedulers excepted: the first row's is taken), or a combination that a rule refuses.
+    """
+    names = [part.strip() for part in text.split("+")]
+    if not all(names):
+        raise ValueError(f"A scheme is one or more names joined by '+', not {text!r}. Known: {', '.join(SCHEMES)}.")
+    for name in names:
+        if name not in SCHEMES:
+            raise ValueError(unknown("scheme", name, SCHEMES))
+    if len(set(names)) != len(names):
+        raise ValueError(f"Scheme {text!r} names a row twice.")
+    rows = [SCHEMES[name] for name in names if name != BASELINE.name]
+    chosen = {room: getattr(BASELINE, room) for room in ROOMS}
+    chooser: dict[str, str] = {}
+    for row in rows:
+        for room in ROOMS:
+            unit = getattr(row, room)
+            if not unit or (room == "scheduler" and room in chooser):
+                continue
+            if room in chooser and chosen[room] != unit:
+                raise ValueError(
+                    f"Scheme {text!r} cannot work: {chooser[room]} puts {chosen[room]!r} in the {room} room and {row.name} "
+                    f"puts {unit!r} there, and a register file has one {room}."
+                )
+            chosen[room] = unit
+            chooser[room] = row.name
+    scheme = Scheme(name="+".join(row.name for row in rows) or BASELINE.name, **chosen)
+    for rule in RULES:
+        reason = rule(scheme)
+        if reason:
+            raise ValueError(f"Scheme {text!r} cannot work: {reason}")
+    return scheme
