@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .config import SmConfig, bits
+from .rooms import SmConfig, bits
 
 
 class Stall(IntEnum):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .config import SmConfig, check_field
+from .rooms import SmConfig, check_field
 from .names import unknown
 from .presets import preset
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .config import (
+from .rooms import (
     CollectorConfig,
     CtaConfig,
     ExecuteConfig,

@@ -1,0 +1,281 @@
+"""The machine in numbers: one frozen dataclass per room, validated on construction.
+
+Every field is made by `item`, which keeps its unit, meaning and range beside it: the checks, the error messages, the
+override parser and the table in docs/machine.md all read that one place. Scheme-independent: what a register-file scheme adds
+or replaces is chosen by `arch.schemes`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from .uop import Unit
+
+
+def item(default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()) -> Any:
+    """A configuration field: default, unit, meaning, and what values it may take."""
+    return field(default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices})
+
+
+def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None:
+    """Raise ValueError with a full sentence unless `value` is what the field `spec` of `owner` takes."""
+    path = f"{owner}.{spec.name}"
+    meta = spec.metadata
+    if "unit" not in meta:
+        return
+    if meta["choices"]:
+        if value not in meta["choices"]:
+            raise ValueError(f"{path} must be one of {', '.join(map(repr, meta['choices']))}, not {value!r}.")
+    elif spec.type == "str":
+        if not isinstance(value, str):
+            raise ValueError(f"{path} must be a text, not {value!r}.")
+    else:
+        limit = f"at least {meta['low']}" if meta["high"] is None else f"{meta['low']} to {meta['high']}"
+        in_range = type(value) is int and value >= meta["low"] and (meta["high"] is None or value <= meta["high"])
+        if not in_range:
+            raise ValueError(f"{path} must be a whole number ({meta['unit']}), {limit}, not {value!r}.")
+
+
+class _Checked:
+    """Mixin: every field is checked against its own metadata."""
+
+    def __post_init__(self) -> None:
+        for spec in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, spec.name)
+            check_field(type(self).__name__, spec, value)
+            if "unit" not in spec.metadata and not isinstance(value, _Checked):
+                raise ValueError(f"{type(self).__name__}.{spec.name} must be a configuration of its own, not {value!r}.")
+
+
+@dataclass(frozen=True)
+class FrontEndConfig(_Checked):
+    """Room front_end: instruction buffers, scoreboard, scheduler."""
+
+    buffer_entries: int = item(2, "uops", "entries of a warp's instruction buffer")
+    branch_hold: int = item(6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0)
+    scheduler: str = item("scheme", "policy", "warp scheduler; `scheme`: the one the scheme names",
+                          choices=("scheme", "lrr", "gto"))
+
+
+@dataclass(frozen=True)
+class CollectorConfig(_Checked):
+    """Room collector: operand collectors and the bank arbiter."""
+
+    slots: int = item(6, "registers", "source slots of one collector", low=6, high=6)
+    allocation: str = item("shared", "policy", "`shared`: any free collector takes a uop; `per_warp`: collector w serves warp w",
+                           choices=("shared", "per_warp"))
+
+
+@dataclass(frozen=True)
+class UnitConfig(_Checked):
+    """One execution unit of a sub-core."""
+
+    latency: int = item(4, "cycles", "from dispatch to the first cycle in which the result may be written", high=1024)
+    interval: int = item(1, "cycles", "between two dispatches to the unit (initiation interval)", high=1024)
+
+
+@dataclass(frozen=True)
+class ExecuteConfig(_Checked):
+    """Room execute, the part each sub-core has: unit pipelines and result queues. The LSU is `LsuConfig`."""
+
+    alu: UnitConfig = field(default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "integer, logic, compare, move"})
+    fma: UnitConfig = field(default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "FP32 and integer multiply-add"})
+    sfu: UnitConfig = field(default_factory=lambda: UnitConfig(18, 8), metadata={"doc": "special functions, conversions"})
+    tensor: UnitConfig = field(default_factory=lambda: UnitConfig(16, 4), metadata={"doc": "matrix multiply-accumulate"})
+    fp64: UnitConfig = field(default_factory=lambda: UnitConfig(40, 32), metadata={"doc": "FP64 arithmetic"})
+    control: UnitConfig = field(default_factory=lambda: UnitConfig(2, 1), metadata={"doc": "control uops with register operands"})
+    result_queue: int = item(24, "uops", "uops one unit may have between dispatch and its last write (credits)")
+
+    def unit(self, unit: Unit) -> UnitConfig:
+        """Latency and interval of `unit`; the LSU takes one uop a cycle into its queue, its latency is made elsewhere."""
+        return UnitConfig(1, 1) if unit is Unit.LSU else getattr(self, unit.name.lower())
+
+
+@dataclass(frozen=True)
+class SubCoreConfig(_Checked):
+    """One sub-core: a scheduler, its warps, register banks, collectors and units."""
+
+    warps: int = item(8, "warps", "warp slots", high=64)
+    banks: int = item(2, "banks", "single-ported register banks, a power of two", high=64)
+    rows: int = item(256, "warp registers", "rows of a bank", high=4096)
+    collectors: int = item(2, "collectors", "operand collectors", high=64)
+    front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
+    collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
+    execute: ExecuteConfig = field(default_factory=ExecuteConfig, metadata={"doc": "execution units"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.banks & (self.banks - 1):
+            raise ValueError(
+                "SubCoreConfig.banks must be a power of two, since the bank of a register is the low bits of register + warp, "
+                f"not {self.banks}."
+            )
+        if self.collector.allocation == "per_warp" and self.collectors != self.warps:
+            raise ValueError(
+                f"SubCoreConfig.collectors must equal warps ({self.warps}) where each warp has a collector of its own "
+                f"(collector.allocation = 'per_warp'), not {self.collectors}."
+            )
+
+    @property
+    def warp_registers(self) -> int:
+        """Warp registers that the banks hold."""
+        return self.banks * self.rows
+
+    @property
+    def bank_width(self) -> int:
+        """Bits of a bank number."""
+        return bits(self.banks)
+
+    @property
+    def row_width(self) -> int:
+        """Bits of a row number."""
+        return bits(self.rows)
+
+    @property
+    def warp_width(self) -> int:
+        """Bits of a warp slot number."""
+        return bits(self.warps)
+
+    @property
+    def collector_width(self) -> int:
+        """Bits of a collector number."""
+        return bits(self.collectors)
+
+    @property
+    def slot_width(self) -> int:
+        """Bits of a source slot number."""
+        return bits(self.collector.slots)
+
+    @property
+    def queue_depth(self) -> int:
+        """Entries of a bank's request queue: every slot of every collector may ask the same bank, so it never overflows."""
+        return self.collectors * self.collector.slots
+
+
+@dataclass(frozen=True)
+class LsuConfig(_Checked):
+    """The load/store unit that the sub-cores share."""
+
+    queue: int = item(4, "uops", "input queue of each sub-core")
+    pending: int = item(64, "uops", "loads, atomics and fences in flight in the SM")
+    shared_latency: int = item(22, "cycles", "shared memory, from the last pass to the result")
+    const_latency: int = item(24, "cycles", "constant memory (always hits)")
+    shuffle_latency: int = item(22, "cycles", "lane exchange")
+
+
+@dataclass(frozen=True)
+class L1Config(_Checked):
+    """L1 data cache tags: write-through, no write allocation, true LRU."""
+
+    sets: int = item(64, "sets", "a power of two", high=4096)
+    ways: int = item(4, "lines", "lines of a set", high=16)
+    latency: int = item(32, "cycles", "of a hit, from the tag look-up to the result")
+    mshrs: int = item(32, "lines", "lines that may be missing at a time")
+    merges: int = item(8, "uops", "uops that may wait for one missing line")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        power_of_two("L1Config.sets", self.sets)
+
+
+@dataclass(frozen=True)
+class MemoryConfig(_Checked):
+    """What is behind the L1, one SM's share of it: L2 tags and DRAM, latency and bandwidth."""
+
+    l2_sets: int = item(128, "sets", "a power of two", high=65536)
+    l2_ways: int = item(8, "lines", "lines of a set", high=16)
+    l2_latency: int = item(180, "cycles", "from the request's service to its answer at the L1 (hit)")
+    l2_interval: int = item(2, "cycles", "between two lines served")
+    atomic_interval: int = item(4, "cycles", "service time of one line of an atomic")
+    dram_latency: int = item(260, "cycles", "added by a miss in the L2")
+    dram_interval: int = item(19, "cycles", "between two lines of DRAM")
+    queue: int = item(16, "lines", "requests that may wait for the L2 before the LSU stops")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        power_of_two("MemoryConfig.l2_sets", self.l2_sets)
+
+
+@dataclass(frozen=True)
+class CtaConfig(_Checked):
+    """What limits the CTAs that run at a time, besides warp slots and registers."""
+
+    max_ctas: int = item(16, "CTAs", "CTA slots", high=64)
+    shared_bytes: int = item(65536, "bytes", "shared memory", low=0)
+    barriers: int = item(16, "barriers", "named barriers of a CTA", high=256)
+    register_granularity: int = item(8, "registers", "a warp's registers are rounded up to a multiple of this", high=256)
+
+
+@dataclass(frozen=True)
+class SmConfig(_Checked):
+    """A streaming multiprocessor."""
+
+    preset: str = item("turing", "name", "the preset that this configuration started from")
+    lanes: int = item(32, "lanes", "32-bit lanes of a warp register that are carried; a trace's further lanes are not simulated",
+                      high=32)
+    sub_cores: int = item(4, "sub-cores", "sub-cores, one scheduler each", high=16)
+    sub_core: SubCoreConfig = field(default_factory=SubCoreConfig, metadata={"doc": "each sub-core"})
+    cta: CtaConfig = field(default_factory=CtaConfig, metadata={"doc": "CTA limits"})
+    lsu: LsuConfig = field(default_factory=LsuConfig, metadata={"doc": "load/store unit"})
+    l1: L1Config = field(default_factory=L1Config, metadata={"doc": "L1 data cache"})
+    memory: MemoryConfig = field(default_factory=MemoryConfig, metadata={"doc": "L2 and DRAM"})
+
+    @property
+    def warps(self) -> int:
+        """Warp slots of the SM."""
+        return self.sub_cores * self.sub_core.warps
+
+    @property
+    def schedulers(self) -> int:
+        """Warp schedulers of the SM: one per sub-core."""
+        return self.sub_cores
+
+    @property
+    def lane_mask(self) -> int:
+        """A mask with every carried lane set."""
+        return (1 << self.lanes) - 1
+
+    @property
+    def value_width(self) -> int:
+        """Bits of a warp register."""
+        return 32 * self.lanes
+
+    @property
+    def register_file_bytes(self) -> int:
+        """Size of the SM's register banks."""
+        return self.sub_cores * self.sub_core.warp_registers * self.lanes * 4
+
+    def registers_per_warp(self, registers: int) -> int:
+        """Warp registers that one warp of a kernel with `registers` per thread occupies."""
+        step = self.cta.register_granularity
+        return max(step, -(-registers // step) * step)
+
+    def rows_per_warp(self, registers: int) -> int:
+        """Rows of every bank that one warp of such a kernel occupies."""
+        return -(-self.registers_per_warp(registers) // self.sub_core.banks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain nested dictionaries, as JSON and TOML take them."""
+        return dataclasses.asdict(self)
+
+
+def bits(count: int) -> int:
+    """Bits that number `count` things, at least one."""
+    return max(1, (count - 1).bit_length())
+
+
+def power_of_two(name: str, value: int) -> None:
+    """Raise ValueError unless `value` is a power of two."""
+    if value & (value - 1):
+        raise ValueError(f"{name} must be a power of two, since low address bits select the set, not {value}.")
+
+
+def config_hash(config: SmConfig) -> str:
+    """Twelve hexadecimal digits that name the machine: equal for equal configurations, whatever preset they started from."""
+    content = config.to_dict()
+    del content["preset"]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:12]
