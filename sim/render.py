@@ -1,0 +1,95 @@
+"""What people read: rich tables of runs, kernels, schemes and traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from arch.events import COUNTERS
+from arch.schemes import SCHEMES
+from sim.experiment import Report
+from workloads import Workload
+
+__all__ = ["escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table"]
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, numbers: int = 0) -> Table:
+    """A table whose last `numbers` columns are right-aligned."""
+    names = list(columns)
+    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for place, name in enumerate(names):
+        made.add_column(name, justify="right" if place >= len(names) - numbers else "left")
+    for row in rows:
+        made.add_row(*(escape(_text(value)) for value in row))
+    return made
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return str(value)
+
+
+def run_tables(report: Report) -> list[RenderableType]:
+    """One run: what was run, how fast it went, where the cycles went, what the register file did."""
+    data = report.to_dict()
+    memory = data["memory"]
+    checked = f"{memory['elements']:,} elements of {memory['buffers']} buffers right" if memory["buffers"] else "nothing expected"
+    registers = ", ".join(f"{count} ({kernel})" for kernel, count in report.registers.items())
+    summary = [
+        ("kernel", f"{data['kernel']} ({data['size']})"),
+        ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
+        ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        ("registers per thread", registers),
+        ("memory", checked),
+        ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
+        ("cycles", data["cycles"]),
+        ("warp instructions", data["warp_instructions"]),
+        ("IPC", data["ipc"]),
+    ]
+    total = sum(data["stalls"].values())
+    stalls = [(name, count, f"{100 * count / total:.1f} %" if total else "") for name, count in data["stalls"].items()]
+    stalls.append(("total", total, ""))
+    counters = [(name, count, COUNTERS[name].unit) for name, count in data["counters"].items()]
+    return [
+        table("Run", ("", "value"), summary, numbers=1),
+        table("Scheduler cycles", ("reason", "cycles", "share"), stalls, numbers=2),
+        table("Counters", ("counter", "count", "unit"), counters),
+    ]
+
+
+def kernel_table(rows: Iterable[Workload]) -> Table:
+    """The shipped kernels."""
+    return table("Kernels", ("name", "what it computes", "algorithm of"), ((w.name, w.summary, w.origin) for w in rows))
+
+
+def scheme_rows() -> list[dict[str, Any]]:
+    """The registered schemes as plain data."""
+    return [asdict(row) for row in SCHEMES.values()]
+
+
+def scheme_table() -> Table:
+    """The registered schemes."""
+    rooms = ("collector", "hierarchy", "mapping", "storage", "scheduler")
+    rows = ([row["name"], *(row[room] or "-" for room in rooms), row["description"]] for row in scheme_rows())
+    return table("Schemes (`a+b` joins them; - leaves the room as it is)", ("name", *rooms, "description"), rows)
+
+
+def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """A trace's summary: single values in one table, each nested mapping in one of its own."""
+    single = [(name, value) for name, value in summary.items() if not isinstance(value, Mapping)]
+    made = [table("Trace", ("", "value"), single, numbers=1)]
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            made.append(table(name, ("", "value"), value.items(), numbers=1))
+    return made
+
