@@ -1,0 +1,128 @@
+"""What it means that the emulator and a GPU agree, and the digests that keep what a GPU once said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from program.launch import Job, Pointer
+
+DIGESTS = Path(__file__).parent / "digests"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How far a float may be from the emulator's.
+
+    Parameters
+    ----------
+    ulps : that many units in the last place of the largest finite magnitude in the emulator's buffer. Where large terms cancel,
+        the result's own last place says nothing about the error, and the largest element stands for the terms.
+    why : where the difference comes from.
+    """
+
+    ulps: int
+    why: str
+
+
+_EXP_LOG = "ex2.approx and lg2.approx (relative 2^-22 or so) in terms of up to 100, one subtracted from the other"
+_RSQRT = "the cube of rsqrt.approx (relative 2^-22.9), summed over all bodies"
+_SINCOS = "sin.approx and cos.approx (absolute 2^-20.5 between -2 pi and 2 pi), summed over all samples"
+_TENSOR = "tensor cores align and truncate the products they add, which is not IEEE addition; NVIDIA does not specify it"
+
+#: Buffers that are not compared bit for bit: kernel, buffer, bound. Everything else must agree to the last bit, since add, mul,
+#: fma, div.rn, sqrt.rn and conversions are IEEE operations. The bounds were derived from the maximum errors that the PTX manual
+#: states for each approximate function and from the references' tolerances; no GPU was at hand to measure them.
+BOUNDS: dict[str, dict[str, Bound]] = {
+    "blackscholes": {"call": Bound(64, _EXP_LOG), "put": Bound(64, _EXP_LOG)},
+    "libor": {"values": Bound(512, "ex2.approx in every step of the rates, times 100 for each swaption")},
+    "mma_gemm": {"c_k16": Bound(192, _TENSOR), "c_k8": Bound(192, _TENSOR)},
+    "mri_q": {"q_r": Bound(96, _SINCOS), "q_i": Bound(96, _SINCOS)},
+    "nbody": {
+        "acceleration": Bound(32, _RSQRT),
+        "velocity": Bound(16, _RSQRT),
+        "bodies": Bound(16, _RSQRT),
+    },
+}
+
+_UNPINNED = re.compile(r"(?<![\w.])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.(?:f16x2|bf16x2|bf16|f16|f32|f64))\b")
+
+
+def pin_rounding(ptx: str) -> str:
+    """The PTX with `.rn` on every float add, sub and mul that names no rounding.
+
+    Without it the driver's compiler may contract a mul and an add into one fma, rounded once; with it they are the IEEE
+    operations that the emulator executes. Nothing else changes.
+    """
+    return _UNPINNED.sub(r"\1.rn\2", ptx)
+
+
+def canonical(array: np.ndarray) -> np.ndarray:
+    """The array as integers, all NaNs alike: hardware and emulator may carry different payloads, which no kernel looks at."""
+    if array.dtype.kind != "f":
+        return array
+    bits = array.view(f"u{array.dtype.itemsize}").copy()
+    bits[np.isnan(array)] = np.array(np.nan, array.dtype).view(bits.dtype)
+    return bits
+
+
+def difference(kernel: str, buffer: str, emulated: np.ndarray, found: np.ndarray) -> str:
+    """ "" if `found` agrees with the emulator's buffer; otherwise the sentence that says where it does not."""
+    bound = BOUNDS.get(kernel, {}).get(buffer)
+    if bound is None:
+        wrong = canonical(emulated) != canonical(found)
+        rule = "bit for bit"
+    else:
+        finite = np.abs(emulated[np.isfinite(emulated)].astype(np.float64))
+        step = float(np.spacing(emulated.dtype.type(finite.max()))) if finite.size else 0.0
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(emulated.astype(np.float64) - found.astype(np.float64)) > bound.ulps * step
+        same = (emulated == found) | (np.isnan(emulated) & np.isnan(found))
+        wrong = ~same & (apart | ~np.isfinite(emulated) | ~np.isfinite(found))
+        rule = f"within {bound.ulps} ulps of the largest element ({bound.ulps * step:.3g})"
+    if not wrong.any():
+        return ""
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"{kernel}: {int(wrong.sum())} of {wrong.size} elements of buffer {buffer} differ, compared {rule}; "
+        f"the first is {list(index)}: GPU {found[index]!r}, emulator {emulated[index]!r}"
+    )
+
+
+def digest(array: np.ndarray) -> str:
+    """SHA-256 of a buffer's bytes, NaNs alike."""
+    return hashlib.sha256(np.ascontiguousarray(canonical(array)).tobytes()).hexdigest()
+
+
+def identity(job: Job) -> str:
+    """SHA-256 of all that a GPU's answer depends on: a recorded digest is good for this PTX and these inputs only."""
+    whole = hashlib.sha256()
+    parts: list[Any] = [pin_rounding(job.ptx)]
+    for group in (job.buffers, job.symbols):
+        parts += [(name, str(array.dtype), array.shape, digest(array)) for name, array in sorted(group.items())]
+    for launch in job.launches:
+        args = [
+            arg if isinstance(arg, str)
+            else (arg.buffer, arg.offset) if isinstance(arg, Pointer)
+            else arg.hex() if isinstance(arg, bytes)
+            else (str(arg.dtype), arg.tobytes().hex())
+            for arg in launch.args
+        ]  # fmt: skip
+        parts.append((launch.entry, launch.grid, launch.block, launch.dynamic_shared, args))
+    whole.update(json.dumps(parts).encode())
+    return whole.hexdigest()
+
+
+def recordings() -> list[tuple[str, str, str, dict[str, Any]]]:
+    """What was recorded: (file stem, kernel, size, {"identity": ..., "buffers": {name: sha256}})."""
+    found = []
+    for path in sorted(DIGESTS.glob("*.json")):
+        for kernel, sizes in json.loads(path.read_text())["kernels"].items():
+            found += [(path.stem, kernel, size, entry) for size, entry in sizes.items()]
+    return found

@@ -1,0 +1,36 @@
+"""Every shipped kernel on a real GPU, against the emulator. Deselected by default: `pytest -m hardware` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import workloads
+from tests.hardware.compare import difference
+from tests.hardware.gpu import Gpu, NoGpu
+
+pytestmark = pytest.mark.hardware
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[Gpu]:
+    try:
+        with Gpu() as opened:
+            yield opened
+    except NoGpu as error:
+        pytest.skip(f"not run: {error}")
+
+
+@pytest.mark.parametrize("size", ["tiny", "small"])
+@pytest.mark.parametrize("name", workloads.names())
+def test_memory_of_the_gpu_is_the_emulators(gpu: Gpu, name: str, size: str) -> None:
+    from program.runner import execute
+
+    job = workloads.get(name).job(size)
+    if not gpu.runs(job):
+        pytest.skip(f"{gpu.name} is too old for the PTX of {name}")
+    found, emulated = gpu.run(job), execute(job).buffers
+    assert found.keys() == emulated.keys()
+    differences = [text for key in found if (text := difference(name, key, emulated[key], found[key]))]
+    assert not differences, "\n".join(differences)
