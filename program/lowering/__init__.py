@@ -1,0 +1,58 @@
+"""Lowering: one PTX `.entry` becomes machine code over virtual registers. docs/lowering.md is its table."""
+
+from __future__ import annotations
+
+from program.errors import PtxError
+from program.isa import Kernel
+from program.lowering import (  # noqa: F401 (each registers its opcodes)
+    atomics,
+    bits,
+    calls,
+    compare,
+    control,
+    convert,
+    floating,
+    integer,
+    lanes,
+    memory,
+    moves,
+    tensor,
+)
+from program.lowering.cleanup import clean
+from program.lowering.context import Context
+from program.lowering.driver import finish_kernel, lower_body
+from program.lowering.layout import Layout
+from program.ptx.ast import Module
+
+__all__ = ["lower"]
+
+
+def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
+    """Machine code of one kernel.
+
+    Parameters
+    ----------
+    module : as parsed.
+    entry : name of the `.entry`.
+    optimize : clean the code up; off, it is a word-by-word image of the PTX.
+
+    Raises
+    ------
+    PtxError : there is no such entry, or an instruction cannot be lowered; the message begins with file and line.
+    """
+    function = module.functions.get(entry)
+    if function is None or not function.entry or function.body is None:
+        entries = [f.name for f in module.functions.values() if f.entry and f.body is not None]
+        raise PtxError(module.path, 1, f"there is no kernel {entry!r}; the file has {', '.join(entries) or 'none'}")
+    if module.address_size != 64:
+        raise PtxError(module.path, 1, "32-bit addresses (.address_size 32) are not supported: compile for 64-bit addresses")
+    kernel = Kernel(name=entry, blocks=[], groups={}, predicates=0, ptx_path=module.path)
+    required = function.directives.get("reqntid")
+    if required:
+        x, y, z = (*required, 1, 1)[:3]
+        kernel.required_block = (x, y, z)
+    ctx = Context(Layout(module, function, kernel))
+    lower_body(ctx, function)
+    finish_kernel(ctx)
+    clean(kernel, optimize=optimize)
+    return kernel

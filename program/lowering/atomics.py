@@ -1,0 +1,57 @@
+"""atom and red."""
+
+from __future__ import annotations
+
+from program.isa import Atomic, DType, Op, Source, Space
+from program.lowering.context import Context
+from program.lowering.form import Form
+from program.lowering.memory import place, take_order, take_space
+from program.lowering.table import lowers
+from program.lowering.types import PtxType
+from program.ptx.ast import Vector
+
+_OPERATIONS = {
+    "add": Atomic.ADD, "min": Atomic.MIN, "max": Atomic.MAX, "and": Atomic.AND, "or": Atomic.OR, "xor": Atomic.XOR,
+    "exch": Atomic.EXCH, "cas": Atomic.CAS, "inc": Atomic.INC, "dec": Atomic.DEC,
+}
+
+
+@lowers("atom", "red")
+def atomic(ctx: Context, form: Form) -> None:
+    """atom gives the old value, red does not. Orders stronger than relaxed become fences around it."""
+    if form.flag("async"):
+        form.refuse("asynchronous reductions are not supported: use red without .async")
+    _, release, acquire = take_order(form)
+    space = take_space(form)
+    operation = form.choice(_OPERATIONS)
+    form.flag("noftz")
+    ptx = form.type()
+    form.done()
+    returns = form.opcode == "atom"
+    operands = form.operands[1:] if returns else form.operands
+    needed = 3 if operation == Atomic.CAS else 2
+    if len(operands) not in (needed, needed + 1):
+        form.refuse(f"it takes {needed} operands besides its result")
+    if any(isinstance(o, Vector) for o in operands):
+        form.refuse("vector atomics are not supported: one atomic per element is")
+    dtype = _dtype(form, ptx)
+    where = place(ctx, operands[0], space)
+    if where.buffer is not None or where.space == Space.CONST:
+        form.refuse("atomics work on global, shared and local memory")
+    values: list[Source] = [ctx.value(o, ptx) for o in operands[1:needed]]
+    if release:
+        ctx.emit(Op.MEMBAR, volatile=True)
+    dst = ctx.dst(form.operands[0], ptx.words) if returns and form.operands[0] is not None else None
+    ctx.emit(Op.ATOM, dst, where.base, *values, dtype=dtype, aux=int(operation), space=where.space, offset=where.offset,
+             size=max(1, ptx.bits // 8), volatile=True)
+    if acquire:
+        ctx.emit(Op.MEMBAR, volatile=True)
+
+
+def _dtype(form: Form, ptx: PtxType) -> DType:
+    """The type the memory does the operation in."""
+    if ptx.bits < 32 and not ptx.is_float:
+        form.refuse("atomics of less than 32 bits are not supported: use .b32 on the aligned word")
+    if ptx.bits > 64:
+        form.refuse("128-bit atomics are not supported: .b32 and .b64 are")
+    return ptx.dtype if ptx.is_float else ptx.compute

@@ -1,0 +1,139 @@
+"""Calls: every direct call of a function with a body is inlined."""
+
+from __future__ import annotations
+
+from program.isa import Imm, Op, Pred, Reg, Source, Space
+from program.lowering.context import Context
+from program.lowering.driver import lower_body
+from program.lowering.form import Form
+from program.lowering.frame import Buffer, Frame
+from program.lowering.memory import store_buffer
+from program.lowering.table import lowers
+from program.lowering.types import TYPES
+from program.ptx.ast import Call, Function, Immediate, Register, Symbol, Variable
+
+#: What may be done instead of calling a function that only a runtime library defines.
+_RUNTIME = {
+    "vprintf": "printf is not supported: write to a buffer",
+    "malloc": "allocation in a kernel is not supported: pass a buffer",
+    "free": "allocation in a kernel is not supported: pass a buffer",
+    "__assertfail": "assert is not supported: compile with -DNDEBUG",
+}
+
+
+@lowers("call")
+def call(ctx: Context, form: Form) -> None:
+    """call: the callee's body in place, with its parameters bound to the caller's buffers."""
+    form.flag("uni")
+    form.done()
+    operand = form.operands[0] if form.operands else None
+    if not isinstance(operand, Call):
+        form.refuse("a function to call is expected")
+    if isinstance(operand.function, Register):
+        form.refuse("calls through pointers are not supported: call the function by name")
+    name = operand.function.name
+    callee = ctx.layout.module.functions.get(name)
+    if callee is None or callee.body is None:
+        form.refuse(_RUNTIME.get(name, f"function {name!r} has no body in this file: link it in or inline it before"))
+    if name in ctx.frame.called():
+        form.refuse(f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it as a loop")
+    if len(operand.arguments) != len(callee.parameters) or len(operand.returns) != len(callee.returns):
+        form.refuse(f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results")
+    guard, line = ctx.guard, ctx.line
+    behind = ctx.fresh_label("call")
+    if guard is not None:
+        ctx.branch(behind, Pred(guard.index, not guard.negated))
+        ctx.guard = None
+    caller = ctx.frame
+    callee_frame = Frame(ctx.kernel, callee, ctx.path, f"{ctx.fresh_label(name)}:", caller.end, caller)
+    for argument, parameter in zip(operand.arguments, callee.parameters, strict=True):
+        _bind_argument(ctx, caller, callee_frame, argument, parameter)
+    returned = [_bind_return(ctx, caller, callee_frame, given, formal)
+                for given, formal in zip(operand.returns, callee.returns, strict=True)]
+    ctx.frame = callee_frame
+    _initialise(ctx, callee_frame, callee)
+    lower_body(ctx, callee)
+    ctx.start_block(callee_frame.exit_label)
+    ctx.frame, ctx.form, ctx.line = caller, form, line
+    for target, source in returned:
+        ctx.move(target, source)
+    if guard is not None:
+        ctx.start_block(behind)
+
+
+def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:
+    """Return buffers that are written piecewise start as zeros, so that a first partial write reads something defined."""
+    for formal in callee.returns:
+        buffer = frame.buffer(formal.name) if formal.space == "param" else None
+        if buffer is not None and TYPES[formal.type].bits < 32 and formal.size > TYPES[formal.type].bits // 8:
+            for held in buffer.words:
+                ctx.emit(Op.MOV, held, Imm(0))
+
+
+def _bind_argument(ctx: Context, caller: Frame, callee: Frame, argument: Register | Immediate | Symbol, formal: Variable) -> None:
+    """A formal parameter becomes the caller's buffer itself, as it is never written, or a copy in local memory."""
+    if formal.space == "reg":
+        ctx.frame = caller
+        value = ctx.value(argument, TYPES[formal.type])
+        ctx.move(callee.register(formal.name), value)
+        return
+    if not isinstance(argument, Symbol):
+        ptx = TYPES[formal.type]
+        value = ctx.value(argument, ptx)
+        made = callee.make_buffer(formal)
+        callee.buffers[formal.name] = made
+        if made.local is None:
+            store_buffer(ctx, made, 0, [value], ptx)
+        else:
+            ctx.emit(Op.ST, None, Imm(0), value, space=Space.LOCAL, offset=made.local, size=formal.size)
+        return
+    given = caller.buffer(argument.name)
+    if given is None or given.size < formal.size:
+        ctx.form.refuse(f"argument {argument.name!r} does not fit parameter {formal.name!r}")
+    if formal.name not in callee.addressed or given.local is not None:
+        callee.buffers[formal.name] = given
+        return
+    made = callee.make_buffer(formal)
+    callee.buffers[formal.name] = made
+    _spill(ctx, given, made)
+
+
+def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
+    """Copies a buffer from registers to local memory."""
+    assert made.local is not None
+    for i, held in enumerate(given.words):
+        size = min(4, made.size - 4 * i)
+        if size == 3:  # a tail of three bytes in two stores
+            shifted = ctx.temp()
+            ctx.emit(Op.SHR, shifted, held, Imm(16))
+            ctx.emit(Op.ST, None, Imm(0), held, space=Space.LOCAL, offset=made.local + 4 * i, size=2)
+            ctx.emit(Op.ST, None, Imm(0), shifted, space=Space.LOCAL, offset=made.local + 4 * i + 2, size=1)
+        elif size > 0:
+            aligned = made.align >= size
+            for part in range(1 if aligned else size):
+                piece: Source = held
+                if not aligned and part:
+                    piece = ctx.temp()
+                    ctx.emit(Op.SHR, piece, held, Imm(8 * part))
+                ctx.emit(Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=made.local + 4 * i + part, size=size if aligned else 1)
+
+
+def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable) -> tuple[Reg, Source]:
+    """A return value goes into the caller's buffer directly; one in a register is copied behind the call."""
+    if given in caller.function.registers:
+        target = caller.register(given)
+        if formal.space == "reg":
+            return target, callee.register(formal.name)
+        buffer = callee.make_buffer(formal)
+        callee.buffers[formal.name] = buffer
+        whole = buffer.words[0] if target.width == 1 else Reg(buffer.words[0].index, 2)
+        return target, whole
+    room = caller.buffer(given)
+    if room is None:
+        ctx.form.refuse(f"result {given!r} is not declared")
+    if formal.space == "reg":
+        words = room.words
+        source = callee.register(formal.name)
+        return (Reg(words[0].index, source.width), source)
+    callee.buffers[formal.name] = room
+    return Reg(255), Imm(0)

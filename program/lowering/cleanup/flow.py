@@ -1,0 +1,156 @@
+"""Blocks: unreachable ones go, trivial ones are jumped over, chains become one."""
+
+from __future__ import annotations
+
+from program.isa import PT, Block, Imm, Instr, Kernel, Op
+
+
+def always(instr: Instr) -> bool:
+    """Whether a branch or exit is taken by every lane."""
+    return instr.guard is None or (instr.guard.index == PT and not instr.guard.negated)
+
+
+def successors(kernel: Kernel) -> list[list[int]]:
+    """Block indices each block may be followed by: the branch target first, then the fall-through."""
+    index = {b.label: i for i, b in enumerate(kernel.blocks)}
+    found = []
+    for i, block in enumerate(kernel.blocks):
+        last = block.instrs[-1] if block.instrs else None
+        after: list[int] = []
+        falls = True
+        if last is not None and last.op == Op.BRA:
+            assert last.target is not None
+            after.append(index[last.target])
+            falls = not always(last)
+        elif last is not None and last.op == Op.EXIT:
+            falls = not always(last)
+        if falls and i + 1 < len(kernel.blocks) and i + 1 not in after:
+            after.append(i + 1)
+        found.append(after)
+    return found
+
+
+def tidy(kernel: Kernel) -> bool:
+    """Brings the blocks to a form in which every one is reachable, not empty and not trivially joined; True if anything changed."""
+    changed = False
+    while _drop_impossible(kernel) | _thread(kernel) | _drop_unreachable(kernel) | _drop_empty(kernel) | _join(kernel):
+        changed = True
+    return changed
+
+
+def _drop_impossible(kernel: Kernel) -> bool:
+    """Branches that no lane takes, and code behind an end of a block (none is emitted there, but guards may have become constant)."""
+    changed = False
+    for block in kernel.blocks:
+        kept = []
+        for instr in block.instrs:
+            guard = instr.guard
+            if guard is not None and guard.index == PT:
+                changed = True
+                if guard.negated:
+                    continue
+                instr.guard = None
+            kept.append(instr)
+        block.instrs = kept
+    return changed
+
+
+def _thread(kernel: Kernel) -> bool:
+    """Branches to a block that only branches on go to its target; branches to the next block go."""
+    index = {b.label: i for i, b in enumerate(kernel.blocks)}
+    changed = False
+
+    def final(label: str) -> str:
+        seen = set()
+        while label not in seen:
+            seen.add(label)
+            block = kernel.blocks[index[label]]
+            if not block.instrs:
+                if index[label] + 1 == len(kernel.blocks):
+                    break
+                label = kernel.blocks[index[label] + 1].label
+            elif block.instrs[0].op == Op.BRA and always(block.instrs[0]):
+                label = block.instrs[0].target or label
+            else:
+                break
+        return label
+
+    for i, block in enumerate(kernel.blocks):
+        last = block.instrs[-1] if block.instrs else None
+        if last is None or last.op != Op.BRA:
+            continue
+        target = final(last.target or "")
+        if target != last.target:
+            last.target = target
+            changed = True
+        following = i + 1
+        while following < len(kernel.blocks) and not kernel.blocks[following].instrs:
+            following += 1
+        if following < len(kernel.blocks) and kernel.blocks[following].label == target:
+            block.instrs.pop()
+            changed = True
+    return changed
+
+
+def _drop_unreachable(kernel: Kernel) -> bool:
+    """Keeps what the entry reaches."""
+    after = successors(kernel)
+    seen = {0}
+    stack = [0]
+    while stack:
+        for following in after[stack.pop()]:
+            if following not in seen:
+                seen.add(following)
+                stack.append(following)
+    if len(seen) == len(kernel.blocks):
+        return False
+    kernel.blocks = [b for i, b in enumerate(kernel.blocks) if i in seen]
+    return True
+
+
+def _drop_empty(kernel: Kernel) -> bool:
+    """Empty blocks hand their label's branches to the block behind them."""
+    renamed: dict[str, str] = {}
+    kept: list[Block] = []
+    for i in range(len(kernel.blocks) - 1, -1, -1):
+        block = kernel.blocks[i]
+        if block.instrs or not kept:
+            kept.append(block)
+        else:
+            renamed[block.label] = kept[-1].label
+    if not kept[0].instrs:
+        # Only a kernel that ends in nothing has an empty last block: what reaches it ends.
+        kept[0].instrs.append(Instr(Op.EXIT))
+        return True
+    if not renamed:
+        return False
+    kernel.blocks = kept[::-1]
+    for block in kernel.blocks:
+        for instr in block.instrs:
+            if instr.target in renamed:
+                instr.target = renamed[instr.target]
+    return True
+
+
+def _join(kernel: Kernel) -> bool:
+    """A block that only its predecessor in the layout reaches, by falling through, becomes part of it."""
+    after = successors(kernel)
+    sources: list[int] = [0] * len(kernel.blocks)
+    for targets in after:
+        for target in targets:
+            sources[target] += 1
+    kept: list[Block] = []
+    changed = False
+    for i, block in enumerate(kernel.blocks):
+        if i and sources[i] == 1 and i in after[i - 1]:
+            last = kept[-1].instrs[-1] if kept[-1].instrs else None
+            if last is None or last.op not in (Op.BRA, Op.EXIT):
+                kept[-1].instrs.extend(block.instrs)
+                changed = True
+                continue
+        kept.append(block)
+    kernel.blocks = kept
+    return changed
+
+
+__all__ = ["Imm", "always", "successors", "tidy"]

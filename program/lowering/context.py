@@ -1,0 +1,348 @@
+"""The state of one lowering: emission under the current guard, operands as machine sources, blocks and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from program.isa import (
+    CONST_DYNAMIC_SHARED,
+    CONST_NCTAID,
+    CONST_NTID,
+    Block,
+    Const,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Pred,
+    Reg,
+    Source,
+    Sreg,
+)
+from program.lowering.form import Form
+from program.lowering.frame import Frame
+from program.lowering.layout import Layout
+from program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
+from program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
+
+MASK32 = 0xFFFFFFFF
+MASK64 = 0xFFFFFFFFFFFFFFFF
+#: Inlining multiplies code; beyond this a kernel is refused.
+MAX_INSTRUCTIONS = 400_000
+#: Ops that must stay under their guard even if they write a temporary only.
+_EFFECTS = frozenset({
+    Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.VOTE, Op.MATCH, Op.ACTIVEMASK, Op.REDUX, Op.MMA, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR, Op.TRAP,
+})
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+_SREGS: dict[str, Sreg] = {
+    "%laneid": Sreg.LANEID, "%warpid": Sreg.WARPID, "%nwarpid": Sreg.NWARPID, "%smid": Sreg.SMID, "%nsmid": Sreg.NSMID,
+    "%gridid": Sreg.GRIDID, "%clock": Sreg.CLOCK, "%clock_hi": Sreg.CLOCK_HI, "%clock64": Sreg.CLOCK, "%globaltimer": Sreg.GLOBALTIMER,
+    "%globaltimer_lo": Sreg.GLOBALTIMER, "%globaltimer_hi": Sreg.GLOBALTIMER_HI, "%lanemask_eq": Sreg.LANEMASK_EQ,
+    "%lanemask_le": Sreg.LANEMASK_LE, "%lanemask_lt": Sreg.LANEMASK_LT, "%lanemask_ge": Sreg.LANEMASK_GE,
+    "%lanemask_gt": Sreg.LANEMASK_GT,
+}
+for _axis, _number in _AXES.items():
+    _SREGS[f"%tid.{_axis}"] = Sreg(Sreg.TID_X + _number)
+    _SREGS[f"%ctaid.{_axis}"] = Sreg(Sreg.CTAID_X + _number)
+#: Special registers whose reads are not interchangeable.
+_TIMERS = (Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI)
+#: 64-bit special registers: the register of the high word, or None if it is zero.
+_WIDE: dict[str, Sreg | None] = {"%clock64": Sreg.CLOCK_HI, "%globaltimer": Sreg.GLOBALTIMER_HI, "%gridid": None}
+#: Without clusters every CTA is a cluster of its own.
+_CLUSTER = {"%clusterid": "%ctaid", "%nclusterid": "%nctaid"}
+
+
+def word(source: Source, index: int) -> Source:
+    """The index-th 32-bit word of a source."""
+    if isinstance(source, Reg):
+        return source.word(index)
+    if isinstance(source, Imm):
+        return Imm(source.value >> 32 * index & MASK32)
+    return Const(source.offset + 4 * index)
+
+
+class Context:
+    """Lowers one kernel, one statement at a time.
+
+    Parameters
+    ----------
+    layout : the kernel's variables; `layout.kernel` receives the code.
+
+    Attributes
+    ----------
+    frame : the function instance whose statements are lowered now.
+    guard : predicate of the current statement.
+    line : its line.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.kernel: Kernel = layout.kernel
+        self.path = layout.module.path
+        self.frame = Frame(self.kernel, layout.entry, self.path, "", 0, None)
+        self.guard: Pred | None = None
+        self.line = 0
+        self.form: Form
+        self.block = Block("entry")
+        self.kernel.blocks.append(self.block)
+        self._emitted = 0
+        self._labels = 0
+        self._temporaries: set[int] = set()
+        self._temporary_predicates: set[int] = set()
+        self._hazards: frozenset[str] = frozenset()
+        self._moves: list[tuple[Reg, Reg]] = []
+        self._predicate_moves: list[tuple[int, int]] = []
+
+    # -- statements and blocks
+
+    def begin(self, form: Form, guard: Pred | None, hazards: frozenset[str]) -> None:
+        """Starts a statement. Destinations named in `hazards` are written at its end only, as its sources are still to be read."""
+        self.form = form
+        self.line = form.instruction.line
+        self.guard = guard
+        self._hazards = hazards
+        self._temporaries.clear()
+        self._temporary_predicates.clear()
+
+    def finish(self) -> None:
+        """Ends a statement: moves what had to wait into its destination."""
+        for real, temporary in self._moves:
+            for i in range(real.width):
+                self.emit(Op.MOV, real.word(i), temporary.word(i))
+        for real_predicate, held in self._predicate_moves:
+            self.emit(Op.PLOP, pdst=(real_predicate,), psrc=(Pred(held),), aux=0xF0)
+        self._moves.clear()
+        self._predicate_moves.clear()
+        self.guard = None
+
+    def start_block(self, label: str) -> None:
+        """Begins a block; the one before falls through into it."""
+        self.block = Block(label)
+        self.kernel.blocks.append(self.block)
+
+    def fresh_label(self, what: str = "") -> str:
+        """A label that no PTX label can clash with."""
+        self._labels += 1
+        return f"{self.frame.prefix}.{what or 'L'}{self._labels}"
+
+    def branch(self, target: str, guard: Pred | None = None) -> None:
+        """Emits a BRA and begins the block behind it."""
+        self._append(Instr(Op.BRA, guard=guard, target=target, line=self.line))
+        self.start_block(self.fresh_label())
+
+    def _append(self, instr: Instr) -> None:
+        self._emitted += 1
+        if self._emitted > MAX_INSTRUCTIONS:
+            self.form.refuse(f"the kernel has more than {MAX_INSTRUCTIONS} instructions once its calls are inlined")
+        self.block.instrs.append(instr)
+
+    def emit(self, op: Op, dst: Reg | None = None, *srcs: Source, **fields: Any) -> None:
+        """Appends an instruction under the statement's guard.
+
+        A pure instruction that writes temporaries only runs unguarded: its result is not looked at where the guard is false, and a
+        guarded write would seem to keep the old value alive.
+        """
+        instr = Instr(op, dst=dst, srcs=srcs, line=self.line, **fields)
+        if self.guard is not None:
+            private = (dst is None or dst.index in self._temporaries) and all(p in self._temporary_predicates for p in instr.pdst)
+            if op in _EFFECTS or not private:
+                instr.guard = self.guard
+        self._append(instr)
+
+    def temp(self, width: int = 1) -> Reg:
+        """A register that lives within the statement."""
+        reg = self.kernel.new_register(width)
+        self._temporaries.update(range(reg.index, reg.index + width))
+        return reg
+
+    def temp_predicate(self) -> int:
+        """A predicate that lives within the statement."""
+        index = self.kernel.new_predicate()
+        self._temporary_predicates.add(index)
+        return index
+
+    # -- operands
+
+    def refuse(self, why: str) -> None:
+        """Stops at the current instruction."""
+        self.form.refuse(why)
+
+    def dst(self, operand: Operand | None, width: int | None = None) -> Reg:
+        """Where a result goes. `_` gives a temporary. The register may be wider than `width`: the handler extends.
+
+        Raises PtxError if the operand is no register, or is narrower than `width` words.
+        """
+        if operand is None:
+            return self.temp(width or 1)
+        if not isinstance(operand, Register):
+            self.form.refuse("its destination is not a register")
+        if self.register_type(operand).kind == "pred":
+            self.form.refuse(f"its destination {operand.name} is a predicate")
+        reg = self.frame.register(operand.name)
+        if width is not None and reg.width < width:
+            self.form.refuse(f"its destination {operand.name} is narrower than the result")
+        if operand.name not in self._hazards:
+            return reg
+        temporary = self.temp(reg.width)
+        self._moves.append((reg, temporary))
+        return temporary
+
+    def pdst(self, operand: Operand | None) -> int:
+        """The predicate that a result goes to."""
+        if operand is None:
+            return self.temp_predicate()
+        if not isinstance(operand, Register) or self.register_type(operand).kind != "pred":
+            self.form.refuse("its destination is not a predicate register")
+        index = self.frame.predicate(operand.name)
+        if operand.name not in self._hazards:
+            return index
+        temporary = self.temp_predicate()
+        self._predicate_moves.append((index, temporary))
+        return temporary
+
+    def register_type(self, register: Register) -> PtxType:
+        """The declared type of a register."""
+        return TYPES[self.frame.function.registers[register.name]]
+
+    def pred(self, operand: Operand | None) -> Pred:
+        """A predicate source: a register, a negated one, or a constant."""
+        if isinstance(operand, Negated):
+            return Pred(self.frame.predicate(operand.register.name), True)
+        if isinstance(operand, Register) and self.register_type(operand).kind == "pred":
+            return Pred(self.frame.predicate(operand.name))
+        if isinstance(operand, Immediate):
+            return Pred(7, operand.value == 0)
+        self.form.refuse("a predicate operand is expected")
+
+    def value(self, operand: Operand | None, ptx: PtxType) -> Source:
+        """A source of the width of `ptx`: one word, or for 64 bits two. Bits above a sub-word value are unspecified."""
+        width = ptx.words
+        if isinstance(operand, Register):
+            declared = self.register_type(operand)
+            if declared.kind == "pred":
+                self.form.refuse(f"operand {operand.name} is a predicate where a .{ptx.name} is expected")
+            reg = self.frame.register(operand.name)
+            if reg.width < width:
+                self.form.refuse(f"operand {operand.name} is narrower than .{ptx.name}")
+            return reg if reg.width == width else Reg(reg.index, width)
+        if isinstance(operand, Immediate):
+            return Imm(self.immediate(operand, ptx), width)
+        if isinstance(operand, Special):
+            return self.special(operand.name, width)
+        if isinstance(operand, Symbol):
+            return self.address_of(operand, width)
+        self.form.refuse("one of its operands is of a kind it does not take")
+
+    def immediate(self, operand: Immediate, ptx: PtxType) -> int:
+        """The bits of a constant in a type."""
+        value = operand.value
+        if operand.kind == "f64" and ptx.bits in (16, 32) and (ptx.is_float or ptx.bits == 32):
+            value = float_bits(double_from_bits(value), ptx.bits)
+        elif operand.kind == "f32" and ptx.name == "f64":
+            value = float_bits(double_from_bits(float_to_double(value)), 64)
+        elif operand.kind == "int" and ptx.name in ("f32", "f64"):
+            value = float_bits(float(value), ptx.bits)
+        return value & (1 << ptx.bits) - 1
+
+    def extended(self, operand: Operand | None, ptx: PtxType) -> Source:
+        """A sub-word integer extended to 32 bits as its type says; wider ones as they are."""
+        return self.extend(self.value(operand, ptx), ptx)
+
+    def extend(self, source: Source, ptx: PtxType, into: Reg | None = None) -> Source:
+        """Extends a sub-word value; `into` names the destination, otherwise a temporary is taken."""
+        if ptx.bits >= 32:
+            return source
+        if isinstance(source, Imm) and into is None:
+            value = source.value & (1 << ptx.bits) - 1
+            if ptx.signed and value >> ptx.bits - 1:
+                value |= MASK32 ^ (1 << ptx.bits) - 1
+            return Imm(value)
+        result = into or self.temp()
+        if ptx.signed:
+            self.emit(Op.BFE, result, source, Imm(0), Imm(ptx.bits), dtype=ptx.compute)
+        else:
+            self.emit(Op.AND, result, source, Imm((1 << ptx.bits) - 1))
+        return result
+
+    def move(self, dst: Reg, source: Source) -> None:
+        """Copies word by word; a destination wider than its source gets zeros above."""
+        for i in range(dst.width):
+            self.emit(Op.MOV, dst.word(i), word(source, i) if i < source.width else Imm(0))
+
+    def pair(self, low: Source, high: Source) -> Source:
+        """A 64-bit source made of two words."""
+        if isinstance(low, Imm) and isinstance(high, Imm):
+            return Imm(low.value | high.value << 32, 2)
+        made = self.temp(2)
+        self.emit(Op.MOV, made.word(0), low)
+        self.emit(Op.MOV, made.word(1), high)
+        return made
+
+    # -- symbols and special registers
+
+    def address_of(self, symbol: Symbol, width: int) -> Source:
+        """The address of a variable in its own space."""
+        name, offset = symbol.name, symbol.offset
+        buffer = None if name in self.frame.locals else self.frame.buffer(name) if self.frame.caller else None
+        if name in self.frame.locals or (buffer and buffer.local is not None):
+            base = self.frame.locals[name] if buffer is None else buffer.local or 0
+            return Imm(base + offset & MASK32, width)
+        found = self.layout.find(self.frame.function, name)
+        if found is not None:
+            return Imm(found[1] + offset & MASK32, width)
+        if name in self.layout.module.functions:
+            self.form.refuse(f"the address of function {name!r} is taken: calls through pointers are not supported, only direct calls")
+        variable = self.layout.module.variables.get(name)
+        if variable is None or variable.space != "global":
+            self.form.refuse(f"{name!r} has no address here")
+        slot = Const(self.layout.global_slot(name, self.line), 2)
+        if width != 2:
+            self.form.refuse(f"the address of .global variable {name!r} has 64 bits")
+        if not offset:
+            return slot
+        made = self.temp(2)
+        carry = self.temp_predicate()
+        self.emit(Op.IADD, made.word(0), Const(slot.offset), Imm(offset & MASK32), pdst=(carry,))
+        self.emit(Op.IADDC, made.word(1), Const(slot.offset + 4), Imm(offset >> 32 & MASK32), psrc=(Pred(carry),))
+        return made
+
+    def special(self, name: str, width: int) -> Source:
+        """A special register: a constant-bank word, a constant, or S2R into a temporary."""
+        base, _, axis = name.partition(".")
+        low: Source
+        high: Source = Imm(0)
+        if base in _CLUSTER:
+            base = _CLUSTER[base]
+            name = f"{base}.{axis}"
+        if base in ("%ntid", "%nctaid") and axis in _AXES:
+            low = Const((CONST_NTID if base == "%ntid" else CONST_NCTAID) + 4 * _AXES[axis])
+        elif name in _SREGS:
+            low = self._read(_SREGS[name])
+            upper = _WIDE.get(name)
+            if width == 2 and upper is not None:
+                high = self._read(upper)
+        elif name in ("%dynamic_smem_size", "%total_smem_size"):
+            low = Const(CONST_DYNAMIC_SHARED)
+            if name == "%total_smem_size":
+                low = self.temp()
+                self.emit(Op.IADD, low, Const(CONST_DYNAMIC_SHARED), Imm(self.kernel.dynamic_shared_base))
+        elif axis == "w" or base in ("%cluster_ctaid", "%cluster_ctarank") or base.startswith("%envreg"):
+            low = Imm(1 if base in ("%ntid", "%nctaid") else 0)
+        elif base in ("%cluster_nctaid", "%cluster_nctarank"):
+            low = Imm(1)
+        else:
+            self.form.refuse(f"special register {name} is not supported; thread, CTA and lane indices, lane masks and clocks are")
+        return low if width == 1 else self.pair(low, high)
+
+    def _read(self, sreg: Sreg) -> Reg:
+        made = self.temp()
+        self.emit(Op.S2R, made, aux=int(sreg), volatile=sreg in _TIMERS)
+        return made
+
+
+def float_to_double(bits: int) -> int:
+    """The bits of a single as a double of the same value."""
+    import struct
+
+    return int.from_bytes(struct.pack("<d", struct.unpack("<f", (bits & MASK32).to_bytes(4, "little"))[0]), "little")

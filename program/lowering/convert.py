@@ -1,0 +1,205 @@
+"""cvt between every pair of types, and cvta."""
+
+from __future__ import annotations
+
+from program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Pred, Reg, Rnd, Source
+from program.lowering import wide
+from program.lowering.context import MASK32, Context, word
+from program.lowering.form import Form
+from program.lowering.table import lowers
+from program.lowering.types import F32, TYPES, PtxType
+from program.ptx.ast import Register
+
+_FLOAT_ROUNDING = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP, "rna": Rnd.RNA}
+_INTEGER_ROUNDING = {"rni": Rnd.RN, "rzi": Rnd.RZ, "rmi": Rnd.RM, "rpi": Rnd.RP}
+_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "const": CONST_WINDOW, "param": CONST_WINDOW, "global": 0}
+_NARROW = ("tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "s2f6x2")
+
+
+@lowers("cvt")
+def convert(ctx: Context, form: Form) -> None:
+    """cvt.dtype.stype."""
+    if any(m in _NARROW for m in form.left):
+        form.refuse("conversions to 8-bit and smaller floats and to tf32 are not supported: f16, bf16, f32 and f64 are")
+    integral = form.maybe(_INTEGER_ROUNDING)
+    rnd = form.maybe(_FLOAT_ROUNDING)
+    ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
+    form.flag("satfinite")
+    to, source = form.type(), form.type()
+    form.done()
+    if to.packed:
+        _pack(ctx, form, to, source, rnd or Rnd.RN, relu)
+        return
+    form.arity(2)
+    if not to.is_float and not source.is_float:
+        _integer(ctx, form, to, source, sat)
+    elif not to.is_float:
+        if integral is None:
+            form.refuse("a conversion to an integer needs one of .rni .rzi .rmi .rpi")
+        _to_integer(ctx, form, to, source, integral, ftz)
+    elif not source.is_float:
+        a = ctx.extended(form.operands[1], source)
+        dst = ctx.dst(form.operands[0], to.words)
+        ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.compute, rnd=rnd or Rnd.RN, ftz=ftz, sat=sat)
+    else:
+        _float(ctx, form, to, source, rnd, integral, ftz, sat, relu)
+
+
+def _integer(ctx: Context, form: Form, to: PtxType, source: PtxType, sat: bool) -> None:
+    """Integer to integer: truncation, extension, or a clamp first."""
+    a = ctx.extended(form.operands[1], source)
+    dst = ctx.dst(form.operands[0])
+    if sat:
+        a = _clamp(ctx, a, to, source)
+    low = word(a, 0)
+    # The register holds the result extended as its own type says, so that wider registers may be read whole.
+    if to.bits < 32 and (to.bits == 8 or dst.width > 1 or _wider(ctx, form, to)):
+        narrow = ctx.extend(low, to, dst.word(0))
+    else:
+        ctx.emit(Op.MOV, dst.word(0), low)
+        narrow = dst.word(0)
+    if dst.width < 2:
+        return
+    if to.bits == 64 and source.bits == 64:
+        ctx.emit(Op.MOV, dst.word(1), word(a, 1))
+    else:
+        # To 64 bits the source's sign counts, to fewer bits (in a wider register) the result's.
+        signed = source.signed if to.bits == 64 else to.signed
+        _fill(ctx, dst.word(1), narrow, signed)
+
+
+def _wider(ctx: Context, form: Form, to: PtxType) -> bool:
+    """Whether the destination register has more bits than the type."""
+    target = form.operands[0]
+    return isinstance(target, Register) and ctx.register_type(target).bits > to.bits
+
+
+def _fill(ctx: Context, high: Reg, low: Source, signed: bool) -> None:
+    """The high word of an extension."""
+    if signed:
+        ctx.emit(Op.SHR, high, low, Imm(31), dtype=DType.S32)
+    else:
+        ctx.emit(Op.MOV, high, Imm(0))
+
+
+def _clamp(ctx: Context, a: Source, to: PtxType, source: PtxType) -> Source:
+    """The source limited to the range of the destination, still in the source's type."""
+    low = -(1 << to.bits - 1) if to.signed else 0
+    high = (1 << to.bits - to.signed) - 1
+    source_low = -(1 << source.bits - 1) if source.signed else 0
+    source_high = (1 << source.bits - source.signed) - 1
+    for bound, needed, maximum in ((low, low > source_low, True), (high, high < source_high, False)):
+        if not needed:
+            continue
+        if source.bits == 64:
+            limited = ctx.temp(2)
+            wide.extremum_of(ctx, limited, a, Imm(bound & (1 << 64) - 1, 2), source.signed, maximum)
+        else:
+            limited = ctx.temp()
+            ctx.emit(Op.IMAX if maximum else Op.IMIN, limited, a, Imm(bound & MASK32), dtype=source.compute)
+        a = limited
+    return a
+
+
+def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, ftz: bool) -> None:
+    """Float to integer: clamps to the range; sub-word results clamp once more."""
+    a = ctx.value(form.operands[1], source)
+    dst = ctx.dst(form.operands[0], to.words)
+    target = Reg(dst.index, to.words)
+    if to.bits >= 32:
+        ctx.emit(Op.CVT, target, a, dtype=to.compute, stype=source.dtype, rnd=rnd, ftz=ftz)
+    else:
+        whole = ctx.temp()
+        ctx.emit(Op.CVT, whole, a, dtype=to.compute, stype=source.dtype, rnd=rnd, ftz=ftz)
+        ctx.emit(Op.MOV, target, _clamp(ctx, whole, to, TYPES["s32" if to.signed else "u32"]))
+    if dst.width > to.words:
+        _fill(ctx, dst.word(1), dst.word(0), to.signed)
+
+
+def _float(
+    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool, relu: bool
+) -> None:
+    """Float to float: another width, an integral value, or only .ftz and .sat."""
+    a = ctx.value(form.operands[1], source)
+    dst = ctx.dst(form.operands[0], to.words)
+    if source.name == "bf16" and to.name == "f32" and not (sat or ftz):
+        ctx.emit(Op.SHL, dst, a, Imm(16))
+        return
+    through = (source.name == "bf16" and to.name in ("f16", "bf16")) or (to.name == "bf16" and source.name == "f16")
+    if through and to.name != source.name:
+        single = ctx.temp()
+        ctx.emit(Op.CVT, single, a, dtype=DType.F32, stype=source.dtype)
+        a, source = single, F32
+    aux = 0 if integral is None else 1
+    mode = integral if integral is not None else rnd or Rnd.RN
+    ctx.emit(Op.CVT, dst, a, dtype=to.dtype, stype=source.dtype, rnd=mode, ftz=ftz, sat=sat, aux=aux)
+    if relu:
+        ctx.emit(Op.FMAX, dst, dst, Imm(0, to.words), dtype=to.dtype, aux=1)
+
+
+def _pack(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, relu: bool) -> None:
+    """cvt.f16x2.f32 d, a, b: a to the high half, b to the low one."""
+    form.arity(3)
+    if source.name != "f32":
+        form.refuse("a packed conversion takes two .f32 values")
+    half = TYPES[to.name[:-2]]
+    halves = []
+    for operand in (form.operands[2], form.operands[1]):
+        part = ctx.temp()
+        ctx.emit(Op.CVT, part, ctx.value(operand, source), dtype=half.dtype, stype=DType.F32, rnd=rnd)
+        halves.append(part)
+    dst = ctx.dst(form.operands[0], 1)
+    ctx.emit(Op.PRMT, dst, *halves, Imm(0x5410))
+    if relu:
+        ctx.emit(Op.FMAX, dst, dst, Imm(0), dtype=to.dtype, aux=1)
+
+
+def _space(form: Form) -> str:
+    """The state space of a cvta or isspacep."""
+    for i, name in enumerate(form.left):
+        base = name.partition("::")[0]
+        if base in _WINDOWS:
+            del form.left[i]
+            return base
+    form.refuse("a state space is needed: .global .shared .local .const .param")
+
+
+@lowers("cvta", in_place=True)
+def convert_address(ctx: Context, form: Form) -> None:
+    """cvta: a window's base has a zero low word, so only the high word changes."""
+    to_space = form.flag("to")
+    space = _space(form)
+    ptx = form.type()
+    form.arity(2)
+    form.done()
+    if ptx.bits != 64:
+        form.refuse("32-bit generic addresses are not supported: compile for 64-bit addresses")
+    if space == "param" and ctx.frame.caller is not None:
+        space = "local"  # a device function's parameter whose address is taken lives in local memory
+    a = ctx.value(form.operands[1], ptx)
+    dst = ctx.dst(form.operands[0], 2)
+    high = _WINDOWS[space] >> 32
+    ctx.emit(Op.MOV, dst.word(0), word(a, 0))
+    if not high:
+        ctx.emit(Op.MOV, dst.word(1), word(a, 1))
+    else:
+        ctx.emit(Op.IADD, dst.word(1), word(a, 1), Imm(-high & MASK32 if to_space else high))
+
+
+@lowers("isspacep")
+def is_in_space(ctx: Context, form: Form) -> None:
+    """isspacep: a look at the high word of the address."""
+    space = _space(form)
+    form.arity(2)
+    form.done()
+    high = word(ctx.value(form.operands[1], TYPES["b64"]), 1)
+    p = ctx.pdst(form.operands[0])
+    if space == "global":
+        shifted = ctx.temp()
+        ctx.emit(Op.IADD, shifted, high, Imm(MASK32))
+        ctx.emit(Op.ISETP, None, shifted, Imm(3), pdst=(p,), cmp=Cmp.GE, dtype=DType.U32)
+    else:
+        ctx.emit(Op.ISETP, None, high, Imm(_WINDOWS[space] >> 32), pdst=(p,), cmp=Cmp.EQ, dtype=DType.U32)
+
+
+__all__ = ["Pred", "convert", "convert_address", "is_in_space"]

@@ -1,0 +1,240 @@
+"""Floating point: f32, f64, f16, bf16 and packed pairs."""
+
+from __future__ import annotations
+
+from program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
+from program.lowering.context import Context, word
+from program.lowering.form import Form
+from program.lowering.table import lowers
+from program.lowering.types import B32, F32, PtxType
+
+ROUNDINGS = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
+#: Sign bits of each type, per 32-bit word that has one.
+_SIGNS = {"f16": 0x8000, "bf16": 0x8000, "f32": 0x80000000, "f64": 0x80000000, "f16x2": 0x80008000, "bf16x2": 0x80008000}
+_FUNCTIONS = {
+    "rcp": Mufu.RCP, "rsqrt": Mufu.RSQRT, "sqrt": Mufu.SQRT, "sin": Mufu.SIN, "cos": Mufu.COS, "lg2": Mufu.LG2, "ex2": Mufu.EX2,
+    "tanh": Mufu.TANH,
+}
+
+
+def _float_type(form: Form) -> PtxType:
+    """The operand type; mixed-precision forms have a second one and are refused by `done`."""
+    ptx = form.type()
+    if not ptx.is_float:
+        form.refuse(f"it does not work on .{ptx.name}")
+    return ptx
+
+
+def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
+    """FADD, FMUL or FFMA with every modifier they share."""
+    rnd = form.choice(ROUNDINGS, Rnd.RN)
+    ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
+    form.flag("noftz")
+    ptx = _float_type(form)
+    form.arity(1 + sources)
+    form.done()
+    values = [ctx.value(o, ptx) for o in form.operands[1:]]
+    dst = ctx.dst(form.operands[0], ptx.words)
+    ctx.emit(op, dst, *values, dtype=ptx.dtype, rnd=rnd, ftz=ftz, sat=sat, neg=neg)
+    if relu:
+        ctx.emit(Op.FMAX, dst, dst, Imm(0, ptx.words), dtype=ptx.dtype, ftz=ftz, aux=1)
+
+
+def add(ctx: Context, form: Form, subtract: bool) -> None:
+    """add, sub: subtraction negates b."""
+    _arithmetic(ctx, form, Op.FADD, 2, 0b10 if subtract else 0)
+
+
+def multiply(ctx: Context, form: Form) -> None:
+    """mul; mad of floats is fma."""
+    if form.opcode == "mul":
+        _arithmetic(ctx, form, Op.FMUL, 2)
+    else:
+        _arithmetic(ctx, form, Op.FFMA, 3)
+
+
+@lowers("fma")
+def fused(ctx: Context, form: Form) -> None:
+    """fma: one rounding."""
+    if form.flag("oob"):
+        form.refuse("out-of-bounds fma is not supported: use fma without .oob")
+    _arithmetic(ctx, form, Op.FFMA, 3)
+
+
+def extremum(ctx: Context, form: Form, relu: bool) -> None:
+    """min, max with .NaN, .xorsign.abs and .relu."""
+    ftz = form.flag("ftz")
+    aux = int(form.flag("NaN"))
+    if form.flag("xorsign"):
+        form.flag("abs")
+        aux |= 2
+    ptx = _float_type(form)
+    form.arity(3)
+    form.done()
+    a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
+    dst = ctx.dst(form.operands[0], ptx.words)
+    ctx.emit(Op.FMIN if form.opcode == "min" else Op.FMAX, dst, a, b, dtype=ptx.dtype, ftz=ftz, aux=aux)
+    if relu:
+        ctx.emit(Op.FMAX, dst, dst, Imm(0, ptx.words), dtype=ptx.dtype, ftz=ftz, aux=aux & 1)
+
+
+def sign(ctx: Context, form: Form) -> None:
+    """neg, abs: the sign bit alone; with .ftz an addition of -0, which flushes."""
+    ftz = form.flag("ftz")
+    ptx = _float_type(form)
+    form.arity(2)
+    form.done()
+    a = ctx.value(form.operands[1], ptx)
+    dst = ctx.dst(form.operands[0], ptx.words)
+    negate = form.opcode == "neg"
+    bit = _SIGNS[ptx.name]
+    if ftz:
+        ctx.emit(Op.FADD, dst, a, Imm(bit), dtype=ptx.dtype, ftz=True, neg=int(negate), abs=int(not negate))
+        return
+    if ptx.bits == 64:
+        ctx.emit(Op.MOV, dst.word(0), word(a, 0))
+    last = ptx.words - 1
+    ctx.emit(Op.XOR if negate else Op.AND, dst.word(last), word(a, last), Imm(bit if negate else bit ^ 0xFFFFFFFF))
+
+
+def divide(ctx: Context, form: Form) -> None:
+    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with the operands scaled into range."""
+    approximate, full = form.flag("approx"), form.flag("full")
+    rnd = form.choice(ROUNDINGS, Rnd.RN)
+    ftz = form.flag("ftz")
+    ptx = _float_type(form)
+    form.arity(3)
+    form.done()
+    a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
+    dst = ctx.dst(form.operands[0], ptx.words)
+    if ptx.name not in ("f32", "f64"):
+        form.refuse(f"division of .{ptx.name} is not supported: divide in f32 and convert")
+    if not (approximate or full):
+        ctx.emit(Op.FDIV, dst, a, b, dtype=ptx.dtype, rnd=rnd, ftz=ftz)
+        return
+    if full:
+        large, small = ctx.temp_predicate(), ctx.temp_predicate()
+        scale = ctx.temp()
+        ctx.emit(Op.FSETP, None, b, Imm(0x7E800000), pdst=(large,), cmp=Cmp.GT, dtype=DType.F32, abs=1)  # |b| > 2**126
+        ctx.emit(Op.FSETP, None, b, Imm(0x00800000), pdst=(small,), cmp=Cmp.LT, dtype=DType.F32, abs=1)  # |b| < 2**-126
+        ctx.emit(Op.SEL, scale, Imm(0x3E800000), Imm(0x3F800000), psrc=(Pred(large),))  # 0.25 or 1
+        ctx.emit(Op.SEL, scale, Imm(0x4B800000), scale, psrc=(Pred(small),))  # 2**24
+        scaled: list[Source] = []
+        for source in (a, b):
+            product = ctx.temp()
+            ctx.emit(Op.FMUL, product, source, scale, dtype=DType.F32, ftz=ftz)
+            scaled.append(product)
+        a, b = scaled
+    reciprocal = ctx.temp()
+    ctx.emit(Op.MUFU, reciprocal, b, dtype=DType.F32, aux=int(Mufu.RCP), ftz=ftz)
+    ctx.emit(Op.FMUL, dst, a, reciprocal, dtype=DType.F32, ftz=ftz)
+
+
+@lowers("rcp", "rsqrt", "sqrt", "sin", "cos", "lg2", "ex2", "tanh")
+def function(ctx: Context, form: Form) -> None:
+    """Functions of one operand: rounded rcp and sqrt are macro ops, everything else is approximate and runs on the SFU.
+
+    Half-precision forms go through f32.
+    """
+    approximate = form.flag("approx")
+    rnd = form.maybe(ROUNDINGS)
+    ftz = form.flag("ftz")
+    form.flag("approx")
+    ptx = _float_type(form)
+    form.arity(2)
+    form.done()
+    a = ctx.value(form.operands[1], ptx)
+    dst = ctx.dst(form.operands[0], ptx.words)
+    rounded = {"rcp": Op.FRCP, "sqrt": Op.FSQRT}.get(form.opcode)
+    if not approximate:
+        if rounded is None or ptx.name not in ("f32", "f64"):
+            form.refuse("only its .approx form exists" if rounded is None else f".{ptx.name} is not supported")
+        ctx.emit(rounded, dst, a, dtype=ptx.dtype, rnd=rnd or Rnd.RN, ftz=ftz)
+        return
+    aux = int(_FUNCTIONS[form.opcode])
+    if ptx.name == "f32":
+        ctx.emit(Op.MUFU, dst, a, dtype=DType.F32, aux=aux, ftz=ftz)
+    elif ptx.name == "f64":
+        if form.opcode not in ("rcp", "rsqrt"):
+            form.refuse("of the f64 approximations only rcp and rsqrt exist")
+        ctx.emit(Op.MUFU, dst, a, dtype=DType.F64, aux=aux, ftz=ftz)
+    else:
+        _half_function(ctx, dst, a, ptx, aux)
+
+
+def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int) -> None:
+    """An approximate function of one or two 16-bit floats, computed in f32."""
+    narrow = DType.BF16 if ptx.name.startswith("bf16") else DType.F16
+    results = []
+    for half in range(2 if ptx.packed else 1):
+        source = a
+        if half:
+            source = ctx.temp()
+            ctx.emit(Op.SHR, source, a, Imm(16))
+        single = ctx.temp()
+        ctx.emit(Op.CVT, single, source, dtype=DType.F32, stype=narrow)
+        ctx.emit(Op.MUFU, single, single, dtype=DType.F32, aux=aux)
+        last = ctx.temp() if ptx.packed else dst
+        ctx.emit(Op.CVT, last, single, dtype=narrow, stype=DType.F32)
+        results.append(last)
+    if ptx.packed:
+        ctx.emit(Op.PRMT, dst, *results, Imm(0x5410))
+
+
+@lowers("copysign")
+def copy_sign(ctx: Context, form: Form) -> None:
+    """copysign: the sign of a on the magnitude of b."""
+    ptx = _float_type(form)
+    form.arity(3)
+    form.done()
+    a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
+    dst = ctx.dst(form.operands[0], ptx.words)
+    last = ptx.words - 1
+    if last:
+        ctx.emit(Op.MOV, dst.word(0), word(b, 0))
+    # mask ? a : b
+    ctx.emit(Op.LOP3, dst.word(last), Imm(0x80000000), word(a, last), word(b, last), aux=0xCA)
+
+
+@lowers("testp")
+def test(ctx: Context, form: Form) -> None:
+    """testp: the class of a number, by integer tests of its bits without the sign."""
+    kinds = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
+    kind = form.choice({k: k for k in kinds})
+    ptx = _float_type(form)
+    form.arity(2)
+    form.done()
+    a = ctx.value(form.operands[1], ptx)
+    p = ctx.pdst(form.operands[0])
+    if kind in ("number", "notanumber"):
+        ctx.emit(Op.FSETP, None, a, a, pdst=(p,), cmp=Cmp.NUM if kind == "number" else Cmp.NAN, dtype=ptx.dtype)
+        return
+    exponent, one = (0x7F800000, 0x00800000) if ptx.name == "f32" else (0x7FF00000, 0x00100000)
+    magnitude = ctx.temp()
+    ctx.emit(Op.AND, magnitude, word(a, ptx.words - 1), Imm(0x7FFFFFFF))
+    low = word(a, 0) if ptx.bits == 64 else None
+    if kind == "finite":
+        ctx.emit(Op.ISETP, None, magnitude, Imm(exponent), pdst=(p,), cmp=Cmp.LT, dtype=DType.U32)
+    elif kind == "normal":
+        shifted = ctx.temp()
+        ctx.emit(Op.IADD, shifted, magnitude, Imm(-one & 0xFFFFFFFF))
+        ctx.emit(Op.ISETP, None, shifted, Imm(exponent - one), pdst=(p,), cmp=Cmp.LT, dtype=DType.U32)
+    else:
+        # Infinite: the exponent and nothing else. Subnormal: anything but the exponent.
+        rest: Source = magnitude
+        if low is not None:
+            rest = ctx.temp()
+            ctx.emit(Op.OR, rest, magnitude, low)
+        q = ctx.temp_predicate()
+        if kind == "infinite":
+            ctx.emit(Op.ISETP, None, magnitude, Imm(exponent), pdst=(q,), cmp=Cmp.EQ, dtype=DType.U32)
+            other, cmp = (Imm(0), Cmp.EQ) if low is None else (low, Cmp.EQ)
+            ctx.emit(Op.ISETP, None, other, Imm(0), pdst=(p,), psrc=(Pred(q),), cmp=cmp, dtype=DType.U32)
+        else:
+            ctx.emit(Op.ISETP, None, magnitude, Imm(one), pdst=(q,), cmp=Cmp.LT, dtype=DType.U32)
+            ctx.emit(Op.ISETP, None, rest, Imm(0), pdst=(p,), psrc=(Pred(q),), cmp=Cmp.NE, dtype=DType.U32)
+
+
+#: For callers that need the f32 constants.
+ONE = Imm(0x3F800000)
+__all__ = ["B32", "F32", "ONE", "ROUNDINGS", "add", "divide", "extremum", "multiply", "sign"]

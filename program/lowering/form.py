@@ -1,0 +1,88 @@
+"""One PTX instruction while it is being lowered: its modifiers are consumed by name, so that none is silently ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar
+
+from program.errors import PtxError
+from program.lowering.types import TYPES, PtxType
+from program.ptx.ast import Instruction, Operand
+
+T = TypeVar("T")
+
+
+class Form:
+    """An instruction and the modifiers that no one has asked for yet.
+
+    Parameters
+    ----------
+    instruction : as parsed.
+    path : of the file, for messages.
+    """
+
+    def __init__(self, instruction: Instruction, path: str) -> None:
+        self.instruction = instruction
+        self.path = path
+        self.left = list(instruction.modifiers)
+
+    @property
+    def opcode(self) -> str:
+        return self.instruction.opcode
+
+    @property
+    def operands(self) -> tuple[Operand | None, ...]:
+        return self.instruction.operands
+
+    def flag(self, *names: str) -> bool:
+        """Whether one of the modifiers is there; consumes it."""
+        found = False
+        for name in names:
+            while name in self.left:
+                self.left.remove(name)
+                found = True
+        return found
+
+    def choice(self, options: Mapping[str, T], default: T | None = None) -> T:
+        """The meaning of the first modifier that is one of `options`; consumes it."""
+        for i, name in enumerate(self.left):
+            if name in options:
+                del self.left[i]
+                return options[name]
+        if default is None:
+            self.refuse(f"one of {', '.join('.' + o for o in options)} is needed")
+        return default
+
+    def maybe(self, options: Mapping[str, T]) -> T | None:
+        """Like `choice`, None where no modifier fits."""
+        for i, name in enumerate(self.left):
+            if name in options:
+                del self.left[i]
+                return options[name]
+        return None
+
+    def ignore(self, *prefixes: str) -> None:
+        """Drops modifiers that begin with one of the prefixes: hints without effect on results."""
+        self.left = [m for m in self.left if not m.startswith(prefixes)]
+
+    def type(self) -> PtxType:
+        """The first type among the modifiers; consumes it."""
+        for i, name in enumerate(self.left):
+            if name in TYPES:
+                del self.left[i]
+                return TYPES[name]
+        self.refuse("an operand type such as .b32 is needed")
+
+    def arity(self, *counts: int) -> None:
+        """Refuses any other number of operands."""
+        if len(self.operands) not in counts:
+            self.refuse(f"it takes {' or '.join(map(str, counts))} operands, not {len(self.operands)}")
+
+    def done(self) -> None:
+        """Refuses what no one has asked for."""
+        if self.left:
+            self.refuse(f"modifier .{self.left[0]} is not supported on {self.opcode}")
+
+    def refuse(self, why: str) -> NoReturn:
+        """Stops with file, line and the text of the instruction."""
+        raise PtxError(self.path, self.instruction.line, f"cannot lower {self.instruction.text!r}: {why}")

@@ -1,0 +1,202 @@
+"""Where a kernel's parameters and variables live: constant bank, shared memory, global slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from program.errors import PtxError
+from program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
+from program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
+
+#: Constant memory that a kernel can see.
+CONSTANT_BYTES = 0x10000
+#: Opaque types of texture and surface handles.
+_OPAQUE = ("texref", "samplerref", "surfref")
+
+
+def align_up(value: int, alignment: int) -> int:
+    """The next multiple of an alignment."""
+    return -(-value // max(1, alignment)) * max(1, alignment)
+
+
+def symbols_of(operand: Operand | None) -> Iterator[Symbol]:
+    """The symbols an operand names."""
+    if isinstance(operand, Symbol):
+        yield operand
+    elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
+        yield operand.base
+
+
+def reachable(module: Module, entry: Function) -> list[Function]:
+    """The entry and every function with a body that its direct calls reach, in order of discovery."""
+    found = {entry.name: entry}
+    queue = [entry]
+    while queue:
+        for statement in queue.pop(0).body or ():
+            for operand in statement.operands if isinstance(statement, Instruction) else ():
+                if isinstance(operand, Call) and isinstance(operand.function, Symbol):
+                    callee = module.functions.get(operand.function.name)
+                    if callee is not None and callee.body is not None and callee.name not in found:
+                        found[callee.name] = callee
+                        queue.append(callee)
+    return list(found.values())
+
+
+def addressed(function: Function) -> set[str]:
+    """Names whose address the function takes: symbols outside of the brackets of ld.param/st.param and of calls."""
+    names: set[str] = set()
+    for statement in function.body or ():
+        if isinstance(statement, Instruction):
+            for operand in statement.operands:
+                direct = isinstance(operand, Address) and statement.opcode in ("ld", "st") and any(
+                    m.startswith("param") for m in statement.modifiers
+                )
+                if not direct:
+                    names.update(symbol.name for symbol in symbols_of(operand))
+    return names
+
+
+class Layout:
+    """Addresses of everything a kernel can name besides its registers and local variables.
+
+    Parameters
+    ----------
+    module, entry : the file and the kernel.
+    kernel : its memory fields are filled in.
+
+    Attributes
+    ----------
+    functions : what the entry reaches, itself first.
+    offsets : (function name or "" for module scope, variable name) -> address in its space, for .const, .shared and .param of the
+        entry.
+    """
+
+    def __init__(self, module: Module, entry: Function, kernel: Kernel) -> None:
+        self.module = module
+        self.entry = entry
+        self.kernel = kernel
+        self.functions = reachable(module, entry)
+        self.offsets: dict[tuple[str, str], int] = {}
+        self._end = CONST_PARAMETERS
+        self._parameters()
+        self._constants()
+        self._shared()
+        kernel.constants.extend(bytes(align_up(self._end, 8) - len(kernel.constants)))
+
+    def _error(self, line: int, message: str) -> PtxError:
+        return PtxError(self.module.path, line, message)
+
+    def _place(self, size: int, alignment: int, line: int, what: str) -> int:
+        """Takes constant memory."""
+        offset = align_up(self._end, alignment)
+        self._end = offset + size
+        if self._end > CONSTANT_BYTES:
+            raise self._error(line, f"{what} does not fit: parameters and .const variables may take {CONSTANT_BYTES} bytes together")
+        return offset
+
+    def _parameters(self) -> None:
+        for parameter in self.entry.parameters:
+            if parameter.type in _OPAQUE:
+                raise self._error(parameter.line, f"textures are not supported: parameter {parameter.name!r} is a .{parameter.type}; "
+                                  "pass a pointer to global memory instead")
+            offset = self._place(parameter.size, parameter.align, parameter.line, f"parameter {parameter.name!r}")
+            self.offsets[self.entry.name, parameter.name] = offset
+            self.kernel.parameters.append(Parameter(parameter.name, offset, parameter.size, parameter.type))
+
+    def _constants(self) -> None:
+        """Every .const variable of the module, so that the host may fill any of them whichever kernel it launches."""
+        placed = [v for v in self.module.variables.values() if v.space == "const" and not v.external]
+        for variable in placed:
+            offset = self._place(variable.size, max(4, variable.align), variable.line, f".const variable {variable.name!r}")
+            self.offsets["", variable.name] = offset
+            self.kernel.symbols[variable.name] = (offset, variable.size)
+        image = self.kernel.constants
+        image.extend(bytes(self._end))
+        for variable in placed:
+            offset = self.offsets["", variable.name]
+            image[offset : offset + variable.size] = self._initial(variable, ())
+
+    def _shared(self) -> None:
+        """Static shared variables that the kernel or a function it calls names; then the dynamic ones, all at one address."""
+        named = {f.name: {s.name for i in f.body or () if isinstance(i, Instruction) for o in i.operands for s in symbols_of(o)}
+                 for f in self.functions}
+        static: list[tuple[str, Variable]] = []
+        dynamic: list[tuple[str, Variable]] = []
+        everywhere = set().union(*named.values())
+        scopes = [("", v) for v in self.module.variables.values() if v.name in everywhere]
+        scopes += [(f.name, v) for f in self.functions for v in f.variables if v.name in named[f.name]]
+        for scope, variable in scopes:
+            if variable.space == "shared":
+                (dynamic if variable.size == 0 else static).append((scope, variable))
+        end = 0
+        for scope, variable in static:
+            end = align_up(end, variable.align)
+            self.offsets[scope, variable.name] = end
+            end += variable.size
+        self.kernel.shared_bytes = end
+        base = align_up(end, max([16] + [v.align for _, v in dynamic]))
+        self.kernel.dynamic_shared_base = base
+        for scope, variable in dynamic:
+            self.offsets[scope, variable.name] = base
+
+    def find(self, function: Function, name: str) -> tuple[str, int] | None:
+        """(space, address) of a .const, .shared or kernel parameter symbol as the function sees it; None: not one of those."""
+        for scope in (function.name, ""):
+            offset = self.offsets.get((scope, name))
+            if offset is not None:
+                if scope == "":
+                    return self.module.variables[name].space, offset
+                return "param" if any(p.name == name for p in function.parameters) else "shared", offset
+        return None
+
+    def global_slot(self, name: str, line: int) -> int:
+        """The constant-bank slot that holds a global variable's address; makes the variable known to the loader."""
+        if name in self.kernel.global_slots:
+            return self.kernel.global_slots[name]
+        variable = self.module.variables[name]
+        if variable.type in _OPAQUE:
+            raise self._error(line, f"textures are not supported: {name!r} is a .{variable.type}; read global memory instead")
+        if variable.external and variable.init is None and variable.size == 0:
+            raise self._error(line, f"{name!r} is only declared (.extern): the file that defines it is needed")
+        slot = self._place(8, 8, line, f"the address of {name!r}")
+        self.kernel.constants.extend(bytes(self._end - len(self.kernel.constants)))
+        self.kernel.global_slots[name] = slot
+        relocations: list[tuple[int, str, int]] = []
+        image = self._initial(variable, relocations)
+        self.kernel.globals[name] = GlobalVariable(variable.size, variable.align, image, tuple(relocations))
+        for _, symbol, _ in relocations:
+            self.global_slot(symbol, line)
+        return slot
+
+    def _initial(self, variable: Variable, relocations: list[tuple[int, str, int]] | tuple[()]) -> bytes:
+        """A variable's initial bytes with every address filled in that is known now; the others go to `relocations`."""
+        image = bytearray(variable.init or b"").ljust(variable.size, b"\0")
+        for offset, symbol, size in variable.relocations:
+            target = self.module.variables.get(symbol.name)
+            if target is None:
+                raise self._error(variable.line, f"the initial value of {variable.name!r} is the address of function {symbol.name!r}: "
+                                  "calls through pointers are not supported, only direct calls")
+            if target.space == "global":
+                if not isinstance(relocations, list) or size != 8:
+                    raise self._error(variable.line, f"the initial value of .{variable.space} variable {variable.name!r} holds the address of "
+                                      f".global {symbol.name!r}: only 8-byte addresses in .global variables are supported")
+                relocations.append((offset, symbol.name, symbol.offset))
+                continue
+            place = self.offsets.get(("", symbol.name))
+            if place is None:
+                raise self._error(variable.line, f"the initial value of {variable.name!r} holds the address of {symbol.name!r}, which "
+                                  "has none before the kernel runs")
+            window = {"const": CONST_WINDOW, "shared": SHARED_WINDOW}[target.space] if symbol.generic else 0
+            image[offset : offset + size] = ((place + symbol.offset + window) & (1 << 8 * size) - 1).to_bytes(size, "little")
+        return bytes(image)
+
+
+def vectors_of(function: Function) -> Iterator[tuple[Instruction, tuple[str, ...]]]:
+    """Every vector operand made of distinct registers, with its instruction."""
+    for statement in function.body or ():
+        if isinstance(statement, Instruction):
+            for operand in statement.operands:
+                if isinstance(operand, Vector):
+                    names = tuple(e.name for e in operand.elements if isinstance(e, Register))
+                    if len(names) == len(operand.elements) and len(set(names)) == len(names):
+                        yield statement, names

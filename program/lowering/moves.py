@@ -1,0 +1,104 @@
+"""mov in all its forms: registers, constants, special registers, addresses, packing and unpacking."""
+
+from __future__ import annotations
+
+from program.isa import Imm, Op, Reg, Source
+from program.lowering.context import Context, word
+from program.lowering.form import Form
+from program.lowering.table import lowers
+from program.lowering.types import TYPES, PtxType
+from program.ptx.ast import Register, Special, Vector
+
+
+@lowers("mov")
+def move(ctx: Context, form: Form) -> None:
+    """mov."""
+    width = form.maybe({"v2": 2, "v4": 4})
+    ptx = form.type()
+    form.arity(2)
+    form.done()
+    target, source = form.operands
+    if ptx.kind == "pred":
+        ctx.emit(Op.PLOP, pdst=(ctx.pdst(target),), psrc=(ctx.pred(source),), aux=0xF0)
+        return
+    if width and isinstance(target, Vector) and isinstance(source, Vector):
+        for to, value in zip(target.elements, source.elements, strict=True):
+            ctx.move(ctx.dst(to, ptx.words), ctx.value(value, ptx))
+    elif isinstance(target, Vector):
+        unpack(ctx, form, target, ctx.value(source, ptx), ptx)
+    elif isinstance(source, Vector):
+        pack(ctx, form, ctx.dst(target, ptx.words), source, ptx)
+    else:
+        _plain(ctx, form, ptx)
+
+
+def _plain(ctx: Context, form: Form, ptx: PtxType) -> None:
+    target, source = form.operands
+    dst = ctx.dst(target, ptx.words)
+    if isinstance(source, Special) and isinstance(target, Register):
+        ctx.move(dst, ctx.value(source, TYPES["b64"] if dst.width == 2 else ptx))
+        return
+    if isinstance(source, Register) and ctx.register_type(source).bits < ptx.bits and ptx.bits <= 32:
+        form.refuse(f"operand {source.name} is narrower than .{ptx.name}")
+    ctx.move(dst, ctx.value(source, ptx))
+
+
+def _element(form: Form, vector: Vector, ptx: PtxType) -> PtxType:
+    """The type of one element of a packed value."""
+    bits, rest = divmod(ptx.bits, len(vector.elements))
+    if rest or f"b{bits}" not in TYPES:
+        form.refuse(f"{len(vector.elements)} elements do not make a .{ptx.name}")
+    return TYPES[f"b{bits}"]
+
+
+def unpack(ctx: Context, form: Form, vector: Vector, source: Source, ptx: PtxType) -> None:
+    """mov.b32 {lo, hi}, a and the like: words by MOV, parts of words by shifts."""
+    part = _element(form, vector, ptx)
+    for i, element in enumerate(vector.elements):
+        if element is None:
+            continue
+        position = i * part.bits
+        dst = ctx.dst(element, part.words)
+        if part.bits >= 32:
+            for w in range(part.words):
+                ctx.emit(Op.MOV, dst.word(w), word(source, position // 32 + w))
+        elif position % 32 == 0:
+            ctx.emit(Op.MOV, dst, word(source, position // 32))
+        else:
+            ctx.emit(Op.SHR, dst, word(source, position // 32), Imm(position % 32))
+
+
+def pack(ctx: Context, form: Form, dst: Reg, vector: Vector, ptx: PtxType) -> None:
+    """mov.b32 a, {lo, hi} and the like: words by MOV, parts of words by PRMT."""
+    part = _element(form, vector, ptx)
+    values = [ctx.value(e, part) if e is not None else Imm(0, part.words) for e in vector.elements]
+    words: list[Source] = []
+    if part.bits >= 32:
+        words = [word(v, w) for v in values for w in range(part.words)]
+    elif (part.bits == 16 and len(values) == 1) or ptx.bits == 8:
+        words = values
+    else:
+        words = pack_words(ctx, values, part.bits)
+    for i in range(dst.width):
+        ctx.emit(Op.MOV, dst.word(i), words[i] if i < len(words) else Imm(0))
+
+
+def pack_words(ctx: Context, values: list[Source], bits: int) -> list[Source]:
+    """Sub-word values gathered into words, the first lowest; unused bytes are unspecified."""
+    halves: list[Source] = values
+    if bits == 8:
+        halves = []
+        for i in range(0, len(values), 2):
+            made = ctx.temp()
+            upper = values[i + 1] if i + 1 < len(values) else Imm(0)
+            ctx.emit(Op.PRMT, made, values[i], upper, Imm(0x5540))
+            halves.append(made)
+    words: list[Source] = []
+    for i in range(0, len(halves), 2):
+        if i + 1 == len(halves):
+            words.append(halves[i])
+        else:
+            made = ctx.temp()
+            ctx.emit(Op.PRMT, made, halves[i], halves[i + 1], Imm(0x5410))
+            words.append(made)
+    return words
