@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .rooms import SmConfig, check_field
 from .names import unknown
 from .presets import preset
+from .rooms import SmConfig, check_field
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .names import unknown
 from .rooms import (
     CollectorConfig,
     CtaConfig,
@@ -14,7 +15,6 @@ from .rooms import (
     SubCoreConfig,
     UnitConfig,
 )
-from .names import unknown
 
 
 def _turing() -> SmConfig:

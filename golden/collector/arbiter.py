@@ -1,0 +1,91 @@
+"""The bank arbiter: which read request each bank serves in a cycle."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from arch.events import Cause
+
+from ..priority import first_from
+from ..probe import Probe
+
+
+class Arbiter:
+    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are free.
+
+    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks are looked at in
+    rotating order, starting after the first bank that was granted in the last cycle that granted anything. Malekeh, section II.
+
+    Parameters
+    ----------
+    banks : number of banks.
+    probe : receives `grant` and `conflict`.
+
+    Latency: a request made in cycle t is granted in t + 1 at the earliest. The FIFOs cannot overflow
+    (`SubCoreConfig.queue_depth`).
+    """
+
+    def __init__(self, banks: int, probe: Probe) -> None:
+        self._queues: list[deque[tuple[int, int, int]]] = [deque() for _ in range(banks)]
+        self._banks = banks
+        self._waiting = 0  # banks with requests
+        self._pointer = 0
+        self._probe = probe
+        self.pending = 0
+
+    def request(self, bank: int, row: int, collector: int, slot: int) -> None:
+        """Queue a read."""
+        self._queues[bank].append((row, collector, slot))
+        self._waiting |= 1 << bank
+        self.pending += 1
+
+    def step(self, written: int) -> list[tuple[int, int, int, int]]:
+        """Grants of this cycle as (bank, row, collector, slot); `written`: mask of the banks being written."""
+        waiting = self._waiting
+        probe = self._probe
+        counters = probe.counters
+        grants: list[tuple[int, int, int, int]] = []
+        ports = 0
+        bank = self._pointer
+        visit = waiting
+        heads = 0
+        while visit:
+            bank = first_from(visit, bank)
+            visit &= ~(1 << bank)
+            heads += 1
+            queue = self._queues[bank]
+            row, collector, slot = queue[0]
+            if written >> bank & 1:
+                counters["rf.conflict.write"] += 1
+                if probe.sink is not None:
+                    probe.emit("conflict", bank, Cause.WRITE, 1)
+            elif ports >> collector & 1:
+                counters["rf.conflict.port"] += 1
+                if probe.sink is not None:
+                    probe.emit("conflict", bank, Cause.PORT, 1)
+            else:
+                if not grants:
+                    self._pointer = (bank + 1) % self._banks
+                ports |= 1 << collector
+                grants.append((bank, row, collector, slot))
+                if probe.sink is not None:
+                    probe.emit("grant", bank, row, collector, slot)
+        if self.pending > heads:
+            self._count_queued(waiting)
+        for grant in grants:
+            bank = grant[0]
+            queue = self._queues[bank]
+            queue.popleft()
+            if not queue:
+                self._waiting &= ~(1 << bank)
+        counters["rf.reads"] += len(grants)
+        self.pending -= len(grants)
+        return grants
+
+    def _count_queued(self, waiting: int) -> None:
+        """Count the requests behind the oldest one of each bank."""
+        for bank, queue in enumerate(self._queues):
+            if waiting >> bank & 1 and len(queue) > 1:
+                self._probe.counters["rf.conflict.queue"] += len(queue) - 1
+                if self._probe.sink is not None:
+                    self._probe.emit("conflict", bank, Cause.QUEUE, len(queue) - 1)

@@ -1,0 +1,137 @@
+"""Operand collector units: they hold an issued uop until its operands have come from the banks."""
+
+from __future__ import annotations
+
+from arch.rooms import SubCoreConfig
+from arch.uop import Unit
+
+from ..execute.pipelines import Pipelines
+from ..hierarchy.flat import Flat
+from ..priority import first_from
+from ..probe import Probe
+from ..stream import TraceUop
+from ..values import NEVER, Value
+
+
+class Ocu:
+    """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
+
+    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is
+    allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter sees to it).
+
+    Seams: `may_issue`, `holds` and `allocate` (1), `deliver` (2), `dispatch` (3).
+
+    Parameters
+    ----------
+    config : collectors, slots, allocation.
+    registers : where operands are read.
+    probe : receives `allocate`, `deliver`.
+
+    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and its uop can be
+    dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
+    """
+
+    def __init__(self, config: SubCoreConfig, registers: Flat, probe: Probe) -> None:
+        self._count = config.collectors
+        self._per_warp = config.collector.allocation == "per_warp"
+        self._everyone = (1 << config.warps) - 1
+        self._registers = registers
+        self._probe = probe
+        self._uops: list[TraceUop | None] = [None] * config.collectors
+        self.free = (1 << config.collectors) - 1
+        self._free_at_edge = self.free
+        self._pointer = 0
+        self.ready = [0] * len(Unit)  # per unit, collectors whose uop is complete
+        self.any_ready = 0  # units for which a collector is ready
+        self._pointers = [0] * len(Unit)
+
+    def edge(self) -> int:
+        """Start of a cycle. Returns how many collectors are occupied."""
+        self._free_at_edge = self.free
+        return self._count - self.free.bit_count()
+
+    @property
+    def may_issue(self) -> int:
+        """Mask of the warps whose next uop would find a collector in this cycle."""
+        if self._per_warp:
+            return self._free_at_edge
+        return self._everyone if self._free_at_edge else 0
+
+    @property
+    def holds(self) -> int:
+        """Mask of the warps that have cached values here: none, an OCU forgets everything."""
+        return 0
+
+    def allocate(self, uop: TraceUop) -> None:
+        """Take an issued uop and request its operands."""
+        if self._per_warp:
+            collector = uop.warp
+        else:
+            collector = first_from(self._free_at_edge, self._pointer)
+            self._pointer = (collector + 1) % self._count
+        self.free &= ~(1 << collector)
+        self._uops[collector] = uop
+        sources = uop.sources
+        uop.missing = len(sources)
+        uop.operands = [None] * len(sources)
+        probe = self._probe
+        probe.counters["collector.allocations"] += 1
+        if probe.sink is not None:
+            probe.emit("allocate", collector, uop.warp, uop.seq)
+        if sources:
+            read = self._registers.read
+            for slot, register in enumerate(sources):
+                read(collector, slot, uop.warp, register)
+        else:
+            self._complete(collector, uop)
+
+    def _complete(self, collector: int, uop: TraceUop) -> None:
+        self.ready[uop.unit] |= 1 << collector
+        self.any_ready |= 1 << uop.unit
+
+    def deliver(self, collector: int, slot: int, value: Value) -> tuple[int, int]:
+        """An operand arrives. Returns (warp, register) for the scoreboard."""
+        uop = self._uops[collector]
+        assert uop is not None
+        uop.operands[slot] = value
+        uop.missing -= 1
+        if not uop.missing:
+            self._complete(collector, uop)
+        probe = self._probe
+        probe.counters["collector.deliveries"] += 1
+        if probe.sink is not None:
+            probe.emit("deliver", collector, slot)
+        return uop.warp, uop.sources[slot]
+
+    def dispatch(self, cycle: int, pipelines: Pipelines) -> bool:
+        """One complete collector per execution unit, by rotating priority. Returns whether a unit refused one."""
+        refused = False
+        units = self.any_ready
+        while units:
+            unit = (units & -units).bit_length() - 1
+            units &= units - 1
+            if pipelines.accepts(unit, cycle):
+                collector = first_from(self.ready[unit], self._pointers[unit])
+                self._pointers[unit] = (collector + 1) % self._count
+                bit = 1 << collector
+                self.ready[unit] &= ~bit
+                if not self.ready[unit]:
+                    self.any_ready &= ~(1 << unit)
+                self.free |= bit
+                uop = self._uops[collector]
+                assert uop is not None
+                self._uops[collector] = None
+                pipelines.dispatch(uop, collector, cycle)
+            else:
+                refused = True
+        return refused
+
+    def next_cycle(self, cycle: int, pipelines: Pipelines) -> int:
+        """The next cycle after `cycle` in which a complete collector finds its unit free."""
+        best = NEVER
+        units = self.any_ready
+        while units:
+            unit = (units & -units).bit_length() - 1
+            units &= units - 1
+            best = min(best, pipelines.next_cycle(unit, cycle))
+        return best

@@ -1,0 +1,121 @@
+"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and CTA slots allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arch.rooms import SmConfig
+from program.errors import LaunchError
+from program.trace.schema import Trace
+
+
+@dataclass
+class Cta:
+    """A CTA that runs: its slot, shared memory, and where its warps are: (sub-core, warp slot)."""
+
+    slot: int
+    shared: int
+    warps: list[tuple[int, int]]
+    running: int
+
+
+class CtaDispatch:
+    """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
+
+    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if a warp slot is
+    missing there, with the next beginning that has them all. Slot s of a sub-core has the register rows from s x rows per warp
+    on, so that a launch's warps never fragment the banks.
+
+    Parameters
+    ----------
+    config : limits.
+    trace : launches and warps.
+    """
+
+    def __init__(self, config: SmConfig, trace: Trace) -> None:
+        self._config = config
+        self._trace = trace
+        self._launch = -1
+        self._next_cta = 0
+        self._ctas = 0
+        self._warps_per_cta = 0
+        self._first_warp = 0
+        self._shared_per_cta = 0
+        self._shared_free = 0
+        self._begin = 0
+        self._free_ctas: list[int] = []
+        self._free_warps: list[list[int]] = []
+        self.rows_per_warp = 0
+        self.running: dict[int, Cta] = {}
+
+    def next_launch(self) -> bool:
+        """Make the next launch current; False: there is none. Raises LaunchError if not one of its CTAs fits the machine."""
+        self._launch += 1
+        if self._launch == len(self._trace.launches):
+            return False
+        launch = self._trace.launches[self._launch]
+        self._next_cta = 0
+        self._ctas = int(launch["ctas"])
+        self._warps_per_cta = int(launch["warps_per_cta"])
+        self._first_warp = int(launch["first_warp"])
+        self._shared_per_cta = int(launch["shared_bytes"])
+        registers = int(launch["registers"])
+        core = self._config.sub_core
+        self.rows_per_warp = self._config.rows_per_warp(registers)
+        slots = min(core.warps, core.rows // self.rows_per_warp)
+        self._check(self._trace.kernels[int(launch["kernel"])], registers, slots)
+        self._shared_free = self._config.cta.shared_bytes
+        self._begin = 0
+        self._free_ctas = list(range(self._config.cta.max_ctas))
+        self._free_warps = [list(range(slots)) for _ in range(self._config.sub_cores)]
+        return True
+
+    def _check(self, kernel: str, registers: int, slots: int) -> None:
+        config = self._config
+        needed = -(-self._warps_per_cta // config.sub_cores)
+        problem = ""
+        if needed > config.sub_core.warps:
+            problem = f"it has {self._warps_per_cta} warps and the SM has {config.warps} warp slots"
+        elif needed > slots:
+            problem = (
+                f"its {self._warps_per_cta} warps of {registers} registers per thread need {needed * self.rows_per_warp} rows of "
+                f"every bank of a sub-core, and a bank has {config.sub_core.rows}"
+            )
+        elif self._shared_per_cta > config.cta.shared_bytes:
+            problem = f"it needs {self._shared_per_cta} bytes of shared memory and the SM has {config.cta.shared_bytes}"
+        if problem:
+            raise LaunchError(f"A CTA of kernel {kernel} does not fit the machine (preset {config.preset}): {problem}.")
+
+    @property
+    def exhausted(self) -> bool:
+        """All CTAs of the launch have been started."""
+        return self._next_cta == self._ctas
+
+    def start(self) -> tuple[Cta, list[int]] | None:
+        """Start the next CTA if it fits: the CTA and its warps' rows of `trace.warps`."""
+        if self.exhausted or not self._free_ctas or self._shared_per_cta > self._shared_free:
+            return None
+        count = self._config.sub_cores
+        for shift in range(count):
+            begin = (self._begin + shift) % count
+            places = [(begin + index) % count for index in range(self._warps_per_cta)]
+            if all(places.count(number) <= len(free) for number, free in enumerate(self._free_warps)):
+                break
+        else:
+            return None
+        self._begin = (begin + self._warps_per_cta) % count
+        self._shared_free -= self._shared_per_cta
+        warps = [(number, self._free_warps[number].pop(0)) for number in places]
+        cta = Cta(self._free_ctas.pop(0), self._shared_per_cta, warps, len(warps))
+        self.running[cta.slot] = cta
+        first = self._first_warp + self._next_cta * self._warps_per_cta
+        self._next_cta += 1
+        return cta, list(range(first, first + self._warps_per_cta))
+
+    def end(self, cta: Cta) -> None:
+        """All warps of `cta` have drained: its slots are free again."""
+        del self.running[cta.slot]
+        self._shared_free += cta.shared
+        self._free_ctas = sorted([*self._free_ctas, cta.slot])
+        for number, warp in cta.warps:
+            self._free_warps[number] = sorted([*self._free_warps[number], warp])

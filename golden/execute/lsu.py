@@ -1,0 +1,251 @@
+"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per cycle."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
+from arch.uop import Memory as Op
+
+from ..priority import first_from
+from ..probe import Probe
+from ..stream import TraceUop
+from ..values import NEVER
+from .l1 import Mshrs, Tags
+from .memory import Memory, Request
+from .pipelines import Pipelines
+
+_LOADS = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
+_STORES = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})
+_ATOMICS = frozenset({Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL})
+_SHARED = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
+
+
+class Lsu:
+    """Load/store unit, L1 tags and MSHRs.
+
+    A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was looked up or its
+    last shared-memory pass was done. Global and local loads look one line up per cycle: a hit has its data `l1.latency` later;
+    a miss asks the L2, or waits with a miss of the same line that is on its way. Stores are written through without allocating
+    and are complete when the L2's queue has taken the last line. Atomics and reductions are done at the L2 and invalidate the
+    line. Shared memory takes one cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's
+    queue is full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none is looked
+    up and no uop is taken.
+
+    One complete uop per cycle returns to its sub-core: the one due first, of those the one taken first.
+
+    Parameters
+    ----------
+    config : sizes and latencies.
+    queues : the sub-cores' pipelines: `lsu_queue` is read, `returned` called.
+    wake : called with (sub-core, cycle) when a sub-core has to look.
+    probe : receives the events of L1 and L2; `probes` (the sub-cores') `lsu_accept`.
+
+    Latency: a uop dispatched in t is taken in t + 1 at the earliest; one returned in t is offered to the banks in t + 1.
+    """
+
+    def __init__(self, config: SmConfig, queues: list[Pipelines], wake: Callable[[int, int], None], probe: Probe,
+                 probes: list[Probe]) -> None:
+        self._config = config.lsu
+        self._latency = config.l1.latency
+        self._queues = queues
+        self._wake_core = wake
+        self._probe = probe
+        self._probes = probes
+        self._tags = Tags(config.l1.sets, config.l1.ways)
+        self._mshrs = Mshrs(config.l1.mshrs, config.l1.merges)
+        self._memory = Memory(config.memory, probe)
+        self._pointer = 0
+        self._uop: TraceUop | None = None
+        self._line = 0  # index of the current uop's next line
+        self._busy_until = 0  # shared-memory passes
+        self._taken = 0
+        self._flying = 0
+        self._returns: list[tuple[int, int, TraceUop]] = []  # heap: (due, number of acceptance, uop)
+        self._stalled = -1  # cause of a stall that goes on
+        self._stepped = -1
+        self.wake = NEVER
+
+    def launch(self) -> None:
+        """A kernel launch begins: the L1 is invalidated."""
+        self._tags.clear()
+
+    def step(self, cycle: int) -> None:
+        """One cycle: answers from memory, one return, one line or pass."""
+        self._probe.cycle = cycle
+        if self._stalled >= 0 and cycle - 1 > self._stepped:
+            self._count_stall(self._stepped + 1, cycle)
+        self._stepped = cycle
+        self._stalled = -1
+        room = self._flying < self._config.pending
+        if self._returns and self._returns[0][0] <= cycle:
+            self._return(cycle)
+        answer = self._memory.answer(cycle)
+        if answer is not None:
+            self._answer(cycle, *answer)
+        fills = answer is not None and answer[1] is None
+        if self._busy_until <= cycle and not fills:
+            if self._uop is None:
+                self._take(cycle, room)
+            if self._uop is not None:
+                self._proceed(cycle, self._uop)
+        if self._stalled >= 0:
+            self._count_stall(cycle, cycle + 1)
+        self.wake = self._next_cycle(cycle)
+
+    def _return(self, cycle: int) -> None:
+        _, _, uop = heapq.heappop(self._returns)
+        self._flying -= 1
+        self._queues[uop.sub_core].returned(uop, cycle + 1)
+        self._wake_core(uop.sub_core, cycle + 1)
+
+    def _answer(self, cycle: int, line: int, uop: TraceUop | None) -> None:
+        if uop is not None:
+            self._arrived(cycle, uop)
+            return
+        self._tags.insert(line)
+        if self._probe.sink is not None:
+            self._probe.emit("l1_fill", line)
+        for waiter in self._mshrs.fill(line):
+            self._arrived(cycle, waiter)
+
+    def _arrived(self, cycle: int, uop: TraceUop) -> None:
+        uop.lines_left -= 1
+        if not uop.lines_left:
+            self._complete(uop, max(uop.ready, cycle + 1))
+
+    def _complete(self, uop: TraceUop, due: int) -> None:
+        heapq.heappush(self._returns, (due, uop.order, uop))
+
+    def _take(self, cycle: int, room: bool) -> None:
+        """Accept a uop from the sub-cores' queues; `room`: fewer loads than `pending` were in flight at the clock edge."""
+        offers = 0
+        for number, pipelines in enumerate(self._queues):
+            queue = pipelines.lsu_queue
+            if queue and queue[0][0] < cycle:
+                offers |= 1 << number
+        if not offers:
+            return
+        if not room:
+            self._stalled = 2
+            return
+        number = first_from(offers, self._pointer)
+        self._pointer = (number + 1) % len(self._queues)
+        _, uop = self._queues[number].lsu_queue.popleft()
+        self._wake_core(number, cycle + 1)
+        uop.order = self._taken
+        self._taken += 1
+        self._flying += 1
+        self._uop = uop
+        self._line = 0
+        uop.ready = 0
+        uop.lines_left = 1  # stands for the look-ups still to do
+        probe = self._probes[number]
+        probe.counters["lsu.uops"] += 1
+        if probe.sink is not None:
+            probe.emit_at(cycle, "lsu_accept", uop.warp, uop.seq)
+
+    def _proceed(self, cycle: int, uop: TraceUop) -> None:
+        op = uop.memory
+        if op in _LOADS:
+            done = self._load_line(cycle, uop)
+        elif op in _STORES:
+            done = self._send_line(cycle, uop, Request.WRITE, 3)
+        elif op in _ATOMICS:
+            done = self._send_line(cycle, uop, Request.ATOMIC if op == Op.ATOMIC_GLOBAL else Request.REDUCE, 4)
+        elif op in _SHARED:
+            done = self._shared(cycle, uop)
+        elif op == Op.FENCE:
+            done = self._fence(cycle, uop)
+        else:
+            uop.ready = cycle + (self._config.const_latency if op == Op.LOAD_CONST else self._config.shuffle_latency)
+            done = True
+        if done:
+            self._uop = None
+            self._arrived(cycle, uop)
+
+    def _load_line(self, cycle: int, uop: TraceUop) -> bool:
+        line = uop.lines[self._line]
+        if self._tags.hit(line):
+            uop.ready = cycle + self._latency
+            result = 0
+        elif self._mshrs.pending(line):
+            if not self._mshrs.can_merge(line):
+                self._stalled = 0
+                return False
+            self._mshrs.wait(line, uop)
+            uop.lines_left += 1
+            result = 2
+        else:
+            if self._mshrs.full:
+                self._stalled = 0
+                return False
+            if not self._memory.accepts(cycle):
+                self._stalled = 1
+                return False
+            self._memory.request(cycle, Request.READ, line, None)
+            self._mshrs.wait(line, uop)
+            uop.lines_left += 1
+            result = 1
+        return self._looked_up(uop, line, result)
+
+    def _send_line(self, cycle: int, uop: TraceUop, kind: Request, result: int) -> bool:
+        if not self._memory.accepts(cycle):
+            self._stalled = 1
+            return False
+        line = uop.lines[self._line]
+        if kind is Request.WRITE:
+            self._memory.request(cycle, kind, line, None)
+        else:
+            self._tags.remove(line)
+            self._memory.request(cycle, kind, line, uop)
+            if kind is Request.ATOMIC:
+                uop.lines_left += 1
+        return self._looked_up(uop, line, result)
+
+    def _looked_up(self, uop: TraceUop, line: int, result: int) -> bool:
+        self._probe.counters[_L1_COUNTERS[result]] += 1
+        if self._probe.sink is not None:
+            self._probe.emit("l1_access", line, result)
+        self._line += 1
+        return self._line == len(uop.lines)
+
+    def _shared(self, cycle: int, uop: TraceUop) -> bool:
+        passes = max(1, uop.passes) * (2 if uop.memory == Op.ATOMIC_SHARED else 1)
+        self._busy_until = cycle + passes
+        uop.ready = cycle + passes - 1 + (1 if uop.memory == Op.STORE_SHARED else self._config.shared_latency)
+        self._probe.counters["shared.passes"] += passes
+        if self._probe.sink is not None:
+            self._probe.emit("shared_pass", passes)
+        return True
+
+    def _fence(self, cycle: int, uop: TraceUop) -> bool:
+        if not self._memory.accepts(cycle):
+            self._stalled = 1
+            return False
+        self._memory.request(cycle, Request.FENCE, 0, uop)
+        uop.lines_left += 1
+        return True
+
+    def _count_stall(self, start: int, end: int) -> None:
+        self._probe.counters[("lsu.stall.mshr", "lsu.stall.queue", "lsu.stall.pending")[self._stalled]] += end - start
+        if self._probe.sink is not None:
+            for cycle in range(start, end):
+                self._probe.emit_at(cycle, "lsu_stall", self._stalled)
+
+    def _next_cycle(self, cycle: int) -> int:
+        """The next cycle in which anything can happen here."""
+        best = self._memory.next_cycle(cycle)
+        if self._returns:
+            best = min(best, max(self._returns[0][0], cycle + 1))
+        if self._stalled == 1:
+            return min(best, self._memory.next_room(cycle))
+        if self._stalled >= 0:
+            return best
+        if self._uop is not None or any(pipelines.lsu_queue for pipelines in self._queues):
+            best = min(best, max(cycle + 1, self._busy_until))
+        return best
+
+
+_L1_COUNTERS = ("l1.hits", "l1.misses", "l1.merges", "l1.stores", "l1.atomics")

@@ -1,0 +1,85 @@
+"""Execution units of a sub-core: no arithmetic, only when a uop may enter and when its result comes out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
+from arch.uop import Unit
+
+from ..check import OperandChecker
+from ..probe import Probe
+from ..stream import TraceUop
+from ..values import NEVER
+
+
+class Pipelines:
+    """Unit pipelines with latency and initiation interval, and their result queues.
+
+    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch
+    and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+
+    Parameters
+    ----------
+    config : latencies, intervals, queue sizes.
+    checker : compares operands at dispatch; None switches that off.
+    wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
+    probe : receives `dispatch`.
+
+    Latency: a uop dispatched in t is first offered to the banks in t + latency.
+    """
+
+    def __init__(self, config: SmConfig, checker: OperandChecker | None, wake_lsu: Callable[[int], None],
+                 probe: Probe) -> None:
+        units = [config.sub_core.execute.unit(unit) for unit in Unit]
+        self._latency = [unit.latency for unit in units]
+        self._interval = [unit.interval for unit in units]
+        self._credits = config.sub_core.execute.result_queue
+        self._queue_depth = config.lsu.queue
+        self._checker = checker
+        self._wake_lsu = wake_lsu
+        self._probe = probe
+        self._free_at = [0] * len(Unit)
+        #: Per unit, (first cycle in which the result may be written, uop), in order.
+        self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
+        #: Units with anything in `results`.
+        self.pending = 0
+        #: Input queue of the load/store unit: (cycle of dispatch, uop).
+        self.lsu_queue: deque[tuple[int, TraceUop]] = deque()
+
+    def accepts(self, unit: int, cycle: int) -> bool:
+        """Whether the unit takes a uop in this cycle."""
+        if unit == Unit.LSU:
+            return len(self.lsu_queue) < self._queue_depth
+        return self._free_at[unit] <= cycle and len(self.results[unit]) < self._credits
+
+    def next_cycle(self, unit: int, cycle: int) -> int:
+        """The next cycle after `cycle` in which it does, if nothing else happens before."""
+        if unit == Unit.LSU:
+            return cycle + 1 if len(self.lsu_queue) < self._queue_depth else NEVER
+        if len(self.results[unit]) >= self._credits:
+            return NEVER
+        return max(cycle + 1, self._free_at[unit])
+
+    def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
+        """Take a uop with its operands (seam 3)."""
+        if self._checker is not None:
+            self._checker.dispatch(uop)
+        unit = uop.unit
+        probe = self._probe
+        probe.counters["dispatch.uops"] += 1
+        if probe.sink is not None:
+            probe.emit("dispatch", collector, unit, uop.warp, uop.seq)
+        if unit == Unit.LSU:
+            self.lsu_queue.append((cycle, uop))
+            self._wake_lsu(cycle + 1)
+        else:
+            self._free_at[unit] = cycle + self._interval[unit]
+            self.results[unit].append((cycle + self._latency[unit], uop))
+            self.pending |= 1 << unit
+
+    def returned(self, uop: TraceUop, cycle: int) -> None:
+        """The load/store unit returns a uop, to be written from `cycle` on."""
+        self.results[Unit.LSU].append((cycle, uop))
+        self.pending |= 1 << Unit.LSU

@@ -1,0 +1,77 @@
+"""CTA barriers, shared by the sub-cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..probe import Probe
+from ..stream import TraceUop
+
+
+class Barriers:
+    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are there.
+
+    A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued their last uop.
+
+    Parameters
+    ----------
+    probe : receives `barrier_open`.
+    release : called with (sub-core, warp) for every warp that may go on.
+
+    Latency: a barrier completed in cycle t releases its warps for t + 1.
+    """
+
+    def __init__(self, probe: Probe, release: Callable[[int, int], None]) -> None:
+        self._probe = probe
+        self._release = release
+        self._live: dict[int, int] = {}
+        self._arrived: dict[tuple[int, int], int] = {}
+        self._expected: dict[tuple[int, int], int] = {}
+        self._waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._changed: set[int] = set()
+
+    def start(self, cta: int, warps: int) -> None:
+        """A CTA starts in this slot."""
+        self._live[cta] = warps
+
+    def arrive(self, cta: int, uop: TraceUop) -> None:
+        """A warp arrives, and waits if the uop says so."""
+        key = (cta, uop.barrier)
+        self._arrived[key] = self._arrived.get(key, 0) + 1
+        self._expected[key] = uop.barrier_warps
+        if uop.wait:
+            self._waiting.setdefault(key, []).append((uop.sub_core, uop.warp))
+        self._changed.add(cta)
+
+    def exit(self, cta: int) -> None:
+        """A warp issued its last uop."""
+        self._live[cta] -= 1
+        self._changed.add(cta)
+
+    @property
+    def busy(self) -> bool:
+        """Something arrived or left in this cycle."""
+        return bool(self._changed)
+
+    def waiting_at(self, sub_core: int, warp: int) -> str:
+        """What a waiting warp waits for, in words."""
+        for (cta, barrier), warps in self._waiting.items():
+            if (sub_core, warp) in warps:
+                expected = self._expected[cta, barrier] or self._live[cta]
+                return f"at barrier {barrier} of CTA slot {cta}, where {self._arrived[cta, barrier]} of {expected} warps arrived"
+        return "at a barrier"
+
+    def step(self) -> None:
+        """Open what is complete at the end of the cycle."""
+        for key in sorted(key for key in self._arrived if key[0] in self._changed):
+            cta, barrier = key
+            expected = self._expected[key] or self._live[cta]
+            if self._arrived[key] < expected:
+                continue
+            del self._arrived[key], self._expected[key]
+            self._probe.counters["barrier.opens"] += 1
+            if self._probe.sink is not None:
+                self._probe.emit("barrier_open", cta, barrier)
+            for sub_core, warp in self._waiting.pop(key, ()):
+                self._release(sub_core, warp)
+        self._changed.clear()

@@ -1,0 +1,32 @@
+"""Greedy then oldest."""
+
+from __future__ import annotations
+
+
+class Gto:
+    """The warp that issued last as long as it is eligible, then the oldest eligible one.
+
+    Age is the order in which warps were started in their slots (hardware: an age matrix).
+
+    Parameters
+    ----------
+    warps : warp slots.
+    """
+
+    def __init__(self, warps: int) -> None:
+        self._order: list[int] = list(range(warps))
+        self._last = 0
+
+    def start(self, warp: int) -> None:
+        """The warp in this slot is the youngest from now on."""
+        self._order.remove(warp)
+        self._order.append(warp)
+
+    def pick(self, eligible: int) -> int:
+        """The warp to issue."""
+        if not eligible >> self._last & 1:
+            for warp in self._order:
+                if eligible >> warp & 1:
+                    self._last = warp
+                    break
+        return self._last

@@ -1,0 +1,86 @@
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core and cycle."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from arch.rooms import SubCoreConfig
+from arch.uop import Control
+
+from ..priority import first_from
+from ..probe import Probe
+from ..stream import TraceUop, WarpStream
+from ..values import NEVER
+
+
+class InstructionBuffers:
+    """The buffers of a sub-core's warps.
+
+    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a
+    branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
+
+    Parameters
+    ----------
+    config : entries, branch hold, warps.
+    probe : receives `fill`.
+
+    Latency: a uop filled in cycle t can issue in t + 1.
+    """
+
+    def __init__(self, config: SubCoreConfig, probe: Probe) -> None:
+        self._depth = config.front_end.buffer_entries
+        self._hold = config.front_end.branch_hold
+        self._warps = config.warps
+        self._probe = probe
+        self.entries: list[deque[TraceUop]] = [deque() for _ in range(config.warps)]
+        self._streams: list[WarpStream | None] = [None] * config.warps
+        self._fillable = 0  # warps with room and something to fetch
+        self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
+        self._pointer = 0
+
+    def start(self, warp: int, stream: WarpStream) -> None:
+        """A new warp's stream."""
+        self._streams[warp] = stream
+        if stream.length:
+            self._fillable |= 1 << warp
+
+    def next_cycle(self, cycle: int) -> int:
+        """The next cycle after `cycle` in which a buffer can be filled."""
+        if self._fillable:
+            return cycle + 1
+        return self._held[0][0] if self._held else NEVER
+
+    def step(self, cycle: int) -> int:
+        """Fill one buffer. Returns the mask of the warp whose buffer was empty before and has a first uop from now on, or 0."""
+        held = self._held
+        while held and held[0][0] <= cycle:
+            self._fillable |= 1 << held.popleft()[1]
+        if not self._fillable:
+            return 0
+        warp = first_from(self._fillable, self._pointer)
+        self._pointer = (warp + 1) % self._warps
+        stream = self._streams[warp]
+        assert stream is not None
+        uop = stream.take()
+        entries = self.entries[warp]
+        entries.append(uop)
+        if uop.control is Control.BRANCH or stream.position == stream.length or len(entries) == self._depth:
+            self._fillable &= ~(1 << warp)
+        probe = self._probe
+        probe.counters["fill.uops"] += 1
+        if probe.sink is not None:
+            probe.emit("fill", warp, uop.seq)
+        return 1 << warp if len(entries) == 1 else 0
+
+    def pop(self, warp: int, cycle: int) -> None:
+        """The first uop of `warp` issues."""
+        entries = self.entries[warp]
+        uop = entries.popleft()
+        stream = self._streams[warp]
+        assert stream is not None
+        if stream.position == stream.length:
+            return
+        if uop.control is Control.BRANCH:
+            self._held.append((cycle + 1 + self._hold, warp))
+        elif not entries or entries[-1].control is not Control.BRANCH:
+            self._fillable |= 1 << warp

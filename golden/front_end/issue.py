@@ -1,0 +1,88 @@
+"""Issue: every warp's status, the stall reason of the cycle, and what an issued uop sets off."""
+
+from __future__ import annotations
+
+from arch.events import Stall
+from arch.uop import Memory
+
+from ..stream import TraceUop
+from .instruction_buffer import InstructionBuffers
+from .scoreboard import Scoreboard
+
+
+class Status:
+    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per reason.
+
+    In hardware all of it is combinational from registers; here a warp's bits are made anew only when something changed for it.
+
+    Parameters
+    ----------
+    buffers, scoreboard : what the status is made of.
+    """
+
+    def __init__(self, buffers: InstructionBuffers, scoreboard: Scoreboard) -> None:
+        self._buffers = buffers
+        self._scoreboard = scoreboard
+        self.changed = 0  # warps whose bits must be made anew
+        self.live = 0  # warps that have uops left to issue
+        self.at_barrier = 0
+        self.fenced = 0  # warps that issue nothing until their fence has retired
+        self.ready = 0  # first uop has no hazard
+        self.free = 0  # ... and needs no collector
+        self.scoreboard = 0
+        self.memory = 0
+        self.fetch = 0
+
+    def update(self) -> None:
+        """Make the bits of the changed warps anew."""
+        changed = self.changed
+        self.changed = 0
+        keep = ~changed
+        ready, free = self.ready & keep, self.free & keep
+        scoreboard, memory, fetch = self.scoreboard & keep, self.memory & keep, self.fetch & keep
+        changed &= self.live & ~self.at_barrier
+        while changed:
+            bit = changed & -changed
+            changed ^= bit
+            warp = bit.bit_length() - 1
+            entries = self._buffers.entries[warp]
+            if not entries:
+                fetch |= bit
+            elif self.fenced & bit:
+                memory |= bit
+            else:
+                uop = entries[0]
+                hazard = self._scoreboard.hazard(uop)
+                if not hazard:
+                    ready |= bit
+                    if not uop.collects:
+                        free |= bit
+                elif hazard == 1:
+                    scoreboard |= bit
+                else:
+                    memory |= bit
+        self.ready, self.free = ready, free
+        self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch
+
+    def stall(self, refused: bool) -> Stall:
+        """The reason of a cycle in which nothing issued (see `arch.events.STALLS`)."""
+        if self.ready:
+            return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
+        if self.scoreboard:
+            return Stall.SCOREBOARD
+        if self.fetch:
+            return Stall.FETCH
+        if self.memory:
+            return Stall.MEMORY
+        return Stall.BARRIER if self.at_barrier else Stall.NO_WARP
+
+    def issue(self, uop: TraceUop) -> None:
+        """A warp's uop leaves the front end."""
+        bit = 1 << uop.warp
+        self.changed |= bit
+        if uop.wait:
+            self.at_barrier |= bit
+        if uop.memory == Memory.FENCE and uop.collects:
+            self.fenced |= bit
+        if uop.last:
+            self.live &= ~bit

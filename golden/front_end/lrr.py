@@ -1,0 +1,27 @@
+"""Loose round robin."""
+
+from __future__ import annotations
+
+from ..priority import first_from
+
+
+class Lrr:
+    """The first eligible warp after the one that issued last, in slot order, wrapping around.
+
+    Parameters
+    ----------
+    warps : warp slots.
+    """
+
+    def __init__(self, warps: int) -> None:
+        self._warps = warps
+        self._pointer = 0
+
+    def start(self, warp: int) -> None:
+        """A new warp changes nothing."""
+
+    def pick(self, eligible: int) -> int:
+        """The warp to issue."""
+        warp = first_from(eligible, self._pointer)
+        self._pointer = (warp + 1) % self._warps
+        return warp

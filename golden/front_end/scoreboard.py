@@ -1,0 +1,55 @@
+"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+
+from __future__ import annotations
+
+from arch.rooms import SubCoreConfig
+from arch.uop import Unit
+
+from ..stream import TraceUop
+
+
+class Scoreboard:
+    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand reads (WAR).
+
+    A register has at most one pending write (a second one would be a WAW hazard), but any number of pending reads, which are
+    counted. Predicates are read at issue, so they have no WAR hazard.
+
+    Latency: what is set or released in cycle t counts from t + 1.
+    """
+
+    def __init__(self, config: SubCoreConfig) -> None:
+        self.writes = [0] * config.warps
+        self.memory = [0] * config.warps
+        self.reads = [0] * config.warps
+        self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
+
+    def hazard(self, uop: TraceUop) -> int:
+        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a memory result."""
+        warp = uop.warp
+        pending = self.writes[warp] & uop.hazard
+        if pending:
+            return 2 if pending & self.memory[warp] else 1
+        return 1 if self.reads[warp] & uop.writes else 0
+
+    def issue(self, uop: TraceUop) -> None:
+        """Reserve what the uop reads and writes."""
+        warp = uop.warp
+        self.writes[warp] |= uop.writes
+        if uop.unit is Unit.LSU:
+            self.memory[warp] |= uop.writes
+        readers = self._readers[warp]
+        for register in uop.sources:
+            readers[register] = readers.get(register, 0) + 1
+            self.reads[warp] |= 1 << register
+
+    def read(self, warp: int, register: int) -> None:
+        """An operand was read (seam 6)."""
+        readers = self._readers[warp]
+        readers[register] -= 1
+        if not readers[register]:
+            self.reads[warp] &= ~(1 << register)
+
+    def written(self, warp: int, mask: int) -> None:
+        """Registers and predicates in `mask` have been written (seam 6)."""
+        self.writes[warp] &= ~mask
+        self.memory[warp] &= ~mask

@@ -1,0 +1,73 @@
+"""The flat hierarchy: collectors read the banks, results are written into them, nothing is in between."""
+
+from __future__ import annotations
+
+from ..collector.arbiter import Arbiter
+from ..mapping.direct import Direct
+from ..probe import Probe
+from ..storage.banks import Banks
+from ..stream import TraceUop
+from ..values import Value
+
+
+class Flat:
+    """Seams 2 to 5 of the design in their simplest form.
+
+    Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks left over.
+
+    Parameters
+    ----------
+    mapping, storage, arbiter : the other rooms' units.
+    probe : receives `write`.
+    """
+
+    def __init__(self, mapping: Direct, storage: Banks, arbiter: Arbiter, probe: Probe) -> None:
+        self._mapping = mapping
+        self._storage = storage
+        self._arbiter = arbiter
+        self._probe = probe
+        self._written = 0  # banks written in this cycle
+        self.arriving: list[tuple[int, int, Value]] = []
+
+    def start(self, warp: int, row: int) -> None:
+        """A new warp's registers begin at `row`."""
+        self._mapping.start(warp, row)
+
+    @property
+    def busy(self) -> bool:
+        """Something happens here in the next cycle."""
+        return self._arbiter.pending > 0 or bool(self.arriving)
+
+    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
+        """Request an operand (seam 2)."""
+        bank, row = self._mapping.locate(warp, register)
+        self._arbiter.request(bank, row, collector, slot)
+
+    def bank_of(self, warp: int, register: int) -> int:
+        """The bank a write goes to."""
+        return self._mapping.locate(warp, register)[0]
+
+    def write(self, uop: TraceUop, register: int, value: Value) -> bool:
+        """Write one result register (seam 4); False: its bank already takes another write in this cycle."""
+        bank, row = self._mapping.locate(uop.warp, register)
+        if self._written >> bank & 1:
+            return False
+        self._written |= 1 << bank
+        self._storage.write(bank, row, uop.lane_mask, value)
+        probe = self._probe
+        probe.counters["rf.writes"] += 1
+        if probe.sink is not None:
+            probe.emit("write", bank, row, uop.warp, uop.seq, register, uop.lane_mask)
+        return True
+
+    def step(self) -> list[tuple[int, int, Value]]:
+        """Grant reads; returns the operands granted in the previous cycle as (collector, slot, value)."""
+        arrived = self.arriving
+        if self._arbiter.pending:
+            read = self._storage.read
+            self.arriving = [(collector, slot, read(bank, row))
+                             for bank, row, collector, slot in self._arbiter.step(self._written)]
+        elif arrived:
+            self.arriving = []
+        self._written = 0
+        return arrived

@@ -1,0 +1,225 @@
+"""The streaming multiprocessor: assembly of the sub-cores and the units they share, and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arch.events import Stall
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from program.errors import ExecutionError
+from program.trace.schema import Trace
+
+from .check import OperandChecker, OperandMismatch
+from .cta_dispatch import Cta, CtaDispatch
+from .execute.lsu import Lsu
+from .front_end.barrier import Barriers
+from .probe import Probe, Sink
+from .result import Result
+from .stream import TraceUop, WarpStream, templates_of
+from .sub_core import SubCore
+from .values import NEVER
+
+__all__ = ["OperandMismatch", "Result", "Sm", "simulate"]
+
+
+class Sm:
+    """A whole SM that runs a trace.
+
+    Within a cycle: sub-cores, load/store unit, barriers, CTA dispatch. What they exchange passes through registers, so their
+    order is free. A launch starts when the one before has drained.
+
+    Parameters
+    ----------
+    trace, config, scheme : what runs on what.
+    events : receives every event (see `golden.probe.Sink`); None: none are made.
+    check_operands : compare every operand at dispatch.
+    skip : jump over cycles in which nothing can happen; the result is the same without.
+    """
+
+    #: The class of the sub-cores; tests put broken ones here.
+    sub_core_class = SubCore
+
+    def __init__(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: Sink | None = None, check_operands: bool = True,
+                 skip: bool = True) -> None:
+        self._trace = trace
+        self._config = config
+        self._skip = skip
+        self._templates = templates_of(trace)
+        self.checker = OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+        self.probe = Probe(-1, events)
+        self.cores = [
+            self.sub_core_class(number, config, scheme, self.checker, self._at_issue, self._at_drain, self._wake_lsu,
+                                Probe(number, events))
+            for number in range(config.sub_cores)
+        ]
+        self.lsu = Lsu(config, [core.pipelines for core in self.cores], self._wake_core, self.probe,
+                       [core.probe for core in self.cores])
+        self.barriers = Barriers(self.probe, self._release)
+        self.ctas = CtaDispatch(config, trace)
+        self._cta_of: dict[tuple[int, int], Cta] = {}
+        self._drained: list[tuple[int, int]] = []
+        self._cycle = 0
+
+    def _wake_lsu(self, cycle: int) -> None:
+        self.lsu.wake = min(self.lsu.wake, cycle)
+
+    def _wake_core(self, number: int, cycle: int) -> None:
+        core = self.cores[number]
+        core.wake = min(core.wake, cycle)
+
+    def _release(self, number: int, warp: int) -> None:
+        self.cores[number].release(warp)
+        self._wake_core(number, self._cycle + 1)
+
+    def _at_issue(self, uop: TraceUop) -> None:
+        """A uop arrives at a barrier, or ends its warp."""
+        slot = self._cta_of[uop.sub_core, uop.warp].slot
+        if uop.arrive:
+            self.barriers.arrive(slot, uop)
+        if uop.last:
+            self.barriers.exit(slot)
+
+    def _at_drain(self, number: int, warp: int) -> None:
+        self._drained.append((number, warp))
+
+    def _start_cta(self, cycle: int) -> bool:
+        """Start the next CTA if it fits."""
+        started = self.ctas.start()
+        if started is None:
+            return False
+        cta, rows = started
+        self.probe.counters["cta.started"] += 1
+        if self.probe.sink is not None:
+            self.probe.emit("cta_start", cta.slot)
+        self.barriers.start(cta.slot, len(rows))
+        for (number, warp), row in zip(cta.warps, rows, strict=True):
+            self._cta_of[number, warp] = cta
+            stream = WarpStream(self._trace, self._templates, self._trace.warps[row], number, warp, self._config.lanes)
+            core = self.cores[number]
+            core.probe.cycle = cycle
+            core.start(warp, warp * self.ctas.rows_per_warp, stream)
+            if self.checker is not None:
+                self.checker.start(number, warp, row)
+            self._wake_core(number, cycle + 1)
+        return True
+
+    def _end_ctas(self) -> bool:
+        """Free the CTAs whose last warp drained in this cycle."""
+        ended = False
+        for place in self._drained:
+            cta = self._cta_of.pop(place)
+            cta.running -= 1
+            if not cta.running:
+                self.ctas.end(cta)
+                ended = True
+                if self.probe.sink is not None:
+                    self.probe.emit("cta_end", cta.slot)
+        self._drained.clear()
+        return ended
+
+    def run(self, progress: Callable[[int, int], None] | None = None) -> Result:
+        """Run the trace to its end. `progress` is called with (warp instructions retired, of how many) now and then.
+
+        Raises
+        ------
+        LaunchError : a CTA does not fit the machine.
+        OperandMismatch : the register file delivered a wrong value.
+        ExecutionError : no warp can ever proceed.
+        """
+        cores, lsu, ctas = self.cores, self.lsu, self.ctas
+        total = self._trace.warp_instructions
+        launches: list[dict[str, Any]] = []
+        cycle = launched = reported = 0
+        running = self._next_launch()
+        dispatch_at = 0
+        while running:
+            self._cycle = self.probe.cycle = cycle
+            for core in cores:
+                if core.wake <= cycle:
+                    core.step(cycle)
+            if lsu.wake <= cycle:
+                lsu.step(cycle)
+            if self.barriers.busy:
+                self.barriers.step()
+            if dispatch_at <= cycle:
+                dispatch_at = cycle + 1 if self._start_cta(cycle) else NEVER
+            if self._drained and self._end_ctas():
+                dispatch_at = cycle + 1
+                retired = sum(core.probe.counters["retire.uops"] for core in cores)
+                if progress is not None and retired - reported >= 2000:
+                    reported = retired
+                    progress(retired, total)
+                if ctas.exhausted and not ctas.running:
+                    launches.append({"cycles": cycle + 1 - launched})
+                    launched = cycle + 1
+                    running = self._next_launch()
+            following = min(min(core.wake for core in cores), lsu.wake, dispatch_at)
+            if following == NEVER and running:
+                raise ExecutionError(self._deadlock(cycle))
+            if self._skip or not running:
+                cycle = following if running else cycle + 1
+            else:
+                cycle += 1
+                lsu.wake = min(lsu.wake, cycle)
+                for core in cores:
+                    core.wake = cycle
+        return self._result(cycle, launches)
+
+    def _next_launch(self) -> bool:
+        """Go on to the next launch that has any CTA."""
+        self.lsu.launch()
+        while self.ctas.next_launch():
+            if not self.ctas.exhausted:
+                return True
+        return False
+
+    def _result(self, cycles: int, launches: list[dict[str, Any]]) -> Result:
+        counters = dict(self.probe.counters)
+        for core in self.cores:
+            core.settle(cycles)
+            for name, value in core.probe.counters.items():
+                counters[name] += value
+        reasons = [reason.name.lower() for reason in Stall]
+        per_scheduler = [dict(zip(reasons, core.stalls, strict=True)) for core in self.cores]
+        stalls = {reason: sum(stall[reason] for stall in per_scheduler) for reason in reasons}
+        assert all(sum(stall.values()) == cycles for stall in per_scheduler), "a scheduler-cycle without, or with two reasons"
+        assert counters["retire.uops"] == counters["issue.uops"] == self._trace.warp_instructions, "a uop was lost"
+        return Result(
+            cycles=cycles,
+            warp_instructions=counters["retire.uops"],
+            stalls=stalls,
+            stalls_per_scheduler=per_scheduler,
+            counters=counters,
+            operands_checked=self.checker.checked if self.checker is not None else 0,
+            launches=launches,
+        )
+
+    def _deadlock(self, cycle: int) -> str:
+        """What every warp waits for."""
+        waits: list[str] = []
+        for (number, warp), cta in sorted(self._cta_of.items(), key=lambda item: (item[1].slot, item[0])):
+            core = self.cores[number]
+            bit = 1 << warp
+            entries = core.buffers.entries[warp]
+            if core.status.at_barrier & bit:
+                reason = self.barriers.waiting_at(number, warp)
+            elif core.status.ready & bit:
+                reason = "ready, for a collector"
+            elif entries:
+                reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"
+            else:
+                reason = "its stream" if core.status.live & bit else "its last uops to retire"
+            waits.append(f"warp slot {warp} of sub-core {number} (CTA slot {cta.slot}) waits {reason}")
+        return f"Deadlock in cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + "."
+
+
+def simulate(trace: Trace, config: SmConfig, scheme: Scheme, *, events: Sink | list[Any] | None = None,
+             progress: Callable[[int, int], None] | None = None, check_operands: bool = True, skip: bool = True) -> Result:
+    """Run `trace` on the machine `config` with the register file `scheme`. See `Sm` and `Sm.run`.
+
+    `events` may be a list, to which every event is appended, or a function that receives them.
+    """
+    sink = events.append if isinstance(events, list) else events
+    return Sm(trace, config, scheme, events=sink, check_operands=check_operands, skip=skip).run(progress)

@@ -1,0 +1,198 @@
+"""A sub-core: assembly of the rooms, and their order within a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.events import Stall
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from arch.uop import Memory
+
+from .check import OperandChecker
+from .execute.pipelines import Pipelines
+from .execute.result_arbiter import ResultArbiter
+from .front_end.instruction_buffer import InstructionBuffers
+from .front_end.issue import Status
+from .front_end.scoreboard import Scoreboard
+from .probe import Probe
+from .rooms import build_collectors, build_registers, build_scheduler
+from .stream import TraceUop, WarpStream
+from .values import NEVER
+
+
+class SubCore:
+    """One sub-core.
+
+    Within a cycle: write-back, bank read, dispatch, collect, fill, issue. All of them work on the state of the clock edge; the
+    calls are ordered so that none sees what another one writes in this cycle (dispatch before collect, fill before issue),
+    except that write-back takes banks from bank read, and a refused dispatch colours the stall reason.
+
+    A sub-core sleeps until `wake` when nothing can happen before; the cycles slept are accounted for when it wakes, or by
+    `settle`.
+
+    Parameters
+    ----------
+    number : of this sub-core.
+    config, scheme : the machine and its register file.
+    checker : compares operands at dispatch; None: no check.
+    at_issue : called with every uop that arrives at a barrier or ends its warp.
+    at_drain : called with (sub-core, warp) when a warp's last uop has retired.
+    wake_lsu : called with the cycle in which the load/store unit has to look.
+    probe : receives the events; counts.
+    """
+
+    def __init__(self, number: int, config: SmConfig, scheme: Scheme, checker: OperandChecker | None,
+                 at_issue: Callable[[TraceUop], None], at_drain: Callable[[int, int], None],
+                 wake_lsu: Callable[[int], None], probe: Probe) -> None:
+        core = config.sub_core
+        self.number = number
+        self.probe = probe
+        self._checker = checker
+        self._at_issue = at_issue
+        self._at_drain = at_drain
+        self.buffers = InstructionBuffers(core, probe)
+        self.scoreboard = Scoreboard(core)
+        self.status = Status(self.buffers, self.scoreboard)
+        self.scheduler = build_scheduler(config, scheme)
+        self.registers = build_registers(config, scheme, probe)
+        self.collectors = build_collectors(config, scheme, self.registers, probe)
+        self.pipelines = Pipelines(config, checker, wake_lsu, probe)
+        self.results = ResultArbiter(self.pipelines, self.registers, self._written, self._retired, probe)
+        self.stalls = [0] * len(Stall)
+        self.wake = NEVER
+        self._flying = [0] * core.warps
+        self._lengths = [0] * core.warps
+        self.retired = [0] * core.warps
+        self._occupied = 0  # collectors, at the clock edge
+        self._idle_reason = Stall.NO_WARP
+        self._accounted = 0  # first cycle whose scheduler reason is not yet counted
+
+    def start(self, warp: int, row: int, stream: WarpStream) -> None:
+        """A warp starts in this slot; it can be filled from the next cycle on."""
+        self.registers.start(warp, row)
+        self.buffers.start(warp, stream)
+        self.scheduler.start(warp)
+        self.status.live |= 1 << warp
+        self.status.changed |= 1 << warp
+        self._lengths[warp] = stream.length
+        self.retired[warp] = 0
+        if self.probe.sink is not None:
+            self.probe.emit("warp_start", warp, row)
+
+    def release(self, warp: int) -> None:
+        """The barrier at which the warp waits is open."""
+        self.status.at_barrier &= ~(1 << warp)
+        self.status.changed |= 1 << warp
+
+    def step(self, cycle: int) -> None:
+        """One clock cycle."""
+        self.probe.cycle = cycle
+        if self._accounted < cycle:
+            self.settle(cycle)
+        status = self.status
+        if status.changed:
+            status.update()
+        collectors = self.collectors
+        eligible = status.ready & (collectors.may_issue | status.free)
+
+        if self.pipelines.pending:
+            self.results.step(cycle)
+        arrived = self.registers.step()
+        refused = collectors.dispatch(cycle, self.pipelines) if collectors.any_ready else False
+        for collector, slot, value in arrived:
+            warp, register = collectors.deliver(collector, slot, value)
+            self.scoreboard.read(warp, register)
+            status.changed |= 1 << warp
+        status.changed |= self.buffers.step(cycle)
+        if eligible:
+            self._issue(self.scheduler.pick(eligible), cycle)
+            reason = Stall.ISSUED
+        else:
+            reason = status.stall(refused)
+        self._account(reason, cycle)
+
+        self._occupied = collectors.edge()
+        if status.changed:
+            status.update()
+        self.wake = self._next_cycle(cycle)
+        if self.wake > cycle + 1:
+            self._idle_reason = status.stall(bool(collectors.any_ready))
+
+    def _issue(self, warp: int, cycle: int) -> None:
+        uop = self.buffers.entries[warp][0]
+        self.buffers.pop(warp, cycle)
+        self.status.issue(uop)
+        probe = self.probe
+        probe.counters["issue.uops"] += 1
+        if probe.sink is not None:
+            probe.emit("issue", warp, uop.seq, uop.pc)
+        if self._checker is not None:
+            self._checker.issue(uop)
+        self._flying[warp] += 1
+        if uop.collects:
+            self.scoreboard.issue(uop)
+            self.collectors.allocate(uop)
+        else:
+            self._retired(uop)
+        if uop.arrive or uop.last:
+            self._at_issue(uop)
+
+    def _written(self, warp: int, mask: int) -> None:
+        """Registers and predicates in `mask` have been written."""
+        self.scoreboard.written(warp, mask)
+        self.status.changed |= 1 << warp
+
+    def _retired(self, uop: TraceUop) -> None:
+        """The last write of `uop` is done."""
+        assert not uop.retired, f"uop {uop.seq} of warp {uop.warp} retires twice"
+        uop.retired = True
+        warp = uop.warp
+        probe = self.probe
+        probe.counters["retire.uops"] += 1
+        if probe.sink is not None:
+            probe.emit("retire", warp, uop.seq)
+        if uop.memory == Memory.FENCE:
+            self.status.fenced &= ~(1 << warp)
+            self.status.changed |= 1 << warp
+        self._flying[warp] -= 1
+        self.retired[warp] += 1
+        if not self._flying[warp] and not self.status.live >> warp & 1:
+            assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
+            self._at_drain(self.number, warp)
+
+    def _account(self, reason: Stall, cycle: int) -> None:
+        self.stalls[reason] += 1
+        self._accounted = cycle + 1
+        probe = self.probe
+        probe.counters["collector.residency"] += self._occupied
+        if probe.sink is not None:
+            probe.emit("scheduler", reason)
+            if self._occupied:
+                probe.emit("occupied", self._occupied)
+
+    def settle(self, end: int) -> None:
+        """Account for the cycles slept before cycle `end`."""
+        probe = self.probe
+        slept = end - self._accounted
+        self.stalls[self._idle_reason] += slept
+        probe.counters["collector.residency"] += self._occupied * slept
+        if probe.sink is not None:
+            for cycle in range(self._accounted, end):
+                probe.emit_at(cycle, "scheduler", self._idle_reason)
+                if self._occupied:
+                    probe.emit_at(cycle, "occupied", self._occupied)
+        self._accounted = end
+
+    def _next_cycle(self, cycle: int) -> int:
+        """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core."""
+        soon = cycle + 1
+        status = self.status
+        if self.registers.busy or status.ready & (self.collectors.may_issue | status.free):
+            return soon
+        best = self.buffers.next_cycle(cycle)
+        if best > soon and self.pipelines.pending:
+            best = min(best, self.results.next_cycle(cycle))
+        if best > soon and self.collectors.any_ready:
+            best = min(best, self.collectors.next_cycle(cycle, self.pipelines))
+        return best

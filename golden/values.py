@@ -1,0 +1,24 @@
+"""Warp registers as values: rows of the trace, moved by reference and never changed in place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+#: One warp register: `lanes` unsigned 32-bit numbers.
+Value = np.ndarray
+
+#: Cycle that never comes: nothing to wake for.
+NEVER = 1 << 62
+
+
+@lru_cache(maxsize=4096)
+def lane_select(mask: int, lanes: int) -> np.ndarray:
+    """`mask` as a boolean array of `lanes` elements."""
+    return (np.uint64(mask) >> np.arange(lanes, dtype=np.uint64)) & np.uint64(1) != 0
+
+
+def merge(old: Value, new: Value, mask: int) -> Value:
+    """A new value: `new` on the lanes of `mask`, `old` elsewhere."""
+    return np.where(lane_select(mask, len(new)), new, old)
