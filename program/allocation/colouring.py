@@ -17,8 +17,9 @@ from program.liveness import members
 
 @dataclass
 class Colouring:
-    """Places found (base word -> register) and the groups that found none."""
+    """Places found (base word -> register), how many registers they take, and the groups that found none."""
 
+    used: int = 0
     places: dict[int, int] = field(default_factory=dict)
     failed: list[int] = field(default_factory=list)
     stuck: list[int] = field(default_factory=list)  # unspillable, and nothing around them can be spilled
@@ -38,7 +39,6 @@ class Colourer:
         self.first = first
         self.starts = {w: aligned(w, limit) for w in (1, 2, 4)}
         self.result = Colouring()
-        self.used = 0  # registers handed out so far
         self.friends: dict[int, list[tuple[int, int]]] = {}
         for _, a, b in graph.moves:
             self.friends.setdefault(graph.base[a], []).append((a, b))
@@ -108,7 +108,7 @@ class Colourer:
             return False
         place = self._preferred(base, free)
         places[base] = place
-        self.used = max(self.used, place + width)
+        self.result.used = max(self.result.used, place + width)
         return True
 
     def _preferred(self, base: int, free: int) -> int:
@@ -121,9 +121,9 @@ class Colourer:
                 if wish >= 0 and free >> wish & 1:
                     return wish
         lowest = (free & -free).bit_length() - 1
-        if graph.widths[base] < 4 and lowest < self.used:
+        if graph.widths[base] < 4 and lowest < self.result.used:
             width = graph.widths[base]
-            inside = free & ((1 << self.used) - 1)
+            inside = free & ((1 << self.result.used) - 1)
             for place in members(inside):
                 if not free >> (place ^ width) & 1:
                     return place
