@@ -241,7 +241,9 @@ class Lsu:
             best = min(best, max(self._returns[0][0], cycle + 1))
         if self._stalled == 1:
             return min(best, self._memory.next_room(cycle))
-        if self._stalled >= 0:
+        if self._stalled == 2:
+            return cycle + 1 if self._flying < self._config.pending else best
+        if self._stalled == 0:
             return best
         if self._uop is not None or any(pipelines.lsu_queue for pipelines in self._queues):
             best = min(best, max(cycle + 1, self._busy_until))

@@ -1,0 +1,75 @@
+"""The tables of docs/machine.md that come from registries. `python -m tests.machine_tables` brings the page up to date."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+from arch.config import PRESETS, preset
+from arch.events import COUNTERS, EVENTS, STALLS
+from arch.schemes import ROOMS, SCHEMES
+
+PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
+_BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def _rows(*rows: tuple[object, ...]) -> str:
+    head, *body = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
+
+
+def _fields(config: Any, prefix: str = "") -> list[tuple[str, str, str]]:
+    """(path, unit, meaning) of every field."""
+    found: list[tuple[str, str, str]] = []
+    for spec in dataclasses.fields(config):
+        if "unit" in spec.metadata:
+            if spec.name != "preset":
+                found.append((prefix + spec.name, spec.metadata["unit"], spec.metadata["doc"]))
+            continue
+        for path, unit, doc in _fields(getattr(config, spec.name), f"{prefix}{spec.name}."):
+            unit_of = spec.metadata["doc"] if prefix.endswith("execute.") else ""
+            found.append((path, unit, f"{unit_of}: {doc}" if unit_of else doc))
+    return found
+
+
+def _value(config: Any, path: str) -> object:
+    for part in path.split("."):
+        config = getattr(config, part)
+    return config
+
+
+def _configuration() -> str:
+    machines = [preset(name) for name in PRESETS]
+    rows = [(f"`{path}`", *(_value(machine, path) for machine in machines), unit, doc)
+            for path, unit, doc in _fields(machines[0])]
+    return _rows(("field", *PRESETS, "unit", "meaning"), *rows)
+
+
+def tables() -> dict[str, str]:
+    """Every generated table by name."""
+    return {
+        "stalls": _rows(("reason", "a scheduler-cycle has it if"),
+                        *((f"`{reason.name.lower()}`", text) for reason, text in STALLS.items())),
+        "counters": _rows(("counter", "unit", "meaning", "sum of"),
+                          *((f"`{c.name}`", c.unit, c.description, f"`{c.event}`" + (f".{c.field}" if c.field else ""))
+                            for c in COUNTERS.values())),
+        "events": _rows(("event", "fields", "meaning"),
+                        *((f"`{e.name}`", ", ".join(name for name, _ in e.fields), e.description) for e in EVENTS.values())),
+        "presets": _rows(("preset", "from"), *((f"`{name}`", text) for name, text in PRESETS.items())),
+        "configuration": _configuration(),
+        "schemes": _rows(("scheme", *ROOMS, "meaning"),
+                         *((f"`{row.name}`", *(getattr(row, room) for room in ROOMS), row.description)
+                           for row in SCHEMES.values())),
+    }
+
+
+def updated(page: str) -> str:
+    """The page with its generated tables made anew."""
+    made = tables()
+    return _BLOCK.sub(lambda match: match[1] + made[match[2]] + match[4], page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text()))
