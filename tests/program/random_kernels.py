@@ -32,15 +32,17 @@ from tests.program.graphs import kernel_of
 M32 = 0xFFFF_FFFF
 
 
-def random_kernel(seed: int, blocks: int = 6, length: int = 8, groups: int = 12, predicates: int = 5) -> Kernel:
-    """A kernel made from a seed."""
+def random_kernel(
+    seed: int, blocks: int = 6, length: int = 8, groups: int = 12, predicates: int = 5, barriers: float = 0.0
+) -> Kernel:
+    """A kernel made from a seed. barriers: how often an instruction is a CTA barrier."""
     rng = Random(seed)
     kinds = ["fall", "jump", "branch", "branch", "branch", "maybe_exit"]
     kernel = kernel_of([(rng.choice(kinds), rng.randrange(blocks + 1)) for _ in range(rng.randint(1, blocks))])
     kernel.predicates = 0
     registers = [kernel.new_register(rng.choice((1, 1, 1, 2, 2, 4))) for _ in range(rng.randint(2, groups))]
     tests = [kernel.new_predicate() for _ in range(rng.randint(1, predicates))]
-    maker = _Maker(rng, registers, tests)
+    maker = _Maker(rng, registers, tests, barriers)
     for b, block in enumerate(kernel.blocks):
         end = [i for i in block.instrs if i.op in (Op.BRA, Op.EXIT)]
         for last in end:
@@ -53,8 +55,8 @@ def random_kernel(seed: int, blocks: int = 6, length: int = 8, groups: int = 12,
 
 
 class _Maker:
-    def __init__(self, rng: Random, registers: list[Reg], predicates: list[int]) -> None:
-        self.rng, self.registers, self.predicates = rng, registers, predicates
+    def __init__(self, rng: Random, registers: list[Reg], predicates: list[int], barriers: float) -> None:
+        self.rng, self.registers, self.predicates, self.barriers = rng, registers, predicates, barriers
 
     def predicate(self) -> Pred:
         return Pred(self.rng.choice(self.predicates), self.rng.random() < 0.5)
@@ -95,6 +97,8 @@ class _Maker:
 
     def instr(self) -> Instr:
         rng = self.rng
+        if rng.random() < self.barriers:
+            return Instr(Op.BAR, srcs=(Imm(0),))
         made = self._instr()
         if rng.random() < 0.3 and made.op is not Op.NOP:
             made.guard = Pred(rng.choice(made.pdst), rng.random() < 0.5) if made.pdst and rng.random() < 0.3 else self.predicate()
@@ -187,7 +191,7 @@ class Lane:
             if instr.space is not Space.LOCAL:
                 self.stores.append((at + instr.offset, tuple(sources[1]) if runs else (None,) * len(sources[1])))
             return [], []
-        if op in (Op.NOP, Op.BRA, Op.EXIT):
+        if op in (Op.NOP, Op.BRA, Op.EXIT, Op.BAR):
             return [], []
         if any(w is None for s in sources for w in s) or None in flags:
             return [None] * (instr.dst.width if instr.dst else 0), [None] * len(instr.pdst)

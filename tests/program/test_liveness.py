@@ -1,0 +1,88 @@
+"""Thread liveness: against paths searched by brute force, and the cases worth naming."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from program.cfg import Cfg, always
+from program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg
+from program.liveness import members, thread_liveness
+from tests.program.random_kernels import random_kernel
+
+
+def read_later(kernel: Kernel, cfg: Cfg, block: int, at: int, register: int) -> bool:
+    """Whether some path from after instruction `at` reads the register before it is written.
+
+    A guarded write serves the reads of its block under the same guard, while the guard stays as it is."""
+    seen, work = set(), [(block, at + 1)]
+    while work:
+        b, i = work.pop()
+        served: set[Pred] = set()
+        for instr in kernel.blocks[b].instrs[i:]:
+            if register in instr.registers_read() and instr.guard not in served:
+                return True
+            written = register in instr.registers_written()
+            if written and always(instr):
+                break
+            if written and instr.guard is not None:
+                served.add(instr.guard)
+            served = {g for g in served if g.index not in instr.pdst}
+        else:
+            for s in cfg.successors[b]:
+                if s != cfg.exit and s not in seen:
+                    seen.add(s)
+                    work.append((s, 0))
+    return False
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_alive_is_what_some_path_reads(seed):
+    kernel = random_kernel(seed, groups=6)
+    cfg = Cfg(kernel)
+    live = thread_liveness(kernel, cfg)
+    registers = sorted({r for i in kernel.instructions() for r in i.registers_read() + i.registers_written()})
+    for b in range(len(kernel.blocks)):
+        for i, after in enumerate(live.after(b)):
+            for r in registers:
+                assert bool(after.registers >> r & 1) == read_later(kernel, cfg, b, i, r), (b, i, r)
+    assert [pc for pc, _, _ in live] == list(range(len(kernel.instructions())))
+
+
+def code(*instrs: Instr) -> Kernel:
+    return Kernel("k", [Block("B0", [*instrs, Instr(Op.EXIT)])], {}, 0)
+
+
+R0, R1, PAIR = Reg(0), Reg(1), Reg(0, 2)
+P0 = Pred(0)
+
+
+def alive_at_start(*instrs: Instr) -> list[int]:
+    return list(members(thread_liveness(code(*instrs)).at_start[0].registers))
+
+
+def test_guarded_writes():
+    write = Instr(Op.MOV, dst=R0, srcs=(Imm(1),), guard=P0)
+    use = Instr(Op.ST, srcs=(Imm(0), R0))
+    test = Instr(Op.ISETP, srcs=(Imm(0), Imm(1)), pdst=(0,))
+    assert alive_at_start(write, use) == [0]
+    assert alive_at_start(write, use.copy(guard=P0)) == []
+    assert alive_at_start(write, use.copy(guard=Pred(0, True))) == [0]
+    assert alive_at_start(write, test, use.copy(guard=P0)) == [0]  # another P0
+    assert alive_at_start(write, use.copy(guard=P0), use) == [0]
+    assert alive_at_start(write, Instr(Op.ISETP, srcs=(R0, Imm(1)), pdst=(0,), guard=P0), use.copy(guard=P0)) == [0]
+
+
+def test_words_of_a_group_live_and_die_alone():
+    low = Instr(Op.MOV, dst=R0, srcs=(Imm(1),))
+    assert alive_at_start(low, Instr(Op.ST, srcs=(Imm(0), PAIR), size=8)) == [1]
+    assert alive_at_start(low, low.copy(dst=R1), Instr(Op.ST, srcs=(Imm(0), PAIR), size=8)) == []
+
+
+def test_predicates_are_followed_too():
+    k = code(Instr(Op.ISETP, srcs=(Imm(0), Imm(1)), pdst=(0,)), Instr(Op.PLOP, pdst=(1,), psrc=(P0, Pred(2))))
+    live = thread_liveness(k)
+    assert live.at_start[0].predicates == 0b100
+    assert [x.predicates for x in live.after(0)] == [0b101, 0, 0]
+    assert live.pressure() == 0
