@@ -13,6 +13,7 @@ from program.isa import (
     Op,
     Pred,
     Reg,
+    Source,
 )
 from program.lowering import wide
 from program.lowering.context import MASK32, Context, word
@@ -32,7 +33,8 @@ def logic(ctx: Context, form: Form) -> None:
     form.done()
     op, table = _LOGIC[form.opcode]
     if ptx.kind == "pred":
-        ctx.emit(Op.PLOP, pdst=(ctx.pdst(form.operands[0]),), psrc=(ctx.pred(form.operands[1]), ctx.pred(form.operands[2])), aux=table)
+        psrc = (ctx.pred(form.operands[1]), ctx.pred(form.operands[2]))
+        ctx.emit(Op.PLOP, pdst=(ctx.pdst(form.operands[0]),), psrc=psrc, aux=table)
         return
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     dst = ctx.dst(form.operands[0], ptx.words)
@@ -236,9 +238,9 @@ def find_first(ctx: Context, form: Form) -> None:
     _find_first_wide(ctx, dst, a, ptx, shift_amount)
 
 
-def _find_first_wide(ctx: Context, dst: Reg, a: object, ptx: PtxType, shift_amount: bool) -> None:
+def _find_first_wide(ctx: Context, dst: Reg, a: Source, ptx: PtxType, shift_amount: bool) -> None:
     """Of 64 bits: in the high word if anything is there, else in the low word."""
-    words = [word(a, 0), word(a, 1)]  # type: ignore[arg-type]
+    words = [word(a, 0), word(a, 1)]
     if ptx.signed:
         spread = ctx.temp()
         ctx.emit(Op.SHR, spread, words[1], Imm(31), dtype=DType.S32)

@@ -115,7 +115,8 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
                 if not aligned and part:
                     piece = ctx.temp()
                     ctx.emit(Op.SHR, piece, held, Imm(8 * part))
-                ctx.emit(Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=made.local + 4 * i + part, size=size if aligned else 1)
+                at = made.local + 4 * i + part
+                ctx.emit(Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=at, size=size if aligned else 1)
 
 
 def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable) -> tuple[Reg, Source]:

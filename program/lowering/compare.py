@@ -7,13 +7,13 @@ from program.lowering import wide
 from program.lowering.context import Context, word
 from program.lowering.form import Form
 from program.lowering.table import lowers
-from program.lowering.types import B32, TYPES, PtxType
+from program.lowering.types import TYPES, PtxType
 from program.ptx.ast import Operand, PredicatePair
 
 _COMPARISONS = {
     "eq": Cmp.EQ, "ne": Cmp.NE, "lt": Cmp.LT, "le": Cmp.LE, "gt": Cmp.GT, "ge": Cmp.GE,
-    "equ": Cmp.EQU, "neu": Cmp.NEU, "ltu": Cmp.LTU, "leu": Cmp.LEU, "gtu": Cmp.GTU, "geu": Cmp.GEU, "num": Cmp.NUM, "nan": Cmp.NAN,
-    "lo": Cmp.LT, "ls": Cmp.LE, "hi": Cmp.GT, "hs": Cmp.GE,
+    "equ": Cmp.EQU, "neu": Cmp.NEU, "ltu": Cmp.LTU, "leu": Cmp.LEU, "gtu": Cmp.GTU, "geu": Cmp.GEU,
+    "num": Cmp.NUM, "nan": Cmp.NAN, "lo": Cmp.LT, "ls": Cmp.LE, "hi": Cmp.GT, "hs": Cmp.GE,
 }
 _BOOL_OPS = {"and": BoolOp.AND, "or": BoolOp.OR, "xor": BoolOp.XOR}
 _UNSIGNED_ONLY = ("lo", "ls", "hi", "hs")
@@ -28,7 +28,9 @@ class _Comparison:
         self.boolop = form.maybe(_BOOL_OPS)
         self.ftz = form.flag("ftz")
 
-    def emit(self, ctx: Context, form: Form, ptx: PtxType, pdst: tuple[int, ...], a: Source, b: Source, combine: Operand | None) -> None:
+    def emit(
+        self, ctx: Context, form: Form, ptx: PtxType, pdst: tuple[int, ...], a: Source, b: Source, combine: Operand | None
+    ) -> None:
         """Compares."""
         q = ctx.pred(combine) if self.boolop is not None else None
         boolop = self.boolop or BoolOp.AND
@@ -159,5 +161,3 @@ def select_by_sign(ctx: Context, form: Form) -> None:
     for i in range(ptx.words):
         ctx.emit(Op.SEL, dst.word(i), word(a, i), word(b, i), psrc=(Pred(p),))
 
-
-__all__ = ["B32", "select", "set_predicate", "set_register"]

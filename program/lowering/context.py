@@ -31,13 +31,15 @@ MASK64 = 0xFFFFFFFFFFFFFFFF
 MAX_INSTRUCTIONS = 400_000
 #: Ops that must stay under their guard even if they write a temporary only.
 _EFFECTS = frozenset({
-    Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.VOTE, Op.MATCH, Op.ACTIVEMASK, Op.REDUX, Op.MMA, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR, Op.TRAP,
+    Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.VOTE, Op.MATCH, Op.ACTIVEMASK, Op.REDUX, Op.MMA, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR,
+    Op.TRAP,
 })
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SREGS: dict[str, Sreg] = {
     "%laneid": Sreg.LANEID, "%warpid": Sreg.WARPID, "%nwarpid": Sreg.NWARPID, "%smid": Sreg.SMID, "%nsmid": Sreg.NSMID,
-    "%gridid": Sreg.GRIDID, "%clock": Sreg.CLOCK, "%clock_hi": Sreg.CLOCK_HI, "%clock64": Sreg.CLOCK, "%globaltimer": Sreg.GLOBALTIMER,
+    "%gridid": Sreg.GRIDID, "%clock": Sreg.CLOCK, "%clock_hi": Sreg.CLOCK_HI, "%clock64": Sreg.CLOCK,
+    "%globaltimer": Sreg.GLOBALTIMER,
     "%globaltimer_lo": Sreg.GLOBALTIMER, "%globaltimer_hi": Sreg.GLOBALTIMER_HI, "%lanemask_eq": Sreg.LANEMASK_EQ,
     "%lanemask_le": Sreg.LANEMASK_LE, "%lanemask_lt": Sreg.LANEMASK_LT, "%lanemask_ge": Sreg.LANEMASK_GE,
     "%lanemask_gt": Sreg.LANEMASK_GT,
@@ -97,7 +99,7 @@ class Context:
     # -- statements and blocks
 
     def begin(self, form: Form, guard: Pred | None, hazards: frozenset[str]) -> None:
-        """Starts a statement. Destinations named in `hazards` are written at its end only, as its sources are still to be read."""
+        """Starts a statement. Destinations named in `hazards` are its sources too, and are written at its end only."""
         self.form = form
         self.line = form.instruction.line
         self.guard = guard
@@ -140,8 +142,8 @@ class Context:
     def emit(self, op: Op, dst: Reg | None = None, *srcs: Source, **fields: Any) -> None:
         """Appends an instruction under the statement's guard.
 
-        A pure instruction that writes temporaries only runs unguarded: its result is not looked at where the guard is false, and a
-        guarded write would seem to keep the old value alive.
+        A pure instruction that writes temporaries only runs unguarded: its result is not looked at where the guard is false, and
+        a guarded write would seem to keep the old value alive.
         """
         instr = Instr(op, dst=dst, srcs=srcs, line=self.line, **fields)
         if self.guard is not None:
@@ -292,7 +294,7 @@ class Context:
         if found is not None:
             return Imm(found[1] + offset & MASK32, width)
         if name in self.layout.module.functions:
-            self.form.refuse(f"the address of function {name!r} is taken: calls through pointers are not supported, only direct calls")
+            self.form.refuse(f"function pointers are not supported: call {name!r} by its name")
         variable = self.layout.module.variables.get(name)
         if variable is None or variable.space != "global":
             self.form.refuse(f"{name!r} has no address here")

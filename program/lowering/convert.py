@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Pred, Reg, Rnd, Source
+from program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Reg, Rnd, Source
 from program.lowering import wide
 from program.lowering.context import MASK32, Context, word
 from program.lowering.form import Form
@@ -117,7 +117,8 @@ def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd
 
 
 def _float(
-    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool, relu: bool
+    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool,
+    relu: bool,
 ) -> None:
     """Float to float: another width, an integral value, or only .ftz and .sat."""
     a = ctx.value(form.operands[1], source)
@@ -201,5 +202,3 @@ def is_in_space(ctx: Context, form: Form) -> None:
     else:
         ctx.emit(Op.ISETP, None, high, Imm(_WINDOWS[space] >> 32), pdst=(p,), cmp=Cmp.EQ, dtype=DType.U32)
 
-
-__all__ = ["Pred", "convert", "convert_address", "is_in_space"]

@@ -37,7 +37,8 @@ def lower_instruction(ctx: Context, instruction: Instruction) -> None:
     form = Form(instruction, ctx.path)
     rule = RULES.get(instruction.opcode)
     if rule is None:
-        form.refuse(REFUSED.get(instruction.opcode, f"instruction {instruction.opcode!r} is not supported; docs/lowering.md lists what is"))
+        unknown = f"instruction {instruction.opcode!r} is not supported; docs/lowering.md lists what is"
+        form.refuse(REFUSED.get(instruction.opcode, unknown))
     guard = None
     hazards: list[str] = []
     if instruction.guard is not None:

@@ -6,7 +6,7 @@ from program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
 from program.lowering.context import Context, word
 from program.lowering.form import Form
 from program.lowering.table import lowers
-from program.lowering.types import B32, F32, PtxType
+from program.lowering.types import PtxType
 
 ROUNDINGS = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
 #: Sign bits of each type, per 32-bit word that has one.
@@ -98,7 +98,7 @@ def sign(ctx: Context, form: Form) -> None:
 
 
 def divide(ctx: Context, form: Form) -> None:
-    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with the operands scaled into range."""
+    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with operands scaled into range."""
     approximate, full = form.flag("approx"), form.flag("full")
     rnd = form.choice(ROUNDINGS, Rnd.RN)
     ftz = form.flag("ftz")
@@ -233,8 +233,3 @@ def test(ctx: Context, form: Form) -> None:
         else:
             ctx.emit(Op.ISETP, None, magnitude, Imm(one), pdst=(q,), cmp=Cmp.LT, dtype=DType.U32)
             ctx.emit(Op.ISETP, None, rest, Imm(0), pdst=(p,), psrc=(Pred(q),), cmp=Cmp.NE, dtype=DType.U32)
-
-
-#: For callers that need the f32 constants.
-ONE = Imm(0x3F800000)
-__all__ = ["B32", "F32", "ONE", "ROUNDINGS", "add", "divide", "extremum", "multiply", "sign"]

@@ -135,7 +135,8 @@ class Frame:
     def make_buffer(self, variable: Variable) -> Buffer:
         """Room for a .param variable: registers, or local memory if its address is taken."""
         if variable.type in ("texref", "samplerref", "surfref"):
-            raise PtxError(self.path, variable.line, f"textures are not supported: parameter {variable.name!r} is a .{variable.type}")
+            why = f"textures are not supported: parameter {variable.name!r} is a .{variable.type}"
+            raise PtxError(self.path, variable.line, why)
         if variable.name in self.addressed:
             return Buffer(variable.size, variable.align, [], self.allocate(variable))
         words: list[Reg] = []

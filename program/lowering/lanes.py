@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program.isa import Atomic, DType, Imm, Op, Shuffle, Vote
+from program.isa import Atomic, Op, Shuffle, Vote
 from program.lowering.context import Context
 from program.lowering.form import Form
 from program.lowering.table import lowers
@@ -85,5 +85,3 @@ def reduce(ctx: Context, form: Form) -> None:
         form.refuse("redux.sync of floats is not supported: reduce with shfl.sync")
     ctx.emit(Op.REDUX, ctx.dst(form.operands[0], 1), ctx.value(form.operands[1], ptx), dtype=ptx.compute, aux=int(operation))
 
-
-__all__ = ["DType", "Imm", "active_mask", "match", "reduce", "shuffle", "vote"]

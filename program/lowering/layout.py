@@ -91,14 +91,15 @@ class Layout:
         offset = align_up(self._end, alignment)
         self._end = offset + size
         if self._end > CONSTANT_BYTES:
-            raise self._error(line, f"{what} does not fit: parameters and .const variables may take {CONSTANT_BYTES} bytes together")
+            limit = f"parameters and .const variables may take {CONSTANT_BYTES} bytes together"
+            raise self._error(line, f"{what} does not fit: {limit}")
         return offset
 
     def _parameters(self) -> None:
         for parameter in self.entry.parameters:
             if parameter.type in _OPAQUE:
-                raise self._error(parameter.line, f"textures are not supported: parameter {parameter.name!r} is a .{parameter.type}; "
-                                  "pass a pointer to global memory instead")
+                what = f"parameter {parameter.name!r} is a .{parameter.type}; pass a pointer to global memory instead"
+                raise self._error(parameter.line, f"textures are not supported: {what}")
             offset = self._place(parameter.size, parameter.align, parameter.line, f"parameter {parameter.name!r}")
             self.offsets[self.entry.name, parameter.name] = offset
             self.kernel.parameters.append(Parameter(parameter.name, offset, parameter.size, parameter.type))
@@ -173,19 +174,18 @@ class Layout:
         image = bytearray(variable.init or b"").ljust(variable.size, b"\0")
         for offset, symbol, size in variable.relocations:
             target = self.module.variables.get(symbol.name)
+            held = f"the initial value of .{variable.space} variable {variable.name!r} holds the address of"
             if target is None:
-                raise self._error(variable.line, f"the initial value of {variable.name!r} is the address of function {symbol.name!r}: "
-                                  "calls through pointers are not supported, only direct calls")
+                raise self._error(variable.line, f"{held} function {symbol.name!r}: function pointers are not supported")
             if target.space == "global":
                 if not isinstance(relocations, list) or size != 8:
-                    raise self._error(variable.line, f"the initial value of .{variable.space} variable {variable.name!r} holds the address of "
-                                      f".global {symbol.name!r}: only 8-byte addresses in .global variables are supported")
+                    raise self._error(variable.line, f"{held} .global {symbol.name!r}: only 8-byte addresses in .global "
+                                      "variables are supported")
                 relocations.append((offset, symbol.name, symbol.offset))
                 continue
             place = self.offsets.get(("", symbol.name))
             if place is None:
-                raise self._error(variable.line, f"the initial value of {variable.name!r} holds the address of {symbol.name!r}, which "
-                                  "has none before the kernel runs")
+                raise self._error(variable.line, f"{held} {symbol.name!r}, which has none before the kernel runs")
             window = {"const": CONST_WINDOW, "shared": SHARED_WINDOW}[target.space] if symbol.generic else 0
             image[offset : offset + size] = ((place + symbol.offset + window) & (1 << 8 * size) - 1).to_bytes(size, "little")
         return bytes(image)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from program.isa import Const, DType, Imm, Op, Pred, Reg, Source, Space
+from program.isa import Const, DType, Imm, Op, Reg, Source, Space
 from program.lowering.context import MASK32, Context, word
 from program.lowering.form import Form
 from program.lowering.frame import Buffer
 from program.lowering.moves import pack_words
 from program.lowering.table import lowers
 from program.lowering.types import TYPES, PtxType
-from program.ptx.ast import Address, Immediate, Operand, Register, Symbol, Vector
+from program.ptx.ast import Address, Immediate, Operand, Symbol, Vector
 
 _SPACES = {
     "global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.CONST,
@@ -160,7 +160,9 @@ def _load_word_parts(ctx: Context, dst: Reg, words: list[Source], byte: int, ptx
     _finish(ctx, dst, ptx)
 
 
-def _load_buffer(ctx: Context, form: Form, buffer: Buffer, offset: int, elements: tuple[Operand | None, ...], ptx: PtxType) -> None:
+def _load_buffer(
+    ctx: Context, form: Form, buffer: Buffer, offset: int, elements: tuple[Operand | None, ...], ptx: PtxType
+) -> None:
     """Parameters of an inlined call are registers."""
     for i, element in enumerate(elements):
         at = offset + i * ptx.bits // 8
@@ -295,5 +297,3 @@ def fence(ctx: Context, form: Form) -> None:
     """Every fence is the one fence of the machine."""
     ctx.emit(Op.MEMBAR, volatile=True)
 
-
-__all__ = ["Place", "Pred", "Register", "load", "place", "store", "store_buffer", "take_order", "take_space"]

@@ -10,7 +10,9 @@ from program.lowering.types import TYPES
 from program.ptx.ast import Operand, Vector
 
 _SHAPES = {"m16n8k8": 8, "m16n8k16": 16}
-_CLAUSE = "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (or, for f16, f16) accumulators are supported"
+_CLAUSE = (
+    "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (for f16 also f16) accumulators are supported"
+)
 
 
 @lowers("mma")
@@ -34,7 +36,6 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
     targets = _elements(form, 0, count)
     a, b, c = (_sources(ctx, form, i, n) for i, n in ((1, k // 4), (2, k // 8), (3, count)))
     dtype = DType.F16 if a_type == "f16" else DType.BF16
-    results: list[tuple[Operand | None, Reg]] = []
     for rows in (0, 1):
         factors = [a[rows], *b] if k == 8 else [a[rows], a[rows + 2], *b]
         if half:
@@ -49,7 +50,6 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
         if not aligned:
             for i in (0, 1):
                 ctx.emit(Op.MOV, wanted[i], dst.word(i))
-    del results
 
 
 def _elements(form: Form, index: int, count: int) -> tuple[Operand | None, ...]:

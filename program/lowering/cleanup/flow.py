@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from program.isa import PT, Block, Imm, Instr, Kernel, Op
-
-
-def always(instr: Instr) -> bool:
-    """Whether a branch or exit is taken by every lane."""
-    return instr.guard is None or (instr.guard.index == PT and not instr.guard.negated)
+from program.cfg import always
+from program.isa import PT, Block, Instr, Kernel, Op
 
 
 def successors(kernel: Kernel) -> list[list[int]]:
@@ -31,7 +27,7 @@ def successors(kernel: Kernel) -> list[list[int]]:
 
 
 def tidy(kernel: Kernel) -> bool:
-    """Brings the blocks to a form in which every one is reachable, not empty and not trivially joined; True if anything changed."""
+    """Leaves only blocks that are reachable, not empty and not trivially joined; True if anything changed."""
     changed = False
     while _drop_impossible(kernel) | _thread(kernel) | _drop_unreachable(kernel) | _drop_empty(kernel) | _join(kernel):
         changed = True
@@ -39,7 +35,7 @@ def tidy(kernel: Kernel) -> bool:
 
 
 def _drop_impossible(kernel: Kernel) -> bool:
-    """Branches that no lane takes, and code behind an end of a block (none is emitted there, but guards may have become constant)."""
+    """Drops instructions that no lane executes and guards that are always true."""
     changed = False
     for block in kernel.blocks:
         kept = []
@@ -153,4 +149,3 @@ def _join(kernel: Kernel) -> bool:
     return changed
 
 
-__all__ = ["Imm", "always", "successors", "tidy"]
