@@ -48,7 +48,7 @@ def _round_up(n: int, to: int) -> int:
 
 
 class Device:
-    """Memory of one job, laid out once: global memory, then the largest constant bank, shared and local memory of its launches."""
+    """Memory of one job, laid out once: global memory, then room for the constant bank, shared and local memory of any launch."""
 
     def __init__(self, job: Job, kernels: Mapping[str, Kernel]) -> None:
         self.job, self.kernels = job, kernels
@@ -109,7 +109,7 @@ class Device:
         if name in self.variable:
             sizes.add(next(r.size for r in self.regions if r.name == name and r.what == "variable"))
         if not sizes:
-            raise LaunchError(f"the job fills symbol {name!r}, but no kernel it launches from {self.job.ptx_path} uses one of that name.")
+            raise LaunchError(f"the job fills symbol {name!r}; no kernel that it launches from {self.job.ptx_path} uses one.")
         if array.nbytes > min(sizes):
             raise LaunchError(f"the job fills symbol {name!r} with {array.nbytes} bytes; it holds {min(sizes)}.")
         if name in self.variable:
@@ -185,12 +185,13 @@ def check_launch(launch: Launch, kernel: Kernel) -> None:
     """Refuse dimensions that no GPU would launch."""
     for what, dims in (("grid", launch.grid), ("block", launch.block)):
         if len(dims) != 3 or min(dims) < 1:
-            raise LaunchError(f"kernel {kernel.name} is launched with {what} {tuple(dims)}; each of its three sizes must be at least 1.")
+            raise LaunchError(f"kernel {kernel.name} is launched with {what} {tuple(dims)}; each size must be at least 1.")
     if prod(launch.block) > MAX_THREADS:
-        raise LaunchError(f"kernel {kernel.name} is launched with {prod(launch.block)} threads in a block; the most is {MAX_THREADS}.")
+        raise LaunchError(f"kernel {kernel.name} is launched with {prod(launch.block)} threads a block, above {MAX_THREADS}.")
     if kernel.required_block is not None and tuple(launch.block) != tuple(kernel.required_block):
         raise LaunchError(
-            f"kernel {kernel.name} is launched with block {tuple(launch.block)}; it insists on {tuple(kernel.required_block)} (.reqntid)."
+            f"kernel {kernel.name} is launched with block {tuple(launch.block)}; "
+            f"it insists on {tuple(kernel.required_block)} (.reqntid)."
         )
     if prod(launch.grid) >= 2**31:
         raise LaunchError(f"kernel {kernel.name} is launched with {prod(launch.grid)} blocks; the most is {2**31 - 1}.")

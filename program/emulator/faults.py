@@ -88,8 +88,8 @@ class Explainer:
         if kind == at.BAD_BARRIER:
             b, threads = s[at.FAULT_ADDRESS] & 0xFFFFFFFF, s[at.FAULT_ADDRESS] >> 32
             return (
-                f"{where}: barrier {b} with {threads} threads at {self._instruction(pc)}. Barriers are 0 to {at.BARRIERS - 1} and "
-                "their thread counts multiples of 32 up to 1024."
+                f"{where}: barrier {b} with {threads} threads at {self._instruction(pc)}. Barriers are 0 to "
+                f"{at.BARRIERS - 1} and their thread counts multiples of 32 up to 1024."
             )
         if kind == at.RAN_OFF:
             return f"{self._block()}, warp {warp}: execution ran past the last instruction; the code must end in ret or exit."
@@ -113,7 +113,7 @@ class Explainer:
         s = self.state
         warp, pc = s[at.FAULT_WARP], s[at.FAULT_PC]
         loop = int(self.arrays.warps[warp, at.LOOP])
-        text = f"{self._block()}, warp {warp} is still running after {s[at.LIMIT]} warp instructions of this job, at {self._instruction(pc)}."
+        text = f"{self._block()}, warp {warp} still runs after {s[at.LIMIT]} warp instructions, at {self._instruction(pc)}."
         if loop:
             text += f" Its last backward branch was {self._instruction(loop)}."
         return text + " If the loop does end, raise the limit (max_instructions)."
@@ -141,8 +141,8 @@ class Explainer:
             if a.arrived[:, b].any():
                 threads = int(a.barriers[b, at.B_THREADS])
                 wanted = f"{threads // 32} warps" if threads else f"all {len(a.warps) - len(exited)} warps that have not exited"
-                pcs = {int(e[at.E_BARRIER_PC]) for w in a.entries for e in w if e[at.E_USED] and e[at.E_BARRIER] == b}
-                at_pc = f"; {self._instruction(min(pcs))}" if pcs else ""
+                waits = {int(e[at.E_BARRIER_PC]) for w in a.entries for e in w if e[at.E_USED] and e[at.E_BARRIER] == b}
+                at_pc = f"; {self._instruction(min(waits))}" if waits else ""
                 needs.append(f"barrier {b} needs {wanted} and has {arrived}{at_pc}")
         if len(lines) > 8:
             lines[8:] = [f"{len(lines) - 8} more wait likewise"]

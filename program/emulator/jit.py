@@ -31,7 +31,7 @@ def jit(function: Callable[..., Any]) -> Any:
     Raises nothing if no folder is writable: then every process compiles anew.
     """
     try:
-        compiled = njit(cache=True, error_model="numpy")(function)
+        compiled: Any = njit(cache=True, error_model="numpy")(function)
     except RuntimeError:
         return njit(error_model="numpy")(function)
     compiled._cache._cache_file._source_stamp = source_stamp()

@@ -78,7 +78,7 @@ class Recorder:
         self.segments = np.zeros((room, 3), np.int64)
 
     def grow(self, state: np.ndarray) -> None:
-        """Make room for at least one more slice wherever there is none. The memory is extended in place, mostly without a copy."""
+        """Make room for at least one more slice wherever there is none. Memory is extended in place, mostly without a copy."""
         rows, values, lines, segments = (int(state[i]) for i in (ROWS, VALUES, LINES, SEGMENTS))
         if rows + SLICE > len(self.dynamic):
             self.dynamic.resize(rows * 3 // 2 + 2 * SLICE, refcheck=False)

@@ -1,9 +1,9 @@
 """Divergence: a warp's lanes as a tree of entries.
 
-An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they meet again, for two (or
-one) new entries below it; an entry that reaches its own meeting pc ends, and its parent goes on when the last entry below it has
-ended. Entries without children can run. Normally the newest does, and the tree is the classic SIMT stack; but if it blocks at a
-CTA barrier the others run on, so that every lane can arrive.
+An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they meet again, for two
+(or one) new entries below it; an entry that reaches its own meeting pc ends, and its parent goes on when the last entry below it
+has ended. Entries without children can run. Normally the newest does, and the tree is the classic SIMT stack; but if it blocks at
+a CTA barrier the others run on, so that every lane can arrive.
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def fail(m, w, pc, kind, lane):
 
 @jit
 def settle(m, w):
-    """After an instruction that made lanes arrive or exit: does it complete the warp's arrival? Then flag it; open the barrier."""
+    """After an instruction that made lanes arrive or exit: does it complete the arrival? Then flag it, open the barrier."""
     S = m.state
     b = completed(m, w)
     if b < 0:

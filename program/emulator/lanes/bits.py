@@ -58,11 +58,13 @@ popcount = _llvm("popcount", "llvm.ctpop", types.int64, _I64, 1, "Number of ones
 reverse = _llvm("reverse", "llvm.bitreverse", types.int64, _I64, 1, "Bit 63 becomes bit 0.")
 
 
-@intrinsic
-def leading_zeros(typingctx: Any, x: Any) -> Any:
+def _leading_zeros(typingctx: Any, x: Any) -> Any:
     """Number of zeros above the highest one of a 64-bit number; 64 of zero."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.int64), generate
+
+
+leading_zeros: Any = intrinsic(_leading_zeros)

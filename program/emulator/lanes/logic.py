@@ -24,10 +24,10 @@ def funnel(aux, dtype, low, high, amount):
     """SHF: a shift of the 64 bits {high, low}."""
     both = np.uint64(low) | (np.uint64(high) << np.uint64(32))
     clamped = min(amount, np.int64(32))
-    if aux == SHF_LEFT_WRAP or aux == SHF_LEFT_CLAMP:
+    if aux in (SHF_LEFT_WRAP, SHF_LEFT_CLAMP):
         n = amount & 31 if aux == SHF_LEFT_WRAP else clamped
         return np.int64((both << np.uint64(n)) >> np.uint64(32))
-    if aux == SHF_RIGHT_WRAP or aux == SHF_RIGHT_CLAMP:
+    if aux in (SHF_RIGHT_WRAP, SHF_RIGHT_CLAMP):
         n = amount & 31 if aux == SHF_RIGHT_WRAP else clamped
         return np.int64((both >> np.uint64(n)) & np.uint64(0xFFFFFFFF))
     if aux == SHF_LEFT_HI64:
@@ -115,6 +115,30 @@ def highest(x, is_signed):
 
 
 @jit
+def lane(op, dtype, aux, x, y, z, w):
+    """The operations too long to be done on a row at a time."""
+    is_signed = dtype == DType.S32
+    if op == Op.SHF:
+        return funnel(aux, dtype, x, y, z)
+    if op == Op.BFE:
+        return extract(x, y & 0xFF, z & 0xFF, is_signed)
+    if op == Op.BFI:
+        return insert(x, y, z & 0xFF, w & 0xFF)
+    if op == Op.PRMT:
+        return permute(aux, x, y, z)
+    if op == Op.CLZ:
+        return leading_zeros(x) - 32
+    if op == Op.POPC:
+        return popcount(x)
+    if op == Op.BREV:
+        return reverse(x) >> 32
+    if op == Op.BFIND:
+        place = highest(x, is_signed)
+        return 31 - place if aux and place >= 0 else place
+    return nth_set(x, y, signed(z))
+
+
+@jit
 def logic(op, dtype, aux, R, a, b, c, d):
     """AND .. FNS."""
     if op == Op.AND:
@@ -151,28 +175,6 @@ def logic(op, dtype, aux, R, a, b, c, d):
             for i in range(32):
                 R[OUT, i] = np.int64(R[a, i]) >> min(np.int64(R[b, i]), np.int64(32))
     else:
-        is_signed = dtype == DType.S32
         for i in range(32):
             x, y, z = np.int64(R[a, i]), np.int64(R[b, i]), np.int64(R[c, i])
-            result = np.int64(0)
-            if op == Op.SHF:
-                result = funnel(aux, dtype, x, y, z)
-            elif op == Op.BFE:
-                result = extract(x, y & 0xFF, z & 0xFF, is_signed)
-            elif op == Op.BFI:
-                result = insert(x, y, z & 0xFF, np.int64(R[d, i]) & 0xFF)
-            elif op == Op.PRMT:
-                result = permute(aux, x, y, z)
-            elif op == Op.CLZ:
-                result = leading_zeros(x) - 32
-            elif op == Op.POPC:
-                result = popcount(x)
-            elif op == Op.BREV:
-                result = (reverse(x) >> 32) & 0xFFFFFFFF
-            elif op == Op.BFIND:
-                result = highest(x, is_signed)
-                if aux and result >= 0:
-                    result = 31 - result
-            elif op == Op.FNS:
-                result = nth_set(x, y, signed(z))
-            R[OUT, i] = result & 0xFFFFFFFF
+            R[OUT, i] = lane(op, dtype, aux, x, y, z, np.int64(R[d, i])) & 0xFFFFFFFF

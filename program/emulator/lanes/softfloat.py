@@ -1,8 +1,8 @@
 """Exact rounding of any value to any of the four formats in any direction.
 
-A value under way is (negative, exponent, mantissa): mantissa * 2**exponent with a 64-bit mantissa whose lowest bit is sticky: it is 1
-if anything was cut off below it. `pack` rounds such a value once. Arithmetic on f16, bf16 and f32 in directions the processor does
-not offer is done in double precision *rounded to odd*: rounding that once more to a format with at least two bits less gives the
+A value under way is (negative, exponent, mantissa): mantissa * 2**exponent with a 64-bit mantissa whose lowest bit is sticky: it
+is 1 if anything was cut off below it. `pack` rounds such a value once. Arithmetic on f16, bf16 and f32 that the processor lacks
+is done in double precision *rounded to odd*: rounding that once more to a format with at least two bits less gives the
 correctly rounded result (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Double precision itself is
 done with 128-bit integers.
 """
@@ -295,7 +295,7 @@ def fma_directed(x, y, z, rnd):
 
 @jit
 def divide_directed(x, y, rnd):
-    """Bits of x / y of doubles, rounded once: the mantissas are divided to nearest and the remainder's sign becomes the sticky bit."""
+    """Bits of x / y of doubles, rounded once: the mantissas are divided to nearest; the remainder's sign is the sticky bit."""
     nearest = x / y
     if not (abs(x) < np.inf and abs(y) < np.inf) or x == 0.0 or y == 0.0:
         return i64(nearest) if nearest == nearest else np.int64(NAN64)
@@ -308,7 +308,7 @@ def divide_directed(x, y, rnd):
     p, q = np.float64(np.int64(xm)), np.float64(np.int64(ym))
     s = p / q
     rest = fma64(-s, q, p)
-    n, e, m = unpack(i64(s))
+    _, e, m = unpack(i64(s))
     m <<= np.uint64(8)
     if rest > 0.0:
         m |= np.uint64(1)
@@ -323,7 +323,7 @@ def sqrt_directed(x, rnd):
     s = sqrt64(x)
     if not 0.0 < x < np.inf:
         return i64(s) if s == s else np.int64(NAN64)
-    n, e, m = unpack(i64(x))
+    _, e, m = unpack(i64(x))
     zeros = leading_zeros(np.int64(m)) - 11
     m, e = m << np.uint64(zeros), e - zeros
     if e & 1:
@@ -331,7 +331,7 @@ def sqrt_directed(x, rnd):
     p = np.float64(np.int64(m))
     s = sqrt64(p)
     rest = fma64(-s, s, p)
-    n, e2, m = unpack(i64(s))
+    _, e2, m = unpack(i64(s))
     m <<= np.uint64(8)
     if rest > 0.0:
         m |= np.uint64(1)

@@ -1,0 +1,110 @@
+"""Trace files: a zip of numpy arrays (`.npz`) that `numpy.load` reads as it is; docs/trace.md is their page."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from program.errors import WarpbankError
+from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
+
+_MEMBERS = {"code": CODE, "launches": LAUNCH, "warps": WARP, "dynamic": DYNAMIC}
+_PLAIN = {"values": np.dtype("u4"), "lines": np.dtype("u8"), "ptx_line": np.dtype("u4")}
+#: Fastest deflate: values compress three times or more, and reading is no slower than reading them raw.
+_LEVEL = 1
+
+
+def write_trace(trace: Trace, path: Path | str) -> None:
+    """Write a trace. The file appears whole or not at all.
+
+    Raises WarpbankError if the folder cannot be written.
+    """
+    path = Path(path)
+    header = {
+        "schema": SCHEMA_VERSION,
+        "meta": trace.meta,
+        "kernels": trace.kernels,
+        "first_pc": [int(pc) for pc in trace.first_pc],
+        "text": trace.text,
+    }
+    arrays: dict[str, np.ndarray] = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
+    arrays |= {name: getattr(trace, name) for name in (*_MEMBERS, *_PLAIN)}
+    try:
+        temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+        try:
+            with temporary.open("xb") as file:
+                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+                    for name, array in arrays.items():
+                        # A fixed date: the same trace is the same file.
+                        info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+                        info.compress_type = zipfile.ZIP_DEFLATED
+                        with archive.open(info, "w", force_zip64=True) as member:
+                            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise WarpbankError(f"trace file {path} cannot be written: {error.strerror or error}.") from error
+
+
+def read_trace(path: Path | str) -> Trace:
+    """Read a trace.
+
+    Raises WarpbankError for a file that is missing, damaged, no trace, or of another schema version.
+    """
+    path = Path(path)
+    remedy = "Write it again with `warpbank trace write`."
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or "header" not in archive.files:
+                raise WarpbankError(f"{path} is not a trace file. {remedy}")
+            header = json.loads(bytes(archive["header"]))
+            if header.get("schema") != SCHEMA_VERSION:
+                raise WarpbankError(
+                    f"trace file {path} has schema version {header.get('schema')}; this program reads {SCHEMA_VERSION}. {remedy}"
+                )
+            arrays = {name: archive[name] for name in (*_MEMBERS, *_PLAIN)}
+    except FileNotFoundError as error:
+        raise WarpbankError(f"there is no trace file {path}.") from error
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise WarpbankError(f"trace file {path} cannot be read: {error.strerror}.") from error
+        raise WarpbankError(f"trace file {path} is damaged or truncated ({error}). {remedy}") from error
+    for name, dtype in (_MEMBERS | _PLAIN).items():
+        if arrays[name].dtype != dtype:
+            raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
+    trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays)
+    problem = _inconsistency(trace)
+    if problem:
+        raise WarpbankError(f"trace file {path} is damaged: {problem}. {remedy}")
+    return trace
+
+
+def _inconsistency(trace: Trace) -> str:
+    """Why the arrays do not belong together, or nothing."""
+
+    def past(places: np.ndarray, counts: Any, size: int) -> bool:
+        return len(places) > 0 and int((places.astype(np.int64) + counts).max()) > size
+
+    d = trace.dynamic
+    if len(trace.text) != len(trace.code) or len(trace.ptx_line) != len(trace.code):
+        return "code and listing differ in length"
+    if past(d["pc"], 1, len(trace.code)):
+        return "a pc is past the end of the code"
+    if past(trace.warps["first"], trace.warps["length"], len(d)):
+        return "a warp is past the end of the instructions"
+    if past(d["line"], d["line_count"], len(trace.lines)):
+        return "a line is past the end of the lines"
+    if past(d["value"], np.where(d["mask"] != 0, trace.code["count"][d["pc"]], 0), len(trace.values)):
+        return "a value is past the end of the values"
+    return ""
