@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from arch.uop import Memory, Unit
-from tests.trace_builder import ALL, BRANCH, Op, TraceBuilder, alu, barrier, load, store
 from program.trace.schema import Trace
+from tests.trace_builder import ALL, BRANCH, Op, TraceBuilder, alu, barrier, load, store
 
 _MASKS = (ALL, ALL, ALL, 0x0000FFFF, 0xF0F0F0F5, 1, 0)
 

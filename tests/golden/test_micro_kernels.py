@@ -66,7 +66,8 @@ def measured(events: list[Record]) -> list[list[str]]:
 def test_cycle_table(heading: str) -> None:
     warps, overrides = KERNELS[heading]
     events: list[Record] = []
-    simulate(TraceBuilder().launch(warps).build(), with_overrides(preset("tiny"), overrides), parse_scheme("baseline"), events=events)
+    trace = TraceBuilder().launch(warps).build()
+    simulate(trace, with_overrides(preset("tiny"), overrides), parse_scheme("baseline"), events=events)
     assert measured(events) == documented(heading)
 
 

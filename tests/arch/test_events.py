@@ -1,0 +1,36 @@
+"""The registry of events and counters is consistent."""
+
+from __future__ import annotations
+
+from arch.config import PRESETS, preset
+from arch.events import COUNTERS, EVENTS, STALLS, Record, Stall, count, field_width, stalls
+
+
+def test_counters_name_events_and_fields() -> None:
+    for counter in COUNTERS.values():
+        fields = [name for name, _ in EVENTS[counter.event].fields]
+        assert not counter.field or counter.field in fields
+        assert counter.when is None or counter.when[0] in fields
+        assert counter.description.endswith(".")
+
+
+def test_every_field_has_a_width() -> None:
+    for name in PRESETS:
+        for event in EVENTS.values():
+            assert all(field_width(kind, preset(name)) > 0 for _, kind in event.fields)
+
+
+def test_every_stall_is_defined_in_order_of_priority() -> None:
+    assert list(STALLS) == list(Stall)
+
+
+def test_counting() -> None:
+    records: list[Record] = [
+        (3, 0, "conflict", (1, 2, 5)), (3, 0, "conflict", (0, 2, 1)), (4, 1, "conflict", (1, 0, 1)),
+        (4, 1, "grant", (0, 0, 0, 0)), (4, 0, "scheduler", (0,)), (4, 1, "scheduler", (7,)),
+    ]
+    totals = count(records)
+    assert [totals[f"rf.conflict.{cause}"] for cause in ("queue", "write", "port")] == [6, 1, 0]
+    assert totals["rf.reads"] == 1
+    per_scheduler = stalls(records, 2)
+    assert per_scheduler[0]["issued"] == per_scheduler[1]["no_warp"] == 1

@@ -1,0 +1,128 @@
+"""Broken register files must not pass: the operand check names kernel, warp, pc, register and lane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import golden.sub_core
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from golden import rooms
+from golden.front_end.scoreboard import Scoreboard
+from golden.mapping.direct import Direct
+from golden.sm import OperandMismatch, simulate
+from golden.storage.banks import Banks
+from golden.stream import TraceUop
+from golden.values import Value
+from tests.random_trace import random_trace
+from tests.trace_builder import TraceBuilder, alu
+
+BASELINE = parse_scheme("baseline")
+
+
+class SwappedLanes(Banks):
+    """Two lanes change places at a read."""
+
+    def read(self, bank: int, row: int) -> Value:
+        value = super().read(bank, row).copy()
+        value[[1, 2]] = value[[2, 1]]
+        return value
+
+
+class DroppedMask(Banks):
+    """A partial write overwrites the whole row."""
+
+    def write(self, bank: int, row: int, mask: int, value: Value) -> None:
+        super().write(bank, row, self._all, value)
+
+
+class StaleRow(Banks):
+    """Every seventh write is lost."""
+
+    count = 0
+
+    def write(self, bank: int, row: int, mask: int, value: Value) -> None:
+        self.count += 1
+        if self.count % 7:
+            super().write(bank, row, mask, value)
+
+
+class NeighbourLane(Banks):
+    """A mask bit writes the lane above, too."""
+
+    def write(self, bank: int, row: int, mask: int, value: Value) -> None:
+        super().write(bank, row, (mask | mask << 1) & self._all, value)
+
+
+class SharedRows(Direct):
+    """The base of a warp is ignored: warps overwrite each other."""
+
+    def start(self, warp: int, row: int) -> None:
+        super().start(warp, 0)
+
+    def locate(self, warp: int, register: int) -> tuple[int, int]:
+        return register & self._bank_mask, register >> self._shift
+
+
+class NoWar(Scoreboard):
+    """WAR hazards pass."""
+
+    def hazard(self, uop: TraceUop) -> int:
+        return 1 if self.writes[uop.warp] & uop.hazard else 0
+
+
+class NoRaw(Scoreboard):
+    """Only WAW and WAR count."""
+
+    def hazard(self, uop: TraceUop) -> int:
+        return 1 if (self.writes[uop.warp] | self.reads[uop.warp]) & uop.writes else 0
+
+
+@pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])
+@pytest.mark.parametrize("machine", ["tiny", "turing"])
+def test_storage(broken: type[Banks], machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.STORAGES, "plain", broken)
+    with pytest.raises(OperandMismatch):
+        simulate(random_trace(3), preset(machine), BASELINE)
+
+
+def test_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.MAPPINGS, "direct", SharedRows)
+    with pytest.raises(OperandMismatch):
+        simulate(random_trace(3), preset("tiny"), BASELINE)
+
+
+@pytest.mark.parametrize("broken", [NoWar, NoRaw])
+def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(golden.sub_core, "Scoreboard", broken)
+    config = with_overrides(preset("tiny"), ["sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4"])
+    slow, quick = alu(8, 1, 2, 3, 4, 5, 6), alu(6)
+    program = [*(alu(register) for register in range(1, 7)), alu(7, 6), slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6)]
+    with pytest.raises(OperandMismatch):
+        simulate(TraceBuilder().launch([program]).build(), config, BASELINE)
+
+
+def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
+    trace = TraceBuilder().launch([[alu(1), alu(2, 1)]]).build()
+    with pytest.raises(OperandMismatch) as caught:
+        simulate(trace, preset("turing"), BASELINE)
+    value = trace.values[0]
+    assert str(caught.value) == (
+        "Operand mismatch in kernel hand, CTA 0, warp 0 (sub-core 0, slot 0), pc 1 (op1): register R1, lane 1: "
+        f"expected {value[1]:#010x}, found {value[2]:#010x}."
+    )
+    assert (caught.value.register, caught.value.lane, caught.value.expected) == (1, 1, value[1])
+
+
+def test_lanes_never_written_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Garbage(Banks):
+        def read(self, bank: int, row: int) -> Value:
+            value = super().read(bank, row)
+            return np.where(value == 0, np.uint32(0xDEAD), value)
+
+    monkeypatch.setitem(rooms.STORAGES, "plain", Garbage)
+    program = [alu(1, mask=3), alu(2, 1, 9), alu(3, 1, mask=1)]
+    result = simulate(TraceBuilder().launch([program]).build(), preset("turing"), BASELINE)
+    assert result.operands_checked == 3
