@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from arch.rooms import SmConfig
 from program.errors import LaunchError
@@ -85,6 +86,12 @@ class CtaDispatch:
             problem = f"it needs {self._shared_per_cta} bytes of shared memory and the SM has {config.cta.shared_bytes}"
         if problem:
             raise LaunchError(f"A CTA of kernel {kernel} does not fit the machine (preset {config.preset}): {problem}.")
+
+    def describe(self) -> dict[str, Any]:
+        """The current launch, for reports."""
+        launch = self._trace.launches[self._launch]
+        kernel = self._trace.kernels[int(launch["kernel"])]
+        return {"kernel": kernel, "ctas": self._ctas, "warps_per_cta": self._warps_per_cta, "registers": int(launch["registers"])}
 
     @property
     def exhausted(self) -> bool:

@@ -11,6 +11,7 @@ from .front_end.scheduler import SCHEDULERS, Scheduler
 from .hierarchy.flat import Flat
 from .mapping.direct import Direct
 from .probe import Probe
+from .seams import Collector, Hierarchy
 from .storage.banks import Banks
 
 COLLECTORS = {"ocu": Ocu}
@@ -19,7 +20,7 @@ MAPPINGS = {"direct": Direct}
 STORAGES = {"plain": Banks}
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Flat:
+def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Hierarchy:
     """The register file of one sub-core below its collectors."""
     core = config.sub_core
     mapping = MAPPINGS[scheme.mapping](core)
@@ -27,7 +28,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Flat:
     return HIERARCHIES[scheme.hierarchy](mapping, storage, Arbiter(core.banks, probe), probe)
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, registers: Flat, probe: Probe) -> Ocu:
+def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, probe: Probe) -> Collector:
     """The collectors of one sub-core."""
     return COLLECTORS[scheme.collector](config.sub_core, registers, probe)
 

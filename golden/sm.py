@@ -56,7 +56,7 @@ class Sm:
         ]
         self.lsu = Lsu(config, [core.pipelines for core in self.cores], self._wake_core, self.probe,
                        [core.probe for core in self.cores])
-        self.barriers = Barriers(self.probe, self._release)
+        self.barriers = Barriers(config.cta.barriers, self.probe, self._release)
         self.ctas = CtaDispatch(config, trace)
         self._cta_of: dict[tuple[int, int], Cta] = {}
         self._drained: list[tuple[int, int]] = []
@@ -152,10 +152,13 @@ class Sm:
                     reported = retired
                     progress(retired, total)
                 if ctas.exhausted and not ctas.running:
-                    launches.append({"cycles": cycle + 1 - launched})
+                    launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
                     launched = cycle + 1
                     running = self._next_launch()
-            following = min(min(core.wake for core in cores), lsu.wake, dispatch_at)
+            following = min(lsu.wake, dispatch_at)
+            for core in cores:
+                if core.wake < following:
+                    following = core.wake
             if following == NEVER and running:
                 raise ExecutionError(self._deadlock(cycle))
             if self._skip or not running:

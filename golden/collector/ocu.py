@@ -5,10 +5,9 @@ from __future__ import annotations
 from arch.rooms import SubCoreConfig
 from arch.uop import Unit
 
-from ..execute.pipelines import Pipelines
-from ..hierarchy.flat import Flat
 from ..priority import first_from
 from ..probe import Probe
+from ..seams import Hierarchy, Units
 from ..stream import TraceUop
 from ..values import NEVER, Value
 
@@ -31,7 +30,7 @@ class Ocu:
     dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
     """
 
-    def __init__(self, config: SubCoreConfig, registers: Flat, probe: Probe) -> None:
+    def __init__(self, config: SubCoreConfig, registers: Hierarchy, probe: Probe) -> None:
         self._count = config.collectors
         self._per_warp = config.collector.allocation == "per_warp"
         self._everyone = (1 << config.warps) - 1
@@ -103,7 +102,7 @@ class Ocu:
             probe.emit("deliver", collector, slot)
         return uop.warp, uop.sources[slot]
 
-    def dispatch(self, cycle: int, pipelines: Pipelines) -> bool:
+    def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """One complete collector per execution unit, by rotating priority. Returns whether a unit refused one."""
         refused = False
         units = self.any_ready
@@ -126,7 +125,7 @@ class Ocu:
                 refused = True
         return refused
 
-    def next_cycle(self, cycle: int, pipelines: Pipelines) -> int:
+    def next_cycle(self, cycle: int, pipelines: Units) -> int:
         """The next cycle after `cycle` in which a complete collector finds its unit free."""
         best = NEVER
         units = self.any_ready

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from arch.uop import Unit
 
-from ..hierarchy.flat import Flat
 from ..priority import first_from
 from ..probe import Probe
+from ..seams import Hierarchy
 from ..stream import PREDICATE_BIT, TraceUop
 from ..values import NEVER
 from .pipelines import Pipelines
@@ -29,7 +29,7 @@ class ResultArbiter:
     probe : receives `retire`, `write_wait`.
     """
 
-    def __init__(self, pipelines: Pipelines, registers: Flat, written: Callable[[int, int], None],
+    def __init__(self, pipelines: Pipelines, registers: Hierarchy, written: Callable[[int, int], None],
                  retired: Callable[[TraceUop], None], probe: Probe) -> None:
         self._pipelines = pipelines
         self._registers = registers

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from program.errors import ExecutionError
+
 from ..probe import Probe
 from ..stream import TraceUop
 
@@ -15,13 +17,15 @@ class Barriers:
 
     Parameters
     ----------
+    count : barriers of a CTA.
     probe : receives `barrier_open`.
     release : called with (sub-core, warp) for every warp that may go on.
 
     Latency: a barrier completed in cycle t releases its warps for t + 1.
     """
 
-    def __init__(self, probe: Probe, release: Callable[[int, int], None]) -> None:
+    def __init__(self, count: int, probe: Probe, release: Callable[[int, int], None]) -> None:
+        self._count = count
         self._probe = probe
         self._release = release
         self._live: dict[int, int] = {}
@@ -36,6 +40,10 @@ class Barriers:
 
     def arrive(self, cta: int, uop: TraceUop) -> None:
         """A warp arrives, and waits if the uop says so."""
+        if uop.barrier >= self._count:
+            raise ExecutionError(
+                f"pc {uop.pc} uses barrier {uop.barrier}, and the machine has {self._count} per CTA (cta.barriers)."
+            )
         key = (cta, uop.barrier)
         self._arrived[key] = self._arrived.get(key, 0) + 1
         self._expected[key] = uop.barrier_warps

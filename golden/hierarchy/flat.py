@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..collector.arbiter import Arbiter
-from ..mapping.direct import Direct
 from ..probe import Probe
-from ..storage.banks import Banks
+from ..seams import Mapping, Storage
 from ..stream import TraceUop
 from ..values import Value
 
@@ -21,7 +20,7 @@ class Flat:
     probe : receives `write`.
     """
 
-    def __init__(self, mapping: Direct, storage: Banks, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(self, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
         self._mapping = mapping
         self._storage = storage
         self._arbiter = arbiter

@@ -9,6 +9,7 @@ from arch.config import PRESETS, SmConfig, preset, with_overrides
 from arch.events import Record, count, stalls
 from arch.schemes import parse_scheme
 from golden.sm import simulate
+from tests.golden.invariants import check
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
 
@@ -47,6 +48,7 @@ def test_random_traces(seed: int, config: SmConfig, length: int, warps: int, lau
     assert result.stalls["issued"] == result.warp_instructions == trace.warp_instructions
     retired = [(core, *values) for _, core, name, values in events if name == "retire"]
     assert len(retired) == trace.warp_instructions
+    check(events, config)
 
 
 def test_without_events_and_checks_the_result_is_the_same() -> None:

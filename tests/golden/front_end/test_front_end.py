@@ -132,6 +132,11 @@ def test_barrier_that_cannot_complete_is_explained() -> None:
         run([barrier(2, 3)], [alu(1)])
 
 
+def test_barriers_are_numbered() -> None:
+    with pytest.raises(ExecutionError, match=r"pc 0 uses barrier 2, and the machine has 2 per CTA \(cta\.barriers\)\."):
+        run([barrier(2)], overrides=("cta.barriers=2",))
+
+
 def test_fence_stops_its_warp() -> None:
     done = run([load(1, 2, 7), Op(Unit.LSU, memory=Memory.FENCE), alu(5)])
     assert done.cycle("issue", 0, 2) == done.cycle("retire", 0, 1) + 1

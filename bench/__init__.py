@@ -1,0 +1,1 @@
+"""Benchmarks: speed, each measured by one command."""
