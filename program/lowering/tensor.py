@@ -11,7 +11,7 @@ from program.ptx.ast import Operand, Vector
 
 _SHAPES = {"m16n8k8": 8, "m16n8k16": 16}
 _CLAUSE = (
-    "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (for f16 also f16) accumulators are supported"
+    "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (for f16 also f16) accumulators work"
 )
 
 
