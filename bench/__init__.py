@@ -1,1 +1,1 @@
-"""Benchmarks: speed, each measured by one command."""
+"""Benchmarks: each prints the numbers that README quotes."""
