@@ -35,7 +35,7 @@ class Stall(IntEnum):
 STALLS: dict[Stall, str] = {
     Stall.ISSUED: "A uop was issued.",
     Stall.UNIT_BUSY: "A warp's next uop has no hazard, but no collector may take it, and in this cycle the dispatch of a "
-    "complete collector was refused because its execution unit was not free.",
+    "complete collector was refused because its execution unit was not free (interval, credits, load/store queue).",
     Stall.COLLECTOR_FULL: "A warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
     "conflicts, port), or for their turn to be dispatched.",
     Stall.SCOREBOARD: "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, or a WAR "

@@ -23,6 +23,9 @@ from .values import NEVER
 
 __all__ = ["OperandMismatch", "Result", "Sm", "simulate"]
 
+#: Cycles between two reports of progress.
+_REPORT_CYCLES = 1000
+
 
 class Sm:
     """A whole SM that runs a trace.
@@ -129,9 +132,8 @@ class Sm:
         ExecutionError : no warp can ever proceed.
         """
         cores, lsu, ctas = self.cores, self.lsu, self.ctas
-        total = self._trace.warp_instructions
         launches: list[dict[str, Any]] = []
-        cycle = launched = reported = 0
+        cycle = launched = report_at = 0
         running = self._next_launch()
         dispatch_at = 0
         while running:
@@ -147,14 +149,13 @@ class Sm:
                 dispatch_at = cycle + 1 if self._start_cta(cycle) else NEVER
             if self._drained and self._end_ctas():
                 dispatch_at = cycle + 1
-                retired = sum(core.probe.counters["retire.uops"] for core in cores)
-                if progress is not None and retired - reported >= 2000:
-                    reported = retired
-                    progress(retired, total)
                 if ctas.exhausted and not ctas.running:
                     launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
                     launched = cycle + 1
                     running = self._next_launch()
+            if progress is not None and cycle >= report_at:
+                report_at = cycle + _REPORT_CYCLES
+                progress(sum(core.probe.counters["retire.uops"] for core in cores), self._trace.warp_instructions)
             following = min(lsu.wake, dispatch_at)
             for core in cores:
                 if core.wake < following:
