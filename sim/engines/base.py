@@ -1,0 +1,80 @@
+"""What every engine is: one way to run a trace on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from golden.result import Result
+from program.errors import WarpbankError
+from program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
+from sim.events import BatchSink
+
+#: Called with (warp instructions retired, of how many) now and then.
+Progress = Callable[[int, int], None]
+
+
+class EngineError(WarpbankError):
+    """An engine cannot run what it was asked to run."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Waves on request.
+
+    Parameters
+    ----------
+    path : file to write, .vcd or .fst.
+    start, end : cycles of it, `end` not included; None: to the end of the run.
+    """
+
+    path: Path
+    start: int = 0
+    end: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.path.suffix not in (".vcd", ".fst"):
+            raise EngineError(f"--waves takes a file name that ends in .vcd or .fst, not {self.path.name!r}")
+        if self.end is not None and self.end <= self.start:
+            raise EngineError(f"--wave-cycles {self.start}:{self.end} holds no cycle; write first:last+1, for example 100:200")
+
+
+class Engine(Protocol):
+    """A simulator of the SM."""
+
+    @property
+    def name(self) -> str:
+        """As the command line calls it."""
+
+    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
+            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None) -> Result:
+        """Run the trace to its end.
+
+        Raises
+        ------
+        EngineError : this engine cannot run it: a tool is missing, the configuration cannot be built, the trace is not one.
+        OperandMismatch : the register file delivered a wrong value.
+        LaunchError, ExecutionError : a CTA does not fit; no warp can ever proceed.
+        """
+
+
+def check_trace(trace: Trace) -> None:
+    """Raise EngineError unless the trace's arrays are those of this version's schema."""
+    for name, dtype in (("code", CODE), ("launches", LAUNCH), ("warps", WARP), ("dynamic", DYNAMIC)):
+        found = getattr(trace, name).dtype
+        if found != dtype:
+            raise EngineError(
+                f"the trace of {trace.meta.get('name', 'this job')} has another schema: its {name!r} rows are {found}, this "
+                f"version's are {dtype}; make the trace anew"
+            )
+    if trace.values.ndim != 2 or trace.values.shape[1] != 32 or trace.values.dtype != np.uint32:
+        raise EngineError("the trace's values are not rows of 32 unsigned 32-bit lanes; make the trace anew")
+    ends = trace.warps["first"].astype(np.uint64) + trace.warps["length"]
+    if len(ends) and int(ends.max()) > len(trace.dynamic):
+        raise EngineError("the trace is cut off: a warp's rows go beyond the end; make the trace anew")

@@ -1,0 +1,30 @@
+"""The golden model as an engine."""
+
+from __future__ import annotations
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from golden.result import Result
+from golden.sm import Sm
+from program.trace.schema import Trace
+from sim.engines.base import EngineError, Progress, Waves, check_trace
+from sim.events import Batcher, BatchSink
+
+
+class GoldenEngine:
+    """golden/ itself. It jumps over idle cycles unless somebody wants the events of every one of them."""
+
+    name = "golden"
+
+    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
+            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None) -> Result:
+        """See `Engine.run`."""
+        if waves is not None:
+            raise EngineError("the golden model has no signals, so it cannot write waves; use --engine verilator or pysim")
+        check_trace(trace)
+        batcher = Batcher(events) if events is not None else None
+        machine = Sm(trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None)
+        result = machine.run(progress)
+        if batcher is not None:
+            batcher.finish(result.cycles)
+        return result

@@ -1,0 +1,1 @@
+"""From the RTL to files: Verilog and RTLIL export."""

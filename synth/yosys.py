@@ -1,0 +1,43 @@
+"""Yosys of the pyosys wheel, in a process of its own: an error of a pass ends the process that runs it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+from program.errors import WarpbankError
+
+_PROGRAM = """
+import sys
+from pyosys import libyosys
+design = libyosys.Design()
+for line in sys.stdin.read().splitlines():
+    libyosys.run_pass(line, design)
+"""
+
+
+class YosysError(WarpbankError):
+    """Yosys is missing or refused a design."""
+
+
+def version() -> str:
+    """Version of the pyosys wheel. Raises YosysError if it is not installed."""
+    try:
+        return importlib.metadata.version("pyosys")
+    except importlib.metadata.PackageNotFoundError:
+        raise YosysError(
+            "the pyosys package, which carries Yosys, is not installed; install it with: pip install 'warpbank[rtl]'"
+        ) from None
+
+
+def run(passes: list[str], folder: Path) -> str:
+    """Run passes on an empty design in `folder` and return what Yosys printed. Raises YosysError with its last lines."""
+    version()
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=folder, input="\n".join(passes), capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    if done.returncode:
+        tail = "\n".join(output.strip().splitlines()[-10:])
+        raise YosysError(f"Yosys failed (exit code {done.returncode}): {tail}")
+    return output
