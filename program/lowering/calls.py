@@ -17,8 +17,9 @@ _RUNTIME = {
     "vprintf": "printf is not supported: write to a buffer",
     "malloc": "allocation in a kernel is not supported: pass a buffer",
     "free": "allocation in a kernel is not supported: pass a buffer",
-    "__assertfail": "assert is not supported: compile with -DNDEBUG",
 }
+#: Functions that report a failed assertion: the kernel stops with an error.
+_ASSERTIONS = ("__assertfail", "__assert_fail")
 
 
 @lowers("call")
@@ -34,6 +35,9 @@ def call(ctx: Context, form: Form) -> None:
     name = operand.function.name
     callee = ctx.layout.module.functions.get(name)
     if callee is None or callee.body is None:
+        if name in _ASSERTIONS:
+            ctx.emit(Op.TRAP, volatile=True)
+            return
         form.refuse(_RUNTIME.get(name, f"function {name!r} has no body in this file: link it in or inline it before"))
     if name in ctx.frame.called():
         form.refuse(f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it as a loop")
@@ -55,7 +59,7 @@ def call(ctx: Context, form: Form) -> None:
     lower_body(ctx, callee)
     ctx.start_block(callee_frame.exit_label)
     ctx.frame, ctx.form, ctx.line = caller, form, line
-    for target, source in returned:
+    for target, source in filter(None, returned):
         ctx.move(target, source)
     if guard is not None:
         ctx.start_block(behind)
@@ -119,8 +123,8 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
                 ctx.emit(Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=at, size=size if aligned else 1)
 
 
-def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable) -> tuple[Reg, Source]:
-    """A return value goes into the caller's buffer directly; one in a register is copied behind the call."""
+def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable) -> tuple[Reg, Source] | None:
+    """A return value goes into the caller's buffer directly; one in a register is to be copied behind the call: (to, from)."""
     if given in caller.function.registers:
         target = caller.register(given)
         if formal.space == "reg":
@@ -137,4 +141,4 @@ def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal:
         source = callee.register(formal.name)
         return (Reg(words[0].index, source.width), source)
     callee.buffers[formal.name] = room
-    return Reg(255), Imm(0)
+    return None

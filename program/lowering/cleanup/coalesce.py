@@ -52,8 +52,6 @@ def coalesce(kernel: Kernel) -> bool:
                     groups[target].block = -1
                     changed = True
         block.instrs = [i for i in block.instrs if not _idle(i)]
-        if renamed:
-            return True  # the places of this block have moved
     return changed
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.program.lowering.bench import M8, M16, M32, M64, Case, failures, s
 
-SMALL = (0, 1, 4, 7, 8, 15, 16, 31, 32, 33, 48, 63, 64, 65, 200, 255, 256, 0x1_00000008, 0xFFFFFFFF, 0xDEADBEEF_80000010, M64, 0x8000 << 48)
+SMALL = (0, 1, 4, 7, 8, 15, 16, 31, 32, 33, 48, 63, 64, 65, 200, 255, 256, 0x1_00000008, 0xFFFFFFFF, 0xDEADBEEF_80000010, M64,
+         0x8000 << 48)
 
 
 def field(x: int, position: int, length: int, bits: int, signed: bool) -> int:
@@ -50,7 +51,6 @@ def prmt(x: int, y: int, selector: int) -> int:
 
 
 def bits() -> list[Case]:
-    both = lambda f: f  # noqa: E731
     cases = [
         Case("bfe.u32 %rout, %ra, %rb, %rc;", lambda x, y, z: field(x & M32, y, z, 32, False), SMALL),
         Case("bfe.s32 %rout, %ra, %rb, %rc;", lambda x, y, z: field(x & M32, y, z, 32, True), SMALL),
@@ -83,7 +83,7 @@ def bits() -> list[Case]:
         Case("not.b64 %rd1, %a; and.b64 %d, %rd1, %b;", lambda x, y, z: ~x & y),
     ]
     for width in (32, 64):
-        source = both("%ra" if width == 32 else "%a")
+        source = "%ra" if width == 32 else "%a"
         for kind in "us":
             for amount in (False, True):
                 name = f"bfind{'.shiftamt' if amount else ''}.{kind}{width}"
@@ -96,7 +96,8 @@ RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
 }
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-NEAR = (0, 1, 2, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 32) + 1, 1 << 63, (1 << 63) + 1, M64, M64 - 1, M64 - M32)
+NEAR = (0, 1, 2, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 32) + 1, 1 << 63, (1 << 63) + 1, M64,
+        M64 - 1, M64 - M32)
 
 
 def comparisons() -> list[Case]:
@@ -112,7 +113,9 @@ def comparisons() -> list[Case]:
         for op, combine in (("and", lambda p, q: p and q), ("or", lambda p, q: p or q), ("xor", lambda p, q: p != q)):
             cases.append(Case(
                 f"setp.eq.u32 %p1, %rc, 1; setp.le.{op}.s{width} %pd|%pe, {sources[0]}, {sources[1]}, !%p1;",
-                lambda x, y, z, w=width, f=combine: int(f(s(x, w) <= s(y, w), z & M32 != 1)) | 2 * int(f(s(x, w) > s(y, w), z & M32 != 1)),
+                lambda x, y, z, w=width, f=combine: (
+                    int(f(s(x, w) <= s(y, w), z & M32 != 1)) | 2 * int(f(s(x, w) > s(y, w), z & M32 != 1))
+                ),
                 NEAR))
     return cases
 

@@ -124,9 +124,11 @@ def wide() -> list[Case]:
         Case("dp2a.hi.u32.s32 %rout, %ra, %rb, %rc;",
              lambda x, y, z: (x & M16) * s(y >> 16, 8) + (x >> 16 & M16) * s(y >> 24, 8) + z & M32),
         # 64 bits by carries
-        Case("mov.b64 {%r1,%r2}, %a; mov.b64 {%r3,%r4}, %b; add.cc.u32 %r5, %r1, %r3; addc.u32 %r6, %r2, %r4; mov.b64 %d, {%r5,%r6};",
+        Case("mov.b64 {%r1,%r2}, %a; mov.b64 {%r3,%r4}, %b; add.cc.u32 %r5, %r1, %r3; addc.u32 %r6, %r2, %r4;"
+             " mov.b64 %d, {%r5,%r6};",
              lambda x, y, z: x + y),
-        Case("mov.b64 {%r1,%r2}, %a; mov.b64 {%r3,%r4}, %b; sub.cc.u32 %r5, %r1, %r3; subc.u32 %r6, %r2, %r4; mov.b64 %d, {%r5,%r6};",
+        Case("mov.b64 {%r1,%r2}, %a; mov.b64 {%r3,%r4}, %b; sub.cc.u32 %r5, %r1, %r3; subc.u32 %r6, %r2, %r4;"
+             " mov.b64 %d, {%r5,%r6};",
              lambda x, y, z: x - y),
         Case("mov.b64 {%r1,%r2}, %a; mad.lo.cc.u32 %r5, %r1, %rb, %rc; madc.hi.u32 %r6, %r1, %rb, 5; mov.b64 %d, {%r5,%r6};",
              lambda x, y, z: (x & M32) * (y & M32) + (z & M32) + (5 << 32)),
@@ -166,8 +168,9 @@ def guarded() -> list[Case]:
         ("mul.hi.u64 %d, %a, %b;", lambda x, y: x * y >> 64), ("shl.b64 %d, %a, 7;", lambda x, y: x << 7),
         ("add.s64 %d, %d, %b;", lambda x, y: y), ("cvt.s64.s32 %d, %rb;", lambda x, y: s(y, 32)),
     ):
-        cases.append(Case(f"setp.lt.u32 %p1, %ra, %rb; @%p1 {line}", lambda x, y, z, f=f: f(x, y) if (x & M32) < (y & M32) else 0))
-        cases.append(Case(f"setp.lt.u32 %p1, %ra, %rb; @!%p1 {line}", lambda x, y, z, f=f: 0 if (x & M32) < (y & M32) else f(x, y)))
+        setp = "setp.lt.u32 %p1, %ra, %rb;"
+        cases.append(Case(f"{setp} @%p1 {line}", lambda x, y, z, f=f: f(x, y) if (x & M32) < (y & M32) else 0))
+        cases.append(Case(f"{setp} @!%p1 {line}", lambda x, y, z, f=f: 0 if (x & M32) < (y & M32) else f(x, y)))
     return cases
 
 

@@ -1,0 +1,70 @@
+"""What is not supported says so, with file, line, the instruction and what there is instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from program.errors import PtxError
+from program.lowering import lower
+from program.lowering.table import REFUSED, RULES
+from program.ptx.parser import parse
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+#: Base opcodes that the program side has to know.
+NEEDED = """
+    add sub mul mad mul24 mad24 fma div rem abs neg min max and or xor not cnot lop3 shl shr shf bfe bfi prmt clz popc brev bfind
+    fns sad dp4a setp set selp slct mov cvt cvta isspacep ld st ldu prefetch atom red bar barrier membar fence bra brx call ret
+    exit trap brkpt vote match activemask redux shfl rcp rsqrt sqrt sin cos lg2 ex2 tanh copysign testp addc subc madc nanosleep
+    mma"""
+
+
+def body(line: str) -> str:
+    return HEAD + (
+        ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+        ".func again(.param .b32 n) { .param .b32 t; call.uni again, (t); ret; }\n"
+        ".global .texref tex0;\n"
+        ".visible .entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .pred %p<3>;"
+        " .param .b32 n; .param .b64 a; .param .b64 b;\n"
+        f"{line}\nret; }}\n"
+    )
+
+
+def test_every_needed_opcode_has_a_rule() -> None:
+    assert [opcode for opcode in NEEDED.split() if opcode not in RULES] == []
+    assert not set(RULES) & set(REFUSED)
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];", "textures are not supported"),
+    ("cp.async.wait_all;", "asynchronous copies are not supported"),
+    ("wmma.load.a.sync.aligned.m16n16k16.row.f16 {%r1}, [%rd1];", "mma.sync m16n8k8 and m16n8k16"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];", "ld.shared"),
+    ("mbarrier.init.shared.b64 [%rd1], %r1;", "bar.sync"),
+    ("frobnicate.b32 %r1, %r2;", "'frobnicate' is not supported"),
+    ("add.s32.frob %r1, %r2, %r3;", "modifier .frob is not supported"),
+    ("call (n), vprintf, (a, b);", "printf is not supported"),
+    ("call again, (n);", "recursion is not supported: k -> again -> again"),
+    ("atom.global.cas.b16 %h1, [%rd1], %h2, %h3;", "less than 32 bits"),
+    ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1}, {%r2}, {%f3,%f4};", "m16n8k8"),
+    ("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "8-bit and smaller floats"),
+    ("st.param.b32 [p], %r1;", "cannot be written"),
+    ("mov.u32 %r1, %pm0;", "%pm0 is not supported"),
+    ("setp.lt.f32 %r1, %f1, %f2;", "not a predicate"),
+    ("add.s64 %r1, %rd1, %rd2;", "narrower"),
+    ("add.s32 %r1, %r2;", "3 operands"),
+    ("griddepcontrol.wait;", "runs alone"),
+    ("cvt.s32.f32 %r1, %f1;", ".rni"),
+])
+def test_refusals(line: str, message: str) -> None:
+    with pytest.raises(PtxError) as caught:
+        lower(parse(body(line), "some.ptx"), "k")
+    text = str(caught.value)
+    assert text.startswith(f"some.ptx:{5 if 'recursion' in message else 9}:")
+    assert message in text
+    assert line.split()[0].split(".")[0] in text
+
+
+def test_no_such_kernel() -> None:
+    with pytest.raises(PtxError, match="no kernel 'other'; the file has k"):
+        lower(parse(body(""), "some.ptx"), "other")
