@@ -31,7 +31,7 @@ def _pascal() -> SmConfig:
             collector=CollectorConfig(allocation="per_warp"), execute=execute,
         ),
         cta=CtaConfig(max_ctas=16, shared_bytes=98304),
-        l1=L1Config(sets=96 // 3 * 2, ways=6, latency=82),
+        l1=L1Config(sets=64, ways=6, latency=82),
         memory=MemoryConfig(l2_sets=128, l2_ways=8, l2_latency=200, dram_latency=300, dram_interval=10),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 
@@ -20,20 +22,31 @@ MAPPINGS = {"direct": Direct}
 STORAGES = {"plain": Banks}
 
 
+def _unit(room: str, units: dict[str, Any], name: str) -> Any:
+    """The class called `name`; ValueError if the model has none."""
+    if name not in units:
+        raise ValueError(f"The golden model has no {room} {name!r}; it has {', '.join(units)}.")
+    return units[name]
+
+
 def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Hierarchy:
     """The register file of one sub-core below its collectors."""
     core = config.sub_core
-    mapping = MAPPINGS[scheme.mapping](core)
-    storage = STORAGES[scheme.storage](core, config.lanes)
-    return HIERARCHIES[scheme.hierarchy](mapping, storage, Arbiter(core.banks, probe), probe)
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(core)
+    storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
+    registers: Hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)(mapping, storage, Arbiter(core.banks, probe), probe)
+    return registers
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, probe: Probe) -> Collector:
     """The collectors of one sub-core."""
-    return COLLECTORS[scheme.collector](config.sub_core, registers, probe)
+    collectors: Collector = _unit("collector", COLLECTORS, scheme.collector)(config.sub_core, registers, probe)
+    return collectors
 
 
 def build_scheduler(config: SmConfig, scheme: Scheme) -> Scheduler:
     """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
     policy = config.sub_core.front_end.scheduler
-    return SCHEDULERS[scheme.scheduler if policy == "scheme" else policy](config.sub_core.warps)
+    name = scheme.scheduler if policy == "scheme" else policy
+    scheduler: Scheduler = _unit("scheduler", SCHEDULERS, name)(config.sub_core.warps)
+    return scheduler

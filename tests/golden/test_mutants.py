@@ -8,7 +8,9 @@ import pytest
 import golden.sub_core
 from arch.config import preset, with_overrides
 from arch.schemes import parse_scheme
+from arch.uop import Unit
 from golden import rooms
+from golden.collector.ocu import Ocu
 from golden.front_end.scoreboard import Scoreboard
 from golden.mapping.direct import Direct
 from golden.sm import OperandMismatch, simulate
@@ -79,6 +81,23 @@ class NoRaw(Scoreboard):
         return 1 if (self.writes[uop.warp] | self.reads[uop.warp]) & uop.writes else 0
 
 
+class NoWaw(Scoreboard):
+    """WAW hazards pass: an old slow result comes after a young quick one."""
+
+    def hazard(self, uop: TraceUop) -> int:
+        sources = sum(1 << register for register in uop.sources)
+        return 1 if self.writes[uop.warp] & sources or self.reads[uop.warp] & uop.writes else 0
+
+
+class WrongSlot(Ocu):
+    """The first two operands of a uop change places."""
+
+    def deliver(self, collector: int, slot: int, value: Value) -> tuple[int, int]:
+        uop = self._uops[collector]
+        assert uop is not None
+        return super().deliver(collector, 1 - slot if slot < 2 <= len(uop.sources) else slot, value)
+
+
 @pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])
 @pytest.mark.parametrize("machine", ["tiny", "turing"])
 def test_storage(broken: type[Banks], machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,14 +112,24 @@ def test_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
         simulate(random_trace(3), preset("tiny"), BASELINE)
 
 
-@pytest.mark.parametrize("broken", [NoWar, NoRaw])
-def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(golden.sub_core, "Scoreboard", broken)
-    config = with_overrides(preset("tiny"), ["sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4"])
-    slow, quick = alu(8, 1, 2, 3, 4, 5, 6), alu(6)
-    program = [*(alu(register) for register in range(1, 7)), alu(7, 6), slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6)]
+def test_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rooms.COLLECTORS, "ocu", WrongSlot)
+    trace = TraceBuilder().launch([[alu(1), alu(2), alu(3, 1, 2)]]).build()
     with pytest.raises(OperandMismatch):
-        simulate(TraceBuilder().launch([program]).build(), config, BASELINE)
+        simulate(trace, preset("turing"), BASELINE)
+
+
+@pytest.mark.parametrize("broken", [NoWar, NoRaw, NoWaw])
+def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -> None:
+    config = with_overrides(preset("tiny"), ["sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4"])
+    first = [alu(11, unit=Unit.SFU), alu(11), *(alu(register) for register in range(1, 7)), alu(7, 6)]
+    slow, quick = alu(8, 1, 2, 3, 4, 5, 6), alu(6)
+    program = [*first, slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6), alu(12, 11)]
+    trace = TraceBuilder().launch([program]).build()
+    simulate(trace, config, BASELINE)
+    monkeypatch.setattr(golden.sub_core, "Scoreboard", broken)
+    with pytest.raises(OperandMismatch):
+        simulate(trace, config, BASELINE)
 
 
 def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:

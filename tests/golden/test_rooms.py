@@ -1,0 +1,37 @@
+"""A new scheme is a unit in its room, one line in `golden.rooms` and one row in `arch.schemes`: nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from arch import schemes
+from arch.config import preset
+from arch.schemes import Row, parse_scheme, register_scheme
+from golden import rooms
+from golden.mapping.direct import Direct
+from golden.sm import simulate
+from tests.random_trace import random_trace
+
+
+class Reversed(Direct):
+    """The banks in reverse order."""
+
+    def locate(self, warp: int, register: int) -> tuple[int, int]:
+        bank, row = super().locate(warp, register)
+        return self._bank_mask - bank, row
+
+
+def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
+    monkeypatch.setitem(rooms.MAPPINGS, "reversed", Reversed)
+    register_scheme(Row("back-to-front", "Banks in reverse order.", mapping="reversed"))
+    trace, config = random_trace(1), preset("pascal")
+    result = simulate(trace, config, parse_scheme("back-to-front"))
+    assert result.counters["rf.reads"] == simulate(trace, config, parse_scheme("baseline")).counters["rf.reads"]
+
+
+def test_a_row_without_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
+    register_scheme(Row("paper-only", "Not built.", storage="tape"))
+    with pytest.raises(ValueError, match=r"The golden model has no storage 'tape'; it has plain\."):
+        simulate(random_trace(1), preset("tiny"), parse_scheme("paper-only"))
