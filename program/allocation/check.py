@@ -124,18 +124,30 @@ class _Checker:
             index = place - self.first_predicate
             self.halves = {v: h for v, h in self.halves.items() if h.guard.index != index}
 
-    def _put(self, place: int, values: int, guard: Pred | None, source: int) -> None:
-        """A copy inserted by the allocator: `place` takes what `source` holds."""
-        if guard is None:
-            self._overwritten(place)
-            self.state[place] = values | self.state[self.nowhere]
-            return
-        both = self.state[place] & values
+    def _put(self, place: int, source: int, guard: Pred | None, allowed: int) -> None:
+        """A copy inserted by the allocator: `place` takes what `source` holds of the `allowed` values, in the guard's lanes."""
+        taken = self.state[source] & allowed | self.state[self.nowhere]
+        whole = taken if guard is None else taken & self.state[place]
+        parts = []
         for v, half in self.halves.items():
-            if half.guard == guard and half.where_true >> source & 1 and half.where_false >> place & 1:
-                both |= 1 << v
+            if not allowed >> v & 1:
+                continue
+            true_from, false_from = {source}, {source}
+            if guard is not None and guard == half.guard:
+                false_from = {place}
+            elif guard is not None and guard == Pred(half.guard.index, not half.guard.negated):
+                true_from = {place}
+            elif guard is not None:
+                true_from = false_from = {source, place}
+            right = (all(half.where_true >> p & 1 for p in true_from), all(half.where_false >> p & 1 for p in false_from))
+            if all(right):
+                whole |= 1 << v
+            parts.append((half, right))
         self._overwritten(place)
-        self.state[place] = both
+        self.state[place] = whole
+        for half, (where_true, where_false) in parts:
+            half.where_true |= where_true << place
+            half.where_false |= where_false << place
 
     # ---- instructions
 
@@ -188,18 +200,19 @@ class _Checker:
                 slot = self.first_slot + instr.offset // 4 - self.local_base + i
                 place = self._register(b, instr, register.index + i)
                 target, origin = (place, slot) if instr.op is Op.LD else (slot, place)
-                self._put(target, self.state[origin], guard, origin)
+                self._put(target, origin, guard, self.everything)
         elif made and instr.dst is not None and instr.dst.width == 1:
-            source = self.constants.get(made[0], -1)
-            self._put(self._register(b, instr, instr.dst.index), self.state[source] if source >= 0 else 0, guard, source)
+            if made[0] not in self.constants:
+                raise self.fail(b, instr, "computes a constant that the source code does not have")
+            self._put(self._register(b, instr, instr.dst.index), self.constants[made[0]], guard, -1)
         elif instr.op is Op.SEL and instr.srcs == (Imm(1), Imm(0)) and instr.dst is not None and not instr.psrc[0].negated:
             source = self.first_predicate + instr.psrc[0].index
-            self._put(self._register(b, instr, instr.dst.index), self.state[source] & self.predicate_values, guard, source)
+            self._put(self._register(b, instr, instr.dst.index), source, guard, self.predicate_values)
         elif instr.op is Op.ISETP and instr.cmp is Cmp.NE and instr.srcs[1] == Imm(0) and not instr.psrc and len(instr.pdst) == 1:
             register = instr.srcs[0]
             assert isinstance(register, Reg)
             source = self._register(b, instr, register.index)
-            self._put(self.first_predicate + instr.pdst[0], self.state[source] & self.predicate_values, guard, source)
+            self._put(self.first_predicate + instr.pdst[0], source, guard, self.predicate_values)
         else:
             raise self.fail(b, instr, "was inserted, and is no spill code")
 

@@ -7,7 +7,7 @@ from program.allocation.spilling import own_guard_lost
 from program.allocation.work import Work
 from program.cfg import Cfg, always
 from program.isa import PT, Cmp, Imm, Instr, Op, Pred, Reg
-from program.liveness import Liveness, mask_of, maybe_defined, members
+from program.liveness import Liveness, mask_of, members
 
 PLACES = PT
 
@@ -31,16 +31,14 @@ def assign_predicates(work: Work, cfg: Cfg) -> None:
 
 def _conflicts(work: Work, cfg: Cfg) -> tuple[dict[int, int], dict[int, float]]:
     live = Liveness(work.kernel, cfg)
-    defined = maybe_defined(work.kernel, cfg)
     conflicts: dict[int, int] = {}
     costs: dict[int, float] = {}
     for b, block in enumerate(work.kernel.blocks):
-        so_far = defined[b].predicates
         weight = 10.0 ** min(cfg.depth(b), 6)
         for instr, after in zip(block.instrs, live.after(b), strict=True):
             written = instr.predicates_written()
-            so_far |= mask_of(written)
-            alive = (after.predicates & so_far) | mask_of(written)
+            # Undefined ones count too: an instruction and the spill code behind it must see one and the same guard.
+            alive = after.predicates | mask_of(written)
             for p in instr.predicates_read() + written:
                 costs[p] = costs.get(p, 0.0) + weight
                 conflicts.setdefault(p, 0)
@@ -88,26 +86,32 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
     for b, block in enumerate(work.kernel.blocks):
         instrs: list[Instr] = []
         origins: list[int] = []
+        held = -1  # temporary that still holds the predicate
         for instr, origin in zip(block.instrs, work.origins[b], strict=True):
             reads = predicate in instr.predicates_read()
             writes = predicate in instr.pdst
             if not reads and not writes:
                 instrs.append(instr)
                 origins.append(origin)
+                held = -1
                 continue
-            temporary = work.kernel.new_predicate()
-            fixed.add(temporary)
             merge = writes and own_guard_lost(instr)
-            if reads or merge:
-                instrs.append(Instr(Op.ISETP, srcs=(home, Imm(0)), pdst=(temporary,), cmp=Cmp.NE))
-                origins.append(-1)
-            _rename(instr, {predicate: temporary})
+            # Spill code of another predicate, under this one as its guard: it must run in the very lanes of the instruction
+            # before it, so it takes the same temporary.
+            if held < 0 or origin >= 0 or writes:
+                held = work.kernel.new_predicate()
+                fixed.add(held)
+                if reads or merge:
+                    instrs.append(Instr(Op.ISETP, srcs=(home, Imm(0)), pdst=(held,), cmp=Cmp.NE))
+                    origins.append(-1)
+            _rename(instr, {predicate: held})
             instrs.append(instr)
             origins.append(origin)
             if writes:
                 guard = None if merge or always(instr) else instr.guard
-                instrs.append(select(home, temporary, guard))
+                instrs.append(select(home, held, guard))
                 origins.append(-1)
+                held = -1
         block.instrs = instrs
         work.origins[b] = origins
 

@@ -90,10 +90,12 @@ class _Maker:
         return self.load(register)
 
     def load(self, register: Reg) -> Instr:
-        return Instr(Op.LD, dst=register, srcs=(self.source(),), size=4 * register.width, offset=16 * self.rng.randrange(4))
+        return Instr(Op.LD, dst=register, srcs=(self.source(),), size=4 * register.width, space=Space.SHARED,
+                     offset=16 * self.rng.randrange(4))  # fmt: skip
 
     def store(self, register: Reg) -> Instr:
-        return Instr(Op.ST, srcs=(Imm(0), register), size=4 * register.width, offset=16 * self.rng.randrange(4))
+        return Instr(Op.ST, srcs=(Imm(0), register), size=4 * register.width, space=Space.SHARED,
+                     offset=16 * self.rng.randrange(4))  # fmt: skip
 
     def instr(self) -> Instr:
         rng = self.rng

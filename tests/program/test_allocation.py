@@ -206,7 +206,7 @@ def test_mutant_guarded_copies_do_not_interfere(monkeypatch):
         return isinstance(s, Reg) and s.width == instr.dst.width
 
     monkeypatch.setattr(interference, "is_move", broken)
-    assert caught(32)
+    assert caught(32, 400)
 
 
 def test_mutant_stores_ignore_the_guard(monkeypatch):

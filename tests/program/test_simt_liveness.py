@@ -171,7 +171,7 @@ def test_mutant_the_meeting_point_is_forgotten(monkeypatch):
 
 def test_mutant_a_side_is_never_left_at_a_barrier(monkeypatch):
     monkeypatch.setattr(SimtLiveness, "_at_barriers", lambda self: {})
-    assert caught(1500)
+    assert caught(200)
 
 
 @pytest.mark.parametrize("wrong", [frozenset(Sreg)])
