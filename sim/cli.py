@@ -13,6 +13,7 @@ from rich.console import Console
 
 import workloads
 from arch.config import PRESETS
+from golden.check import OperandMismatch
 from program import runner
 from program.cuda import compile_cuda
 from program.errors import WarpbankError
@@ -109,6 +110,7 @@ def explain(
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
     max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+    liveness: Annotated[explaining.Liveness, typer.Option(help="Per thread, or safe for the whole warp.")] = explaining.Liveness.THREAD,
     virtual: Annotated[bool, typer.Option("--virtual", help="Show the code before register allocation.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -116,7 +118,7 @@ def explain(
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
     code = runner.compile_job(job, options)
-    _emit(explaining.to_dict(code), as_json, lambda: explaining.tables(code))
+    _emit(explaining.to_dict(code, liveness), as_json, lambda: explaining.tables(code, liveness))
 
 
 @trace_app.command("write")
@@ -164,5 +166,12 @@ def main() -> None:
     try:
         app()
     except WarpbankError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {render.escape(str(error))}", soft_wrap=True)
+        _complain(error)
         sys.exit(2)
+    except OperandMismatch as error:  # not the user's mistake: the register file under test is wrong
+        _complain(error)
+        sys.exit(1)
+
+
+def _complain(error: Exception) -> None:
+    Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {render.escape(str(error))}", soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Report:
         return {
             "kernel": e.job.name,
             "size": e.job.size,
-            "scheme": str(e.scheme),
+            "scheme": e.scheme.name,
             "preset": e.preset,
             "engine": self.engine,
             "config_hash": config_hash(e.config),
@@ -101,12 +102,14 @@ def find_scheme(text: str) -> Scheme:
 
 
 def register_limit(job: Job, config: SmConfig) -> int:
-    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch bounds; at most 255."""
-    return min((config.registers_per_thread_limit(_warps(launch.block)) for launch in job.launches), default=255)
+    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch bounds.
 
-
-def _warps(block: tuple[int, int, int]) -> int:
-    return -(-block[0] * block[1] * block[2] // 32)
+    Between `MIN_REGISTERS` and 255: a CTA that does not fit even so is the simulation's to refuse.
+    """
+    warps = max(-(-prod(launch.block) // 32) for launch in job.launches)
+    rows = config.sub_core.rows // -(-warps // config.sub_cores)
+    fitting = (count for count in range(255, MIN_REGISTERS, -1) if config.rows_per_warp(count) <= rows)
+    return next(fitting, MIN_REGISTERS)
 
 
 def run(
@@ -122,7 +125,7 @@ def run(
     job, config = experiment.job, experiment.config
     limit = experiment.max_registers
     if limit is None:
-        limit = max(register_limit(job, config), MIN_REGISTERS)
+        limit = register_limit(job, config)
     started = time.perf_counter()
     trace = runner.trace_job(job, runner.Options(max_registers=limit), on_emulate=on_emulate)
     traced = time.perf_counter()

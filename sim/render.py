@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 from arch.events import COUNTERS
-from arch.schemes import SCHEMES
+from arch.schemes import ROOMS, SCHEMES
 from sim.experiment import Report
 from workloads import Workload
 
@@ -21,7 +22,7 @@ __all__ = ["escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table"
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, numbers: int = 0) -> Table:
     """A table whose last `numbers` columns are right-aligned."""
     names = list(columns)
-    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(names):
         made.add_column(name, justify="right" if place >= len(names) - numbers else "left")
     for row in rows:
@@ -59,11 +60,11 @@ def run_tables(report: Report) -> list[RenderableType]:
     total = sum(data["stalls"].values())
     stalls = [(name, count, f"{100 * count / total:.1f} %" if total else "") for name, count in data["stalls"].items()]
     stalls.append(("total", total, ""))
-    counters = [(name, count, COUNTERS[name].unit) for name, count in data["counters"].items()]
+    counters = [(name, COUNTERS[name].unit, count) for name, count in data["counters"].items()]
     return [
         table("Run", ("", "value"), summary, numbers=1),
         table("Scheduler cycles", ("reason", "cycles", "share"), stalls, numbers=2),
-        table("Counters", ("counter", "count", "unit"), counters),
+        table("Counters", ("counter", "unit", "count"), counters, numbers=1),
     ]
 
 
@@ -79,9 +80,8 @@ def scheme_rows() -> list[dict[str, Any]]:
 
 def scheme_table() -> Table:
     """The registered schemes."""
-    rooms = ("collector", "hierarchy", "mapping", "storage", "scheduler")
-    rows = ([row["name"], *(row[room] or "-" for room in rooms), row["description"]] for row in scheme_rows())
-    return table("Schemes (`a+b` joins them; - leaves the room as it is)", ("name", *rooms, "description"), rows)
+    rows = ([row["name"], ", ".join(f"{room} {row[room]}" for room in ROOMS if row[room]), row["description"]] for row in scheme_rows())
+    return table("Schemes (`a+b` joins them)", ("name", "what it puts where", "description"), rows)
 
 
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:

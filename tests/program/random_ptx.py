@@ -27,6 +27,11 @@ _BINARY = ("add.s32", "sub.s32", "mul.lo.s32", "mul.hi.u32", "mul.hi.s32", "and.
 _UNARY = ("neg.s32", "not.b32", "abs.s32", "popc.b32", "clz.b32", "brev.b32")
 _WIDE = ("add.s64", "sub.s64", "mul.lo.s64", "and.b64", "or.b64", "xor.b64", "min.s64", "max.u64")
 _FLOAT = ("add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32")
+#: What a program's statements are made of; a few more opcodes stand in the frame around them.
+OPCODES = (*_BINARY, *_UNARY, *_WIDE, *_FLOAT, "mad.lo.s32", "mad.wide.s32", "prmt.b32", "lop3.b32", "bfe.u32", "bfe.s32", "bfi.b32",
+           "shl.b64", "shr.u64", "shr.s64", "mul.wide.u32", "mul.wide.s32", "cvt.u64.u32", "cvt.s64.s32", "cvt.u32.u64",
+           "fma.rn.f32", "neg.f32", "cvt.rn.f32.s32", "cvt.rzi.s32.f32", "selp.b32", "ld.const.u16", "ld.const.s8", "ld.local.u8",
+           "ld.local.s16", "st.shared.u32", "ld.shared.u64", "red.global.add.u32", "bar.sync", "bra.uni")  # fmt: skip
 _COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -150,15 +155,15 @@ class _Writer:
                 self.emit(f"{guard}red.global.add.u32 [%counters+{4 * self.choose(0, COUNTERS - 1)}], {self.r()}")
 
     def statements(self, depth: int, uniform: bool) -> None:
-        for _ in range(self.choose(1, 5)):
-            kind = self.choose(0, 9)
-            if depth == 0 or kind <= 5:
+        for _ in range(self.choose(2, 10)):
+            kind = self.choose(0, 11)
+            if depth == 0 or kind <= 7:
                 self.simple()
-            elif kind == 6:
-                self.branch(depth, with_else=False)
-            elif kind == 7:
-                self.branch(depth, with_else=True)
             elif kind == 8:
+                self.branch(depth, with_else=False)
+            elif kind == 9:
+                self.branch(depth, with_else=True)
+            elif kind == 10:
                 self.loop(depth)
             elif uniform:
                 self.exchange()
@@ -202,9 +207,9 @@ class _Writer:
 def random_job(choose: Choose, seed: int, *, threads: int = 40, ctas: int = 2) -> Job:
     """A random kernel with its buffers: `threads` per CTA (not a multiple of 32: the last warp is partial)."""
     writer = _Writer(choose, threads)
-    for _ in range(choose(1, 3)):
+    for _ in range(choose(2, 4)):
         writer.statements(depth=choose(0, 3), uniform=True)
-        if choose(0, 3) == 0:
+        if choose(0, 2) == 0:
             writer.exchange()
         if choose(0, 5) == 0:  # some lanes leave early, after they stored nothing: their record stays as it was
             writer.compare("%q")

@@ -1,0 +1,74 @@
+"""`warpbank explain`: a kernel's machine code as tables, or as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Any
+
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from program.isa import Kernel
+from program.listing import BlockListing, Listing, listing
+from program.liveness import thread_liveness
+from program.simt_liveness import simt_liveness
+from sim.render import table
+
+
+class Liveness(StrEnum):
+    """Which liveness to show: the thread's, or what is safe for the whole warp."""
+
+    THREAD = "thread"
+    SIMT = "simt"
+
+
+def _listing(kernel: Kernel, liveness: Liveness) -> Listing:
+    return listing(kernel, simt_liveness if liveness is Liveness.SIMT else thread_liveness)
+
+
+def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]:
+    """Every kernel's listing as plain data."""
+    return {"liveness": str(liveness), "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()]}
+
+
+def tables(kernels: Mapping[str, Kernel], liveness: Liveness) -> list[RenderableType]:
+    """Every kernel: what it needs, its loops, then each block with its instructions."""
+    made: list[RenderableType] = []
+    for kernel in kernels.values():
+        code = _listing(kernel, liveness)
+        facts = [
+            ("instructions", code.instructions),
+            ("registers per thread", code.registers or "not allocated"),
+            ("predicates", code.predicates),
+            ("most registers alive", code.pressure),
+            ("shared memory", f"{code.shared_bytes} bytes"),
+            ("local memory", f"{code.local_bytes} bytes per thread"),
+            *(("loop", line) for line in code.loops),
+        ]
+        made.append(table(code.name, ("", "value"), facts))
+        made += [_block(block, liveness) for block in code.blocks]
+    return made
+
+
+def _block(block: BlockListing, liveness: Liveness) -> Table:
+    """One block; its title tells where control comes from and goes to."""
+    title = f"{block.label}   from {', '.join(block.predecessors) or 'launch'}   to {', '.join(block.successors)}"
+    if block.depth:
+        title += f"   loop depth {block.depth}{', header' if block.header else ''}"
+    if block.reconvergence is not None:
+        title += f"   {'divergent' if block.divergent else 'uniform'} branch, lanes meet at {block.reconvergence}"
+    made = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    made.add_column("pc", justify="right")
+    made.add_column("instruction", overflow="fold")
+    made.add_column("PTX line", justify="right")
+    made.add_column(f"live ({liveness})", justify="right")
+    made.add_column("last use of")
+    if block.live_in:
+        made.caption = f"live at its start: {' '.join(block.live_in)}"
+        made.caption_justify = "left"
+    for row in block.rows:
+        made.add_row(str(row.pc), escape(row.text), str(row.line or ""), str(row.live), " ".join(row.dies))
+    return made
