@@ -1,0 +1,1 @@
+"""Operand collectors, and the arbiter between them and the register banks."""

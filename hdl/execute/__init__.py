@@ -1,0 +1,1 @@
+"""Execution units, load/store unit, memory and result arbitration."""

@@ -1,0 +1,1 @@
+"""From the warps' uop streams to the collectors: instruction buffers, scoreboard, schedulers, barriers."""

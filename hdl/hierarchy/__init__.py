@@ -1,0 +1,1 @@
+"""What stands between collectors and the register banks."""

@@ -1,0 +1,1 @@
+"""From (warp, register) to (bank, row)."""

@@ -1,0 +1,108 @@
+"""Where units report what they do: the events of `arch.events` as ports, one bundle per event and place it can happen in.
+
+A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has none and nothing is
+generated for them. An event that can happen n times in a cycle (one grant per bank) has n instances. In a cycle in which
+`valid` of an instance is 1 the event of that name happened with these fields; the order of instances means nothing, so that
+lockstep compares the events of a cycle as a sorted list.
+
+All fields of all events are functions of registers, so they stand after the clock edge, with one exception: `fill.seq` follows
+the testbench's answer within the cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from arch.events import EVENTS, field_width
+from arch.rooms import SmConfig
+
+
+class EventSignature(wiring.Signature):
+    """One instance of an event.
+
+    Members
+    -------
+    valid : Out(1). The event happens in this cycle.
+    one per field of `arch.events.EVENTS[name]` : Out(field_width). Meaningful while `valid`.
+    """
+
+    def __init__(self, name: str, config: SmConfig) -> None:
+        if name not in EVENTS:
+            raise ValueError(f"There is no event {name!r}; known: {', '.join(EVENTS)}.")
+        fields = {field: Out(field_width(kind, config)) for field, kind in EVENTS[name].fields}
+        super().__init__({"valid": Out(1), **fields})
+
+
+class Events(wiring.Signature):
+    """The events of a component: for every event name an array of instances.
+
+    Parameters
+    ----------
+    config : the machine; widths of the fields.
+    counts : event name -> instances, at least one. Members come in the order of `arch.events.EVENTS`.
+    """
+
+    def __init__(self, config: SmConfig, counts: Mapping[str, int]) -> None:
+        for name, count in counts.items():
+            if name in EVENTS and count < 1:
+                raise ValueError(f"Event {name!r} needs at least one instance, not {count}.")
+            EventSignature(name, config)
+        self.counts = {name: counts[name] for name in EVENTS if name in counts}
+        super().__init__({name: Out(EventSignature(name, config)).array(count) for name, count in self.counts.items()})
+
+
+@dataclass(frozen=True)
+class EventPort:
+    """One instance of an event among a component's ports: the event's name, its number, and its signals in registry order."""
+
+    name: str
+    index: int
+    valid: Signal
+    fields: tuple[Signal, ...]
+
+
+def event_ports(events: Any) -> list[EventPort]:
+    """All instances of an `Events` interface, in the order of the registry: what an engine reads in every cycle."""
+    ports: list[EventPort] = []
+    for name, count in events.signature.counts.items():
+        for index in range(count):
+            port = getattr(events, name)[index]
+            ports.append(EventPort(name, index, port.valid, tuple(getattr(port, field) for field, _ in EVENTS[name].fields)))
+    return ports
+
+
+def total(parts: Iterable[Events]) -> dict[str, int]:
+    """Instances of every event over several components."""
+    counts: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
+    """Connect the `Events` interfaces `inner` to `outer`, whose instances are theirs one after the other."""
+    used = dict.fromkeys(outer.signature.counts, 0)
+    for events in inner:
+        for port in event_ports(events):
+            target = getattr(outer, port.name)[used[port.name]]
+            used[port.name] += 1
+            m.d.comb += target.valid.eq(port.valid)
+            for (field, _), signal in zip(EVENTS[port.name].fields, port.fields, strict=True):
+                m.d.comb += getattr(target, field).eq(signal)
+
+
+def emit(m: Module, instance: Any, valid: Any, **fields: Any) -> None:
+    """Drive one instance of an event: every field by name. Raises if a field is missing or unknown."""
+    names = set(instance.signature.members) - {"valid"}
+    if names != set(fields):
+        raise ValueError(f"The event has the fields {sorted(names)}, not {sorted(fields)}.")
+    m.d.comb += instance.valid.eq(valid)
+    for name, value in fields.items():
+        m.d.comb += getattr(instance, name).eq(value)

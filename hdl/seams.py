@@ -1,0 +1,337 @@
+"""What crosses the seams, in signals: layouts of the records and signatures of the interfaces (DESIGN, section 4).
+
+The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in which the RTL asks for
+it. Every question is a function of registers only, and every answer is used only for the next state, so a testbench needs no
+second look: after a clock edge it reads the questions, sets the answers, and gives the next edge.
+
+* `Fill` (per sub-core): which warp's stream is taken in this cycle; the answer is that warp's next uop.
+* `WriteBack` (per bank of a sub-core): which register of which uop is written in this cycle; the answer is its value.
+* Lines of memory uops: see `hdl.execute.lsu`.
+
+Operand values are in the collectors' slot memories. At the edge that ends a cycle with a `dispatch` event they may be overwritten
+(the collector is free from then on), so a checker looks at them in that cycle.
+
+All of the RTL is one clock domain, `sync`.
+"""
+
+from __future__ import annotations
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.events import field_width
+from arch.rooms import SmConfig, bits
+from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+
+#: Units, in the order of `arch.uop.Unit`: what is per unit below is an array of this size.
+UNITS = len(Unit)
+#: Bits of a register number, of a lines or passes count, of a barrier number.
+REGISTER_WIDTH = 8
+COUNT_WIDTH = 8
+BARRIER_WIDTH = 8
+
+
+def uop_layout(config: SmConfig) -> data.StructLayout:
+    """One uop as it comes from the stream: the names of `arch.uop.Uop`, and what the trace knows beyond them.
+
+    Fields
+    ------
+    seq, pc : as in the events.
+    unit : `arch.uop.Unit`.
+    sources, source_valid : register of each source slot, and which slots there are. Those of the instruction, also where its
+        guard is false on all lanes: hazards are checked all the same.
+    destination, count, predicates_read, predicates_written : likewise.
+    mask : lanes that execute, of those the machine carries.
+    memory, control : `arch.uop.Memory`, `arch.uop.Control`.
+    collects : the uop goes through a collector (guard true on some lane, carried or not, and not a bare control uop). Where 0
+        the uop is complete when it issues, reads and writes nothing.
+    arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0 for all of the CTA.
+    last : end of the warp's stream.
+    lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
+    """
+    return data.StructLayout({
+        "seq": field_width("seq", config),
+        "pc": field_width("pc", config),
+        "unit": bits(UNITS),
+        "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
+        "source_valid": MAX_SOURCES,
+        "destination": REGISTER_WIDTH,
+        "count": bits(MAX_DESTINATIONS + 1),
+        "predicates_read": PREDICATES,
+        "predicates_written": PREDICATES,
+        "mask": config.lanes,
+        "memory": 4,
+        "control": 2,
+        "collects": 1,
+        "arrive": 1,
+        "wait": 1,
+        "barrier": BARRIER_WIDTH,
+        "barrier_warps": bits(config.warps + 1),
+        "last": 1,
+        "lines": COUNT_WIDTH,
+        "passes": COUNT_WIDTH,
+    })
+
+
+def issue_layout(config: SmConfig) -> data.StructLayout:
+    """Seam 1: an issued uop: the warp slot and the uop."""
+    return data.StructLayout({"warp": config.sub_core.warp_width, "uop": uop_layout(config)})
+
+
+def result_layout(config: SmConfig) -> data.StructLayout:
+    """What is needed to write a uop's results back: queued in the pipelines, carried through the load/store unit, returned by it.
+
+    `fence`: the uop is a fence, whose warp may go on when it retires. Other fields as in `uop_layout`.
+    """
+    uop = uop_layout(config)
+    names = ("seq", "destination", "count", "predicates_written", "mask")
+    return data.StructLayout({
+        "warp": config.sub_core.warp_width,
+        **{name: uop[name].shape for name in names},
+        "fence": 1,
+    })
+
+
+def dispatch_layout(config: SmConfig) -> data.StructLayout:
+    """Seam 3: a uop on its way from its collector to a unit. The operands are the collector's `operands`."""
+    return data.StructLayout({
+        "collector": config.sub_core.collector_width,
+        "memory": 4,
+        "lines": COUNT_WIDTH,
+        "passes": COUNT_WIDTH,
+        "result": result_layout(config),
+    })
+
+
+def lsu_layout(config: SmConfig) -> data.StructLayout:
+    """A uop in a sub-core's queue to the load/store unit. `result` is what the unit gives back when the uop is complete."""
+    return data.StructLayout({
+        "memory": 4,
+        "lines": COUNT_WIDTH,
+        "passes": COUNT_WIDTH,
+        "result": result_layout(config),
+    })
+
+
+def write_layout(config: SmConfig) -> data.StructLayout:
+    """Seam 4: one result register on its way to the register file: whose, which, and the lanes to be written."""
+    return data.StructLayout({
+        "warp": config.sub_core.warp_width,
+        "seq": field_width("seq", config),
+        "register": REGISTER_WIDTH,
+        "mask": config.lanes,
+    })
+
+
+def read_layout(config: SmConfig) -> data.StructLayout:
+    """Seam 2: all operands of a uop, requested at once in slot order: one group of read requests."""
+    return data.StructLayout({
+        "collector": config.sub_core.collector_width,
+        "warp": config.sub_core.warp_width,
+        "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
+        "source_valid": MAX_SOURCES,
+    })
+
+
+class Fill(wiring.Signature):
+    """The front end asks for a uop (seen from the sub-core).
+
+    Members
+    -------
+    valid : Out. In this cycle the next uop of warp slot `warp`'s stream is taken; the testbench must supply it and advance the
+        stream. There is always a next one: a warp is not asked for after its `last` uop.
+    warp : Out.
+    uop : In, `uop_layout`. The answer, in the same cycle; used for the next state only.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "uop": In(uop_layout(config))})
+
+
+class WriteBack(wiring.Signature):
+    """A bank is written (seen from the sub-core).
+
+    Members
+    -------
+    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written into this bank, on the lanes of `mask`.
+    warp, seq, register, mask : Out.
+    value : In, 32 bits per lane, lane 0 lowest. The answer, in the same cycle; used for the next state only.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        layout = write_layout(config)
+        super().__init__({
+            "valid": Out(1),
+            **{name: Out(field.shape) for name, field in layout},
+            "value": In(config.value_width),
+        })
+
+
+class Start(wiring.Signature):
+    """Warps start in a sub-core (seen from the CTA dispatcher).
+
+    Members
+    -------
+    warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next cycle on. Of
+        several, the lower slot is the older warp.
+    rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while warps run.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1))})
+
+
+class Arrival(wiring.Signature):
+    """A uop issued that concerns the barriers or ends its warp (seen from the sub-core). A function of registers.
+
+    Members
+    -------
+    warp : Out. The warp that issues.
+    arrive : Out. It arrives at `barrier`, which expects `barrier_warps` warps (0: all of the CTA that have not issued their last
+        uop).
+    wait : Out. It waits there (only with `arrive`) until its bit of the sub-core's input `release` is 1, in the same cycle or
+        later.
+    last : Out. It issues its last uop.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        uop = uop_layout(config)
+        names = ("arrive", "wait", "barrier", "barrier_warps", "last")
+        super().__init__({"warp": Out(config.sub_core.warp_width), **{name: Out(uop[name].shape) for name in names}})
+
+
+class Delivery(wiring.Signature):
+    """Seam 2, back: a collector's single port (seen from the hierarchy).
+
+    Members
+    -------
+    valid, slot : Out. An operand for source slot `slot` arrives.
+    value : Out, 32 bits per lane.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "slot": Out(config.sub_core.slot_width), "value": Out(config.value_width)})
+
+
+class Location(wiring.Signature):
+    """Seam 5: where a register is (seen from the hierarchy). Combinational.
+
+    Members
+    -------
+    warp, register : Out.
+    bank, row : In.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({
+            "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
+            "bank": In(core.bank_width), "row": In(core.row_width),
+        })
+
+
+class BankPort(wiring.Signature):
+    """Seam 5: one bank (seen from the hierarchy). Reading and writing in one cycle is not allowed.
+
+    Members
+    -------
+    row : Out. Row that is read or written.
+    read : Out. Read it; `data` is there in the next cycle.
+    write : Out. Write the lanes of `mask` of `value`, to be seen from the next cycle on.
+    mask, value : Out.
+    data : In. What the last read found; held until the next one.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "row": Out(config.sub_core.row_width), "read": Out(1), "write": Out(1), "mask": Out(config.lanes),
+            "value": Out(config.value_width), "data": In(config.value_width),
+        })
+
+
+class ReadDone(wiring.Signature):
+    """Seam 6: an operand was read, for the WAR hazards (seen from the collectors): source slot of a uop in collection.
+
+    There is one per uop that can be in collection at a time; the scoreboard knows the uop's registers.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "slot": Out(config.sub_core.slot_width)})
+
+
+class Written(wiring.Signature):
+    """Seam 6: a register of a warp has been written, for the RAW and WAW hazards (seen from the hierarchy)."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)})
+
+
+class Retired(wiring.Signature):
+    """Seam 6: the last write of a uop is done (seen from the result arbiter): its predicates are written."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "valid": Out(1), "warp": Out(config.sub_core.warp_width), "seq": Out(field_width("seq", config)),
+            "predicates": Out(PREDICATES), "fence": Out(1),
+        })
+
+
+def dispatch_stream(config: SmConfig) -> stream.Signature:
+    """Seam 3, per unit. `valid`: a complete collector has a uop for it; `ready`: the unit takes one in this cycle."""
+    return stream.Signature(dispatch_layout(config))
+
+
+def lsu_stream(config: SmConfig) -> stream.Signature:
+    """From a sub-core's queue to the load/store unit: `payload` is the oldest uop, taken where `ready`."""
+    return stream.Signature(lsu_layout(config))
+
+
+def returned_stream(config: SmConfig) -> stream.Signature:
+    """From the load/store unit back: a complete uop, offered to the banks from the next cycle on. Always taken."""
+    return stream.Signature(result_layout(config), always_ready=True)
+
+
+def result_stream(config: SmConfig) -> stream.Signature:
+    """Seam 4, per unit: a result register offered to the register file; `ready`: it is written in this cycle."""
+    return stream.Signature(write_layout(config))
+
+
+def read_stream(config: SmConfig) -> stream.Signature:
+    """Seam 2: an issued uop's operands, requested in the cycle it is allocated. Always taken."""
+    return stream.Signature(read_layout(config), always_ready=True)
+
+
+def issue_stream(config: SmConfig) -> stream.Signature:
+    """Seam 1: the uop that issues; it is offered only if `may_issue` said that a collector takes it."""
+    return stream.Signature(issue_layout(config), always_ready=True)
+
+
+class SubCorePorts(wiring.Signature):
+    """All of a sub-core (seen from it).
+
+    Members
+    -------
+    start : In, `Start`. Warps start.
+    release : In, a bit per warp slot. The barrier at which the warp waits is open; may depend on `arrival` of the same cycle.
+    arrival : Out, `Arrival`.
+    drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
+    fill : Out, `Fill`. Question to the testbench.
+    write : Out, `WriteBack` per bank. Question to the testbench.
+    lsu : Out, `lsu_stream`. To the load/store unit.
+    returned : In, `returned_stream`. From the load/store unit.
+    events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
+    """
+
+    def __init__(self, config: SmConfig, events: wiring.Signature | None) -> None:
+        core = config.sub_core
+        super().__init__({
+            "start": In(Start(config)),
+            "release": In(core.warps),
+            "arrival": Out(Arrival(config)),
+            "drain": Out(core.warps),
+            "fill": Out(Fill(config)),
+            "write": Out(WriteBack(config)).array(core.banks),
+            "lsu": Out(lsu_stream(config)),
+            "returned": In(returned_stream(config)),
+            **({} if events is None else {"events": Out(events)}),
+        })

@@ -1,0 +1,1 @@
+"""How a warp register is kept in the banks."""
