@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from program import allocation, scheduling
 from program.allocation import AllocationReport
+from program.allocation.work import joined_groups
 from program.isa import Kernel
 from program.lowering import lower
 from program.ptx.ast import Module
@@ -41,6 +44,7 @@ def finish(
     kernel: Kernel, *, max_registers: int = 255, schedule: bool = True, allocate: bool = True
 ) -> tuple[Kernel, AllocationReport]:
     """Schedule and allocate lowered code."""
+    kernel = replace(kernel, groups=joined_groups(kernel))
     verify(kernel)
     ordered = verify(scheduling.schedule(kernel, max_registers)) if schedule else kernel
     if not allocate:

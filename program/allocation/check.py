@@ -12,7 +12,7 @@ remembered, so that the store under the same guard is seen to complete them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from program.allocation.interference import is_move
 from program.allocation.work import AllocationReport, Recipe, recipes
@@ -160,10 +160,13 @@ class _Checker:
                 words = zip(instr.registers_written(), instr.registers_read(), strict=True)
                 pairs = [(d - VIRTUAL, s - VIRTUAL) for d, s in words]
                 holders = [[p for p in range(self.count) if self.state[p] >> s & 1] for _, s in pairs]
+                halves = [self.halves.get(s) for _, s in pairs]
                 self._kill(sum(1 << d for d, _ in pairs))
-                for (d, _), places in zip(pairs, holders, strict=True):
+                for (d, _), places, half in zip(pairs, holders, halves, strict=True):
                     for p in places:
                         self.state[p] |= 1 << d
+                    if half is not None:
+                        self.halves[d] = replace(half)
             elif made:
                 self._define_constants(instr, made)
             else:
@@ -289,8 +292,12 @@ class _Checker:
     def _copy(self, pairs: list[tuple[int, int]], sources: list[tuple[int, int]]) -> None:
         holders = [[p for p in range(self.count) if self.state[p] >> s & 1] for s, _ in sources]
         copied = [self.state[p] for _, p in sources]
+        halves = [self.halves.get(s) for s, _ in sources]
         dead = sum(1 << v for v, _ in pairs)
         self._kill(dead)
+        for (v, _), half in zip(pairs, halves, strict=True):
+            if half is not None:
+                self.halves[v] = replace(half)
         for (v, place), values in zip(pairs, copied, strict=True):
             self._overwritten(place)
             self.state[place] = values & ~dead | 1 << v | self.state[self.nowhere]

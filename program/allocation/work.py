@@ -68,6 +68,21 @@ def recipe_instr(dst: Reg, recipe: Recipe) -> Instr:
     return Instr(Op.MOV, dst=dst, srcs=(recipe,))
 
 
+def joined_groups(kernel: Kernel) -> dict[int, int]:
+    """The register groups of a kernel, those joined that an operand spans: a vector access to neighbours makes them one group."""
+    groups = dict(kernel.groups)
+    for instr in kernel.instructions():
+        for operand in (instr.dst, *instr.srcs):
+            if isinstance(operand, Reg) and operand.width > 1 and operand.index in groups:
+                parts = [base for base in range(operand.index, operand.index + operand.width) if base in groups]
+                whole = sum(groups[base] for base in parts) == operand.width
+                if whole and len(parts) > 1:
+                    for base in parts:
+                        del groups[base]
+                    groups[operand.index] = operand.width
+    return groups
+
+
 class Work:
     """A kernel under allocation; `source` stays as it is.
 
@@ -85,7 +100,7 @@ class Work:
         self.source = source
         self.max_registers = max_registers
         blocks = [Block(b.label, [i.copy() for i in b.instrs]) for b in source.blocks]
-        self.kernel = replace(source, blocks=blocks, groups=dict(source.groups))
+        self.kernel = replace(source, blocks=blocks, groups=joined_groups(source))
         self.origins = [list(range(len(b.instrs))) for b in blocks]
         self.slots: dict[int, int] = {}
         self.recipes: dict[int, list[Recipe]] = {}

@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workloads
 from program.allocation import allocate, allocate_with_report, colouring, interference, spilling
 from program.allocation.check import AllocationError, check_allocation
 from program.errors import WarpbankError
 from program.isa import Block, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from program.liveness import Backward
+from program.lowering import lower
+from program.ptx.parser import parse
+from program.verify import verify
 from tests.program.random_kernels import random_kernel, same_behaviour
 
 LIMITS = (16, 24, 32, 255)
@@ -240,3 +244,24 @@ def test_mutant_neighbour_shifted_the_wrong_way(monkeypatch):
 
     monkeypatch.setattr(colouring.Colourer, "_forbidden", broken)
     assert caught(32)
+
+
+def test_neighbours_that_one_operand_spans_become_a_group():
+    k = fresh()
+    pair = k.new_register(2)
+    k.groups = {pair.index: 1, pair.index + 1: 1}
+    load = Instr(Op.LD, dst=pair, srcs=(Imm(0),), size=8)
+    result = allocate(straight(k, load, Instr(Op.ST, srcs=(Imm(0), pair), size=8)))
+    assert result.registers == 2
+
+
+@pytest.mark.parametrize("name", workloads.names())
+def test_shipped_kernels_at_every_limit(name):
+    text, path = workloads.ptx_text(name)
+    module = parse(text, path)
+    for entry in [f.name for f in module.functions.values() if f.entry]:
+        kernel = lower(module, entry)
+        for limit in LIMITS:
+            result, report = allocate_with_report(kernel, limit)
+            verify(result)
+            check_allocation(kernel, result, report)

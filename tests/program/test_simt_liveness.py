@@ -114,7 +114,7 @@ def try_out(seed: int, runs: int = 4) -> None:
         Warp(kernel, live, seed + n).run()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_lane_reads_what_was_declared_dead(seed):
     try_out(seed)
