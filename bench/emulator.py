@@ -34,7 +34,8 @@ def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:
     assert trace is not None
     size_mib = sum(a.nbytes for a in (trace.dynamic, trace.values, trace.lines)) / 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    print(f"trace {size_mib:.0f} MiB, {size_mib * 2**20 / trace.warp_instructions:.0f} bytes/instruction; peak memory {peak:.0f} MiB")
+    each = size_mib * 2**20 / trace.warp_instructions
+    print(f"trace {size_mib:.0f} MiB, {each:.0f} bytes an instruction; peak memory {peak:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -8,19 +8,11 @@ from program.emulator import layout as at
 from program.emulator.device import Device, Region
 from program.emulator.state import Arrays
 from program.errors import ExecutionError
-from program.isa import GLOBAL_BASE, Instr, Kernel, Op, Space
+from program.isa import GLOBAL_BASE, Kernel, Op, Space
 from program.launch import Launch
+from program.listing import disassemble
 
 _ACTS = {Op.LD: "reads", Op.ST: "writes", Op.ATOM: "updates"}
-
-
-def instruction_text(instr: Instr) -> str:
-    """An instruction as the listing shows it."""
-    try:
-        from program.listing import disassemble
-    except ImportError:
-        return repr(instr)
-    return disassemble(instr)
 
 
 def split(index: int, dims: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -58,7 +50,7 @@ class Explainer:
             return f"pc {pc}, past the last instruction"
         instr = self.instrs[pc]
         place = f" ({self.kernel.ptx_path or self.device.job.ptx_path}:{instr.line})" if instr.line else ""
-        return f"pc {pc}{place}: {instruction_text(instr)}"
+        return f"pc {pc}{place}: {disassemble(instr)}"
 
     def _nearest(self, address: int, size: int) -> str:
         """Where an address lies with respect to the buffer closest to it."""

@@ -8,20 +8,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from enum import EnumType
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 
+from program import isa
+from program.emulator import layout
+from program.trace import schema
+
 
 @cache
 def source_stamp() -> str:
-    """Digest of the sources that end up in compiled code."""
-    here = Path(__file__).resolve().parent
+    """Digest of the sources that end up in compiled code, and of the constants from elsewhere that do."""
     digest = hashlib.sha256()
-    for path in [*sorted(here.rglob("*.py")), here.parent / "isa.py"]:
-        digest.update(path.name.encode() + path.read_bytes())
+    for path in sorted(Path(__file__).resolve().parent.rglob("*.py")):
+        text = path.read_bytes()
+        if b"@jit" in text or path.name in ("bits.py", "state.py"):
+            digest.update(path.name.encode() + text)
+    for module in (isa, layout, schema):
+        for name, value in vars(module).items():
+            if isinstance(value, (int, EnumType)):
+                digest.update(f"{name}={list(value) if isinstance(value, EnumType) else value}".encode())
     return digest.hexdigest()
 
 

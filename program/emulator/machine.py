@@ -11,13 +11,14 @@ import numpy as np
 from program.emulator import layout as at
 from program.emulator.device import Device, bank_size, check_launch, shared_size
 from program.emulator.encode import Encoded, encode
-from program.emulator.faults import explain, instruction_text
+from program.emulator.faults import explain
 from program.emulator.grid import run_grid
 from program.emulator.lanes.memory import WORK_ROWS
 from program.emulator.record import Recorder, check_traceable
 from program.emulator.state import Arrays
 from program.isa import Kernel
 from program.launch import Job, Launch
+from program.listing import disassemble
 from program.trace.schema import Trace
 
 
@@ -128,15 +129,13 @@ class _Run:
             first_warp += self.launch(number, launch, first_warp)
         trace = None
         if self.tracing:
-            text = [instruction_text(i) for e in self.encoded.values() for i in e.instrs]
+            text = [disassemble(i) for e in self.encoded.values() for i in e.instrs]
             trace = self.recorder.assemble(self.state, self.job.launches, self.kernels, text)
         executed, threads = int(self.state[at.EXECUTED]), int(self.state[at.THREADS])
         return Execution(self.device.contents(), trace, executed, threads)
 
 
-def run_job(
-    job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = 2_000_000_000
-) -> Execution:
+def run_job(job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = 2_000_000_000) -> Execution:
     """Run every launch of a job on machine code, before or after register allocation.
 
     Parameters

@@ -81,11 +81,11 @@ class Recorder:
         """Make room for at least one more slice wherever there is none. Memory is extended in place, mostly without a copy."""
         rows, values, lines, segments = (int(state[i]) for i in (ROWS, VALUES, LINES, SEGMENTS))
         if rows + SLICE > len(self.dynamic):
-            self.dynamic.resize(rows * 3 // 2 + 2 * SLICE, refcheck=False)
+            self.dynamic.resize(rows * 5 // 4 + 4 * SLICE, refcheck=False)
         if values + 4 * SLICE > len(self.values):
-            self.values.resize((values * 3 // 2 + 8 * SLICE, 32), refcheck=False)
+            self.values.resize((values * 5 // 4 + 16 * SLICE, 32), refcheck=False)
         if lines + MAX_LINES * SLICE > len(self.lines):
-            self.lines.resize(lines * 3 // 2 + 2 * MAX_LINES * SLICE, refcheck=False)
+            self.lines.resize(lines * 5 // 4 + 2 * MAX_LINES * SLICE, refcheck=False)
         if segments >= len(self.segments):
             self.segments.resize((2 * segments + SLICE, 3), refcheck=False)
 
@@ -117,9 +117,8 @@ class Recorder:
         warps["length"] = np.bincount(pieces[:, 0], weights=pieces[:, 2], minlength=len(warps)).astype(np.uint32)
         warps["first"] = np.cumsum(warps["length"], dtype=np.uint64) - warps["length"]
         pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
-        places = np.cumsum(pieces[:, 2]) - pieces[:, 2]
-        order = np.arange(rows) + np.repeat(pieces[:, 1] - places, pieces[:, 2])
-        dynamic = self.dynamic[order]
+        dynamic = np.concatenate([self.dynamic[:0], *(self.dynamic[at : at + n] for _, at, n in pieces.tolist())])
+        assert len(dynamic) == rows
         self.values.resize((values, 32), refcheck=False)
         self.lines.resize(lines, refcheck=False)
         trace = Trace(

@@ -17,6 +17,11 @@ from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Tr
 
 _MEMBERS = {"code": CODE, "launches": LAUNCH, "warps": WARP, "dynamic": DYNAMIC}
 _PLAIN = {"values": np.dtype("u4"), "lines": np.dtype("u8"), "ptx_line": np.dtype("u4")}
+#: What numpy, zipfile and zlib raise for files that are not what they seem.
+_DAMAGE = (
+    OSError, ValueError, KeyError, IndexError, EOFError, AttributeError, TypeError, MemoryError, OverflowError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 #: Fastest deflate: values compress three times or more, and reading is no slower than reading them raw.
 _LEVEL = 1
 
@@ -65,8 +70,11 @@ def read_trace(path: Path | str) -> Trace:
     path = Path(path)
     remedy = "Write it again with `warpbank trace write`."
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile) or "header" not in archive.files:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise WarpbankError(f"{path} is not a trace file. {remedy}")
+        with archive:
+            if "header" not in archive.files:
                 raise WarpbankError(f"{path} is not a trace file. {remedy}")
             header = json.loads(bytes(archive["header"]))
             if header.get("schema") != SCHEMA_VERSION:
@@ -76,7 +84,7 @@ def read_trace(path: Path | str) -> Trace:
             arrays = {name: archive[name] for name in (*_MEMBERS, *_PLAIN)}
     except FileNotFoundError as error:
         raise WarpbankError(f"there is no trace file {path}.") from error
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise WarpbankError(f"trace file {path} cannot be read: {error.strerror}.") from error
         raise WarpbankError(f"trace file {path} is damaged or truncated ({error}). {remedy}") from error

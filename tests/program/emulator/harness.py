@@ -44,8 +44,8 @@ def run(
 def lanes(body: Body, *inputs: np.ndarray) -> list[np.ndarray]:
     """Results of the body's instructions for every element of the inputs (u4 or u8 arrays of one length).
 
-    `body(kernel, registers)` is given a register or pair per input and returns its instructions and what to keep of them: registers,
-    pairs, and predicates (as 0 and 1). The code runs on virtual registers.
+    `body(kernel, registers)` is given a register or pair per input and returns its instructions and what to keep of them:
+    registers, pairs, and predicates (as 0 and 1). The code runs on virtual registers.
     """
     count = len(inputs[0])
     block = Block("entry")

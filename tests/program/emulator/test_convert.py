@@ -73,9 +73,7 @@ def reference_integer(x: exact.Number, dtype: DType, stype: DType, mode: str) ->
 @given(data=st.data())
 def test_float_to_integer(dtype: DType, stype: DType, data: st.DataObject) -> None:
     f = FORMATS[stype]
-    near = st.builds(
-        lambda v, q: exact.encode(v + Fraction(q, 4), f, "rz"), integer_values(dtype), st.integers(-6, 6)
-    )
+    near = st.builds(lambda v, q: exact.encode(v + Fraction(q, 4), f, "rz"), integer_values(dtype), st.integers(-6, 6))
     values = data.draw(st.lists(near | numbers(f), min_size=20, max_size=60)) + edges(f)
     mode = data.draw(st.sampled_from(["rn", "rz", "rm", "rp"]))
     for value, found in zip(values, convert(values, dtype, stype, mode), strict=True):

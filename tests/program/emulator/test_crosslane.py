@@ -35,7 +35,13 @@ def shuffled(mode: Shuffle, lane: int, b: int, c: int) -> tuple[int, bool]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(list(Shuffle)), st.sampled_from([0, 1, 2, 4, 8, 16, 32]), st.integers(0, 31), st.integers(0, 0x1F1F), st.booleans())
+@given(
+    st.sampled_from(list(Shuffle)),
+    st.sampled_from([0, 1, 2, 4, 8, 16, 32]),
+    st.integers(0, 31),
+    st.integers(0, 0x1F1F),
+    st.booleans(),
+)
 def test_shuffle(mode: Shuffle, width: int, b: int, c: int, usual: bool) -> None:
     if usual and width:  # what __shfl_sync makes of a width
         c = (32 - width) << 8 | (0 if mode is Shuffle.UP else 31)

@@ -56,7 +56,9 @@ def check(op: Op, dtype: DType, mode: str, operands: list[tuple[int, ...]]) -> N
     found = one(op, *columns, dtype=dtype, rnd=MODES[mode], width=f.bits // 32 or 1)
     for case, bits in zip(operands, found, strict=True):
         expected = reference(*case[:arity], f, mode)
-        assert int(bits) == expected, f"{op.name}.{mode}.{dtype.name} {[hex(x) for x in case[:arity]]}: {hex(bits)}, not {hex(expected)}"
+        assert int(bits) == expected, (
+            f"{op.name}.{mode}.{dtype.name} {[hex(x) for x in case[:arity]]}: {hex(bits)}, not {hex(expected)}"
+        )
 
 
 CASES = [

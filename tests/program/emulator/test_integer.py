@@ -13,7 +13,9 @@ from program.isa import BoolOp, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg
 from tests.program.emulator.harness import lanes, one, u32, u64
 
 M = 0xFFFFFFFF
-WORD = st.sampled_from([0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0x80000000, 0x80000001, M - 1, M]) | st.integers(0, M)
+WORD = st.sampled_from(
+    [0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0x80000000, 0x80000001, M - 1, M]
+) | st.integers(0, M)
 LONG = st.sampled_from([0, 1, 2, 3, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]) | st.integers(0, 2**64 - 1)
 U, S = DType.U32, DType.S32
 
@@ -245,7 +247,15 @@ def test_comparisons(cmp: Cmp, cases: list[tuple[int, int]], dtype: DType, boolo
             Instr(Op.ISETP, srcs=(bit, Imm(1)), cmp=Cmp.EQ, pdst=(odd,)),
             Instr(Op.ISETP, dtype, srcs=(x.word(0), y.word(0)), cmp=cmp, boolop=boolop, psrc=(Pred(odd, True),), pdst=(p, np_)),
             Instr(Op.ISETP, U, srcs=(x.word(0), y.word(0)), cmp=cmp, pdst=(low,)),
-            Instr(Op.ISETPX, dtype, srcs=(x.word(1), y.word(1)), cmp=cmp, boolop=boolop, psrc=(Pred(low), Pred(odd)), pdst=(wide, not_wide)),
+            Instr(
+                Op.ISETPX,
+                dtype,
+                srcs=(x.word(1), y.word(1)),
+                cmp=cmp,
+                boolop=boolop,
+                psrc=(Pred(low), Pred(odd)),
+                pdst=(wide, not_wide),
+            ),
         ], [Pred(p), Pred(np_), Pred(wide), Pred(not_wide)]
 
     found = lanes(body, u64(xs), u64(ys))

@@ -79,7 +79,14 @@ def test_every_size_in_every_space(space: Space, size: int) -> None:
         Instr(Op.LD, DType.U8 if size == 1 else DType.U16 if size == 2 else DType.U32, dst=d, srcs=(Reg(4, 2),), size=size),
         *middle,
         Instr(Op.ST, srcs=(address, d), size=size, space=space),
-        Instr(Op.LD, DType.U8 if size == 1 else DType.U16 if size == 2 else DType.U32, dst=e, srcs=(address,), size=size, space=space),
+        Instr(
+            Op.LD,
+            DType.U8 if size == 1 else DType.U16 if size == 2 else DType.U32,
+            dst=e,
+            srcs=(address,),
+            size=size,
+            space=space,
+        ),
         at(size, 4, 1),
         Instr(Op.ST, srcs=(Reg(4, 2), e), size=size),
         parameters=3,
@@ -165,7 +172,9 @@ def test_lines_in_order_of_first_touch(places: list[int]) -> None:
         at(8), Instr(Op.LD, dst=Reg(6, 2), srcs=(Reg(4, 2),), size=8), Instr(Op.LD, dst=Reg(8), srcs=(Reg(6, 2),)), parameters=2
     )
     base = GLOBAL_BASE + 512
-    done = run(program, {"in": np.array([base + 32 * p for p in places], np.uint64), "data": np.zeros(8192, np.uint8)}, trace=True)
+    done = run(
+        program, {"in": np.array([base + 32 * p for p in places], np.uint64), "data": np.zeros(8192, np.uint8)}, trace=True
+    )
     assert done.trace is not None
     row = done.trace.dynamic[3]
     found = done.trace.lines[row["line"] : row["line"] + row["line_count"]].tolist()
@@ -249,7 +258,14 @@ def test_compare_and_swap(bits: int) -> None:
         *clear,
         Instr(Op.MOV, dst=compare.word(0), srcs=(Reg(0),)),
         Instr(Op.IADD, dst=new.word(0), srcs=(Reg(0), Imm(1))),
-        Instr(Op.ATOM, DType(DType.U32 if bits == 32 else DType.U64), dst=old, srcs=(POINTER, compare, new), aux=Atomic.CAS, size=bits // 8),
+        Instr(
+            Op.ATOM,
+            DType(DType.U32 if bits == 32 else DType.U64),
+            dst=old,
+            srcs=(POINTER, compare, new),
+            aux=Atomic.CAS,
+            size=bits // 8,
+        ),
         at(bits // 8, 4, 1),
         Instr(Op.ST, srcs=(Reg(4, 2), old), size=bits // 8),
         parameters=2,
@@ -276,11 +292,11 @@ def test_float_atomics() -> None:
         parameters=4,
     )
     done = run(program, {"a": x32, "b": x64, "c": halves, "sum": np.zeros(3, np.uint64)}).buffers["sum"]
-    total = np.float32(0)
-    for v in x32:
-        total += v
-    assert done[:1].view(np.float32)[0] == total
-    assert done[1:2].view(np.float64)[0] == np.add.reduce(list(x64))
+    single, double = np.float32(0), 0.0
+    for x, y in zip(x32, x64.tolist(), strict=True):
+        single, double = single + x, double + y
+    assert done[:1].view(np.float32)[0] == single
+    assert done[1:2].view(np.float64)[0] == double
     assert done[2:].view(np.float16)[:2].tolist() == [48.0, -64.0]
 
 
@@ -313,10 +329,10 @@ def test_past_the_end_is_found_to_the_byte() -> None:
     program = code(at(8), Instr(Op.ST, srcs=(Reg(4, 2), Reg(0)), size=4, line=17))
     place = ("test.ptx:17", "pc 2", "ST")
     run(program, {"c": np.zeros(252, np.uint8)})
-    refused(program, {"c": np.zeros(251, np.uint8)}, "kernel k, block (0, 0, 0), thread (31, 0, 0) writes 4 bytes of global memory",
-            "3 bytes before the end of buffer 'c' (251 bytes)", *place)  # fmt: skip
-    refused(program, {"a": np.zeros(4, np.uint8), "c": np.zeros(240, np.uint8)}, "thread (1, 0, 0)",
-            "4 bytes past the end of buffer 'a' (4 bytes)", hex(GLOBAL_BASE + 8), *place)  # fmt: skip
+    access = "kernel k, block (0, 0, 0), thread (31, 0, 0) writes 4 bytes of global memory"
+    refused(program, {"c": np.zeros(251, np.uint8)}, access, "3 bytes before the end of buffer 'c' (251 bytes)", *place)
+    beyond = ("thread (1, 0, 0)", "4 bytes past the end of buffer 'a' (4 bytes)", hex(GLOBAL_BASE + 8))
+    refused(program, {"a": np.zeros(4, np.uint8), "c": np.zeros(240, np.uint8)}, *beyond, *place)
 
 
 def test_block_and_thread_are_named_in_three_dimensions() -> None:
@@ -375,4 +391,6 @@ def test_message_is_one_sentence_per_fact() -> None:
     program = code(at(4), Instr(Op.LD, dst=Reg(1), srcs=(Reg(4, 2),)))
     with pytest.raises(ExecutionError) as caught:
         run(program, {"x": np.zeros(1, np.uint32)})
-    assert re.fullmatch(r"kernel .*: 0 bytes past the end of buffer 'x' \(4 bytes\)\. The instruction is pc 2: .*\.", str(caught.value))
+    assert re.fullmatch(
+        r"kernel .*: 0 bytes past the end of buffer 'x' \(4 bytes\)\. The instruction is pc 2: .*\.", str(caught.value)
+    )
