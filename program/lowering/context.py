@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from program.isa import (
@@ -106,6 +107,10 @@ class Context:
         self._hazards = hazards
         self._temporaries.clear()
         self._temporary_predicates.clear()
+
+    def delay(self, hazards: Iterable[str]) -> None:
+        """From here on, destinations with these names are written at the end of the statement."""
+        self._hazards = frozenset(hazards)
 
     def finish(self) -> None:
         """Ends a statement: moves what had to wait into its destination."""

@@ -8,6 +8,7 @@ from program.isa import Const, DType, Imm, Op, Reg, Source, Space
 from program.lowering.context import MASK32, Context, word
 from program.lowering.form import Form
 from program.lowering.frame import Buffer
+from program.lowering.groups import whole
 from program.lowering.moves import pack_words
 from program.lowering.table import lowers
 from program.lowering.types import TYPES, PtxType
@@ -179,14 +180,6 @@ def _chunks(elements: tuple[Operand | None, ...], ptx: PtxType) -> list[tuple[in
     return [(i * ptx.bits // 8, elements[i : i + per]) for i in range(0, len(elements), per)]
 
 
-def _consecutive(values: list[Reg]) -> Reg | None:
-    """One group of 2 or 4 words that these registers make up in order."""
-    words = [r.index + w for r in values for w in range(r.width)]
-    if len(words) in (2, 4) and words[0] % len(words) == 0 and words == list(range(words[0], words[0] + len(words))):
-        return Reg(words[0], len(words))
-    return None
-
-
 def _load_memory(ctx: Context, where: Place, elements: tuple[Operand | None, ...], ptx: PtxType, volatile: bool) -> None:
     for at, part in _chunks(elements, ptx):
         size = len(part) * ptx.bits // 8
@@ -198,9 +191,9 @@ def _load_memory(ctx: Context, where: Place, elements: tuple[Operand | None, ...
             _finish(ctx, dst, ptx)
             continue
         targets = [ctx.dst(e, ptx.words) for e in part] if ptx.bits >= 32 and None not in part else None
-        whole = _consecutive(targets) if targets and all(t.width == ptx.words for t in targets) else None
-        if whole is not None:
-            ctx.emit(Op.LD, whole, where.base, dtype=DType.U32, **fields)
+        group = whole(ctx.kernel, targets) if targets and all(t.width == ptx.words for t in targets) else None
+        if group is not None:
+            ctx.emit(Op.LD, group, where.base, dtype=DType.U32, **fields)
             continue
         words = max(1, size // 4)
         loaded = ctx.temp(words)
@@ -269,9 +262,9 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
     """Several values as one group of registers."""
     registers = [v for v in values if isinstance(v, Reg)]
     if ptx.bits >= 32 and len(registers) == len(values):
-        whole = _consecutive(registers)
-        if whole is not None:
-            return whole
+        group = whole(ctx.kernel, registers)
+        if group is not None:
+            return group
     words = [word(v, w) for v in values for w in range(ptx.words)] if ptx.bits >= 32 else pack_words(ctx, values, ptx.bits)
     if len(words) == 1:
         return words[0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from program.isa import DType, Op, Reg, Source
 from program.lowering.context import Context
 from program.lowering.form import Form
+from program.lowering.groups import whole
 from program.lowering.table import lowers
 from program.lowering.types import TYPES
-from program.ptx.ast import Operand, Vector
+from program.ptx.ast import Operand, Register, Vector
 
 _SHAPES = {"m16n8k8": 8, "m16n8k16": 16}
 _CLAUSE = (
@@ -15,11 +16,12 @@ _CLAUSE = (
 )
 
 
-@lowers("mma")
+@lowers("mma", in_place=True)
 def multiply_accumulate(ctx: Context, form: Form) -> None:
     """mma.sync.aligned.m16n8kK.row.col.dtype.atype.btype.ctype d, a, b, c.
 
     Rows 0 to 7 take a0 (and a2) and accumulate in c0, c1; rows 8 to 15 take a1 (and a3) and c2, c3. Both take all of b.
+    Accumulating in place is the rule; the first half only has to spare what the second one still reads.
     """
     form.flag("sync", "aligned")
     k = form.maybe(_SHAPES)
@@ -34,9 +36,13 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
     form.arity(4)
     count = 2 if half else 4
     targets = _elements(form, 0, count)
+    later = [*_elements(form, 1, k // 4)[1::2], *_elements(form, 2, k // 8), *_elements(form, 3, count)[count // 2 :]]
+    ctx.delay(e.name for e in later if isinstance(e, Register))
     a, b, c = (_sources(ctx, form, i, n) for i, n in ((1, k // 4), (2, k // 8), (3, count)))
     dtype = DType.F16 if a_type == "f16" else DType.BF16
     for rows in (0, 1):
+        if rows:
+            ctx.delay(())
         factors = [a[rows], *b] if k == 8 else [a[rows], a[rows + 2], *b]
         if half:
             dst = ctx.dst(targets[rows], 1)
@@ -44,10 +50,10 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
             continue
         pair = _pair(ctx, c[2 * rows], c[2 * rows + 1])
         wanted = [ctx.dst(t, 1) for t in targets[2 * rows : 2 * rows + 2]]
-        aligned = wanted[0].index % 2 == 0 and wanted[1].index == wanted[0].index + 1
-        dst = Reg(wanted[0].index, 2) if aligned else ctx.temp(2)
+        group = whole(ctx.kernel, wanted)
+        dst = group or ctx.temp(2)
         ctx.emit(Op.MMA, dst, *factors, pair, dtype=dtype, stype=DType.F32, aux=k)
-        if not aligned:
+        if group is None:
             for i in (0, 1):
                 ctx.emit(Op.MOV, wanted[i], dst.word(i))
 
@@ -76,8 +82,9 @@ def _sources(ctx: Context, form: Form, index: int, count: int) -> list[Source]:
 
 def _pair(ctx: Context, low: Source, high: Source) -> Reg:
     """Two accumulators as a register pair."""
-    if isinstance(low, Reg) and isinstance(high, Reg) and low.index % 2 == 0 and high.index == low.index + 1:
-        return Reg(low.index, 2)
+    group = whole(ctx.kernel, [r for r in (low, high) if isinstance(r, Reg)])
+    if group is not None:
+        return group
     made = ctx.temp(2)
     ctx.emit(Op.MOV, made.word(0), low)
     ctx.emit(Op.MOV, made.word(1), high)

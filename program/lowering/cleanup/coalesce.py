@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from program.isa import Block, Instr, Kernel, Op, Pred, Reg
 from program.lowering.cleanup.dead import EFFECTS
+from program.lowering.groups import in_one_group
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Ins
     assert isinstance(move.srcs[0], Reg)
     assert move.dst is not None
     shift = move.dst.index - move.srcs[0].index
-    if (base + shift) % width or not _one_group(kernel, base + shift, width):
+    if (base + shift) % width or not in_one_group(kernel, base + shift, width):
         return False
     instrs = block.instrs
     guard: Pred | None = move.guard
@@ -93,11 +94,6 @@ def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Ins
         if guard is not None and instrs[at].guard is None:
             instrs[at].guard = guard
     return True
-
-
-def _one_group(kernel: Kernel, first: int, width: int) -> bool:
-    """Whether words lie in one register group."""
-    return any(kernel.groups.get(base, 0) >= first - base + width for base in (first, first & ~1, first & ~3))
 
 
 def _span(instrs: list[Instr], word: int, target: int, places: list[int], guard: Pred | None) -> tuple[int, int] | None:

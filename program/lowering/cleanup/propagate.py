@@ -6,6 +6,7 @@ from program.cfg import Cfg
 from program.isa import Const, DType, Imm, Instr, Kernel, Op, Reg, Source, Space
 from program.lowering.cleanup.facts import Facts
 from program.lowering.cleanup.fold import fold
+from program.lowering.groups import in_one_group
 
 _MASK = 0xFFFFFFFF
 _MODIFIABLE = (Op.FADD, Op.FMUL, Op.FFMA, Op.FSETP)
@@ -79,7 +80,7 @@ def join(words: list[Source], kernel: Kernel) -> Source | None:
         base = first.index
         if base % width or any(w != Reg(base + i) for i, w in enumerate(words)):
             return None
-        return Reg(base, width) if all(_group(kernel, base + i) == _group(kernel, base) for i in range(width)) else None
+        return Reg(base, width) if in_one_group(kernel, base, width) else None
     if width != 2:
         return None
     second = words[1]
@@ -88,14 +89,6 @@ def join(words: list[Source], kernel: Kernel) -> Source | None:
     if isinstance(first, Const) and isinstance(second, Const) and second.offset == first.offset + 4 and first.offset % 8 == 0:
         return Const(first.offset, 2)
     return None
-
-
-def _group(kernel: Kernel, word: int) -> int:
-    """Base of the group a word belongs to."""
-    for base in (word, word & ~1, word & ~3):
-        if kernel.groups.get(base, 0) > word - base:
-            return base
-    return -1
 
 
 def _absorb_signs(instr: Instr, facts: Facts) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from program.emulator import run_job
+from program.isa import Kernel, Op, Reg, Space
 from program.launch import Job, Launch
 from program.lowering import lower
 from program.ptx.parser import parse
@@ -106,6 +107,8 @@ def run(cases: Sequence[Case], *, optimize: bool = True) -> list[np.ndarray]:
         buffers[f"out{i}"] = np.zeros(THREADS, np.uint64)
         launches.append(Launch(f"case{i}", (1, 1, 1), (THREADS, 1, 1), (f"in{i}", f"out{i}")))
     kernels = {f"case{i}": lower(module, f"case{i}", optimize=optimize) for i in range(len(cases))}
+    for kernel in kernels.values():
+        check_legal(kernel)
     job = Job("cases", "tiny", text, "cases.ptx", buffers, launches)
     done = run_job(job, kernels)
     return [done.buffers[f"out{i}"] for i in range(len(cases))]
@@ -121,6 +124,26 @@ def failures(cases: Sequence[Case], *, optimize: bool = True) -> list[str]:
                 found.append(f"{case.line}  a={a:#x} b={b:#x} c={c:#x}: {value:#x}, expected {wanted:#x}")
                 break
     return found
+
+
+def check_legal(kernel: Kernel) -> None:
+    """What isa.py asks of code over virtual registers."""
+    words = {base + i: (base, width) for base, width in kernel.groups.items() for i in range(width)}
+    labels = [b.label for b in kernel.blocks]
+    assert len(set(labels)) == len(labels)
+    for block in kernel.blocks:
+        for i in block.instrs[:-1]:
+            assert i.op not in (Op.BRA, Op.EXIT)
+        for i in block.instrs:
+            for reg in (*(r for r in i.srcs if isinstance(r, Reg)), *((i.dst,) if i.dst else ())):
+                assert reg.index % reg.width == 0
+                base, width = words[reg.index]
+                assert base <= reg.index
+                assert reg.index + reg.width <= base + width
+            if i.op == Op.BRA:
+                assert i.target in labels
+            if i.op in (Op.LD, Op.ST, Op.ATOM) and i.space in (Space.SHARED, Space.LOCAL, Space.CONST):
+                assert i.srcs[0].width == 1
 
 
 def s(value: int, bits: int) -> int:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from program.emulator import run_job
-from program.isa import Kernel, Op, Reg, Space
+from program.isa import Op, Reg
 from program.launch import Job, Launch
 from program.lowering import lower
 from program.ptx.parser import parse
-from tests.program.lowering.bench import M8, M16, M32, Case, failures, s
+from tests.program.lowering.bench import M8, M16, M32, Case, check_legal, failures, s
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -190,26 +190,6 @@ def test_parameters_become_constant_operands() -> None:
     assert kernel.constants[0x168:0x178] == np.array([7, 8, 9, 10], np.uint32).tobytes()
     assert kernel.global_slots == {"counter": 0x178}
     assert kernel.globals["counter"].init == (100).to_bytes(4, "little")
-
-
-def check_legal(kernel: Kernel) -> None:
-    """What isa.py asks of code over virtual registers."""
-    words = {base + i: (base, width) for base, width in kernel.groups.items() for i in range(width)}
-    labels = [b.label for b in kernel.blocks]
-    assert len(set(labels)) == len(labels)
-    for block in kernel.blocks:
-        for i in block.instrs[:-1]:
-            assert i.op not in (Op.BRA, Op.EXIT)
-        for i in block.instrs:
-            for reg in (*(r for r in i.srcs if isinstance(r, Reg)), *((i.dst,) if i.dst else ())):
-                assert reg.index % reg.width == 0
-                base, width = words[reg.index]
-                assert base <= reg.index
-                assert reg.index + reg.width <= base + width
-            if i.op == Op.BRA:
-                assert i.target in labels
-            if i.op in (Op.LD, Op.ST, Op.ATOM) and i.space in (Space.SHARED, Space.LOCAL, Space.CONST):
-                assert i.srcs[0].width == 1
 
 
 def test_code_is_legal() -> None:
