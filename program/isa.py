@@ -2,9 +2,9 @@
 
 Conventions
 -----------
-Registers are 32 bits wide. A 64-bit value is an aligned pair (low word first), a 128-bit vector an aligned quad. R255 (RZ) reads as
-zero and discards writes. Before register allocation, virtual registers are numbered from `VIRTUAL`; after it, 0..254. Predicates
-are P0..P6, P7 (PT) is constant true; virtual predicates are numbered from `VIRTUAL_PREDICATE`.
+Registers are 32 bits wide. A 64-bit value is an aligned pair (low word first), a 128-bit vector an aligned quad. R255 (RZ) reads
+as zero and discards writes. Before register allocation, virtual registers are numbered from `VIRTUAL`; after it, 0..254.
+Predicates are P0..P6, P7 (PT) is constant true; virtual predicates are numbered from `VIRTUAL_PREDICATE`.
 
 16- and 8-bit values live in the low bits of a register; the bits above are unspecified, and an instruction that would see them is
 preceded by an extension. Loads of sub-word types extend as their dtype says.
@@ -444,8 +444,8 @@ class Kernel:
     local_bytes : local memory per thread (stack frames, then spills).
     constants : image of the constant bank from byte 0 (launch dimensions and parameters zero).
     parameters : in order.
-    globals : module-scope variables in global memory: name -> (initial bytes, alignment, relocations). Their addresses are known only
-        at load time: code refers to one by reading the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
+    globals : module-scope variables in global memory. Their addresses are known only at load time: code refers to one by reading
+        the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
     required_block : CTA shape the kernel insists on (.reqntid), or None.
     ptx_path : for messages.
@@ -508,13 +508,14 @@ class GlobalVariable:
     relocations: tuple[tuple[int, str, int], ...] = ()
 
 
-_ALU = Unit.ALU
-_UNIT = {op: _ALU for op in Op}
-_UNIT.update({op: Unit.FMA for op in (Op.IMUL, Op.IMULHI, Op.IMULW, Op.IMAD, Op.IMADHI, Op.IMADW, Op.DP4A, Op.FADD, Op.FMUL, Op.FFMA)})
-_UNIT.update({op: Unit.SFU for op in (Op.MUFU, Op.IDIV, Op.IREM, Op.FDIV, Op.FRCP, Op.FSQRT, Op.CVT, Op.POPC, Op.CLZ, Op.BREV, Op.BFIND)})
-_UNIT.update({op: Unit.LSU for op in (Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.MEMBAR)})
-_UNIT.update({op: Unit.CONTROL for op in (Op.NOP, Op.BRA, Op.EXIT, Op.BAR, Op.TRAP)})
-_UNIT[Op.MMA] = Unit.TENSOR
+_UNITS = {
+    Unit.FMA: (Op.IMUL, Op.IMULHI, Op.IMULW, Op.IMAD, Op.IMADHI, Op.IMADW, Op.DP4A, Op.FADD, Op.FMUL, Op.FFMA),
+    Unit.SFU: (Op.MUFU, Op.IDIV, Op.IREM, Op.FDIV, Op.FRCP, Op.FSQRT, Op.CVT, Op.POPC, Op.CLZ, Op.BREV, Op.BFIND),
+    Unit.TENSOR: (Op.MMA,),
+    Unit.LSU: (Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.MEMBAR),
+    Unit.CONTROL: (Op.NOP, Op.BRA, Op.EXIT, Op.BAR, Op.TRAP),
+}
+_UNIT_OF = {op: unit for unit, ops in _UNITS.items() for op in ops}
 _DOUBLE = (Op.FADD, Op.FMUL, Op.FFMA, Op.FMIN, Op.FMAX, Op.FSETP, Op.FDIV, Op.FRCP, Op.FSQRT, Op.MUFU, Op.CVT)
 
 
@@ -523,4 +524,4 @@ def unit_of(instr: Instr) -> Unit:
     Turing), anything double precision on the FP64 unit."""
     if instr.op in _DOUBLE and DType.F64 in (instr.dtype, instr.stype):
         return Unit.FP64
-    return _UNIT[instr.op]
+    return _UNIT_OF.get(instr.op, Unit.ALU)

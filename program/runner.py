@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import program.trace.cache as trace_cache
 from program import emulator
 from program.compiler import compile_kernel
 from program.description import check_job
@@ -21,7 +22,6 @@ from program.errors import ExecutionError
 from program.isa import Kernel
 from program.launch import Job
 from program.ptx.parser import parse
-from program.trace import cache as trace_cache
 from program.trace.schema import SCHEMA_VERSION, Trace
 
 

@@ -20,6 +20,7 @@ from program.errors import WarpbankError
 from sim import experiment as exp
 from sim import explain as explaining
 from sim import progress, render
+from sim.explain import Liveness
 from sim.output import write_text
 
 app = typer.Typer(
@@ -41,7 +42,7 @@ class Size(StrEnum):
     FULL = "full"
 
 
-KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel (`warpbank kernels`) or a PTX file.")]
+KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")]
 SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
 LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
 PresetOption = Annotated[str, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.")]
@@ -50,6 +51,7 @@ SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VAL
 RegistersOption = Annotated[
     int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
 ]
+LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 
 
@@ -96,7 +98,7 @@ def schemes(as_json: JsonOption = False) -> None:
 def compile_(
     source: Annotated[Path, typer.Argument(metavar="FILE.cu", help="CUDA C source.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="PTX file [default: FILE.ptx].")] = None,
-    arch: Annotated[str | None, typer.Option(help="Target, such as sm_75 [default: as the source's first line says, or sm_75].")] = None,
+    arch: Annotated[str | None, typer.Option(help="Target [default: as the source's first line says, or sm_75].")] = None,
 ) -> None:
     """Compile CUDA C to PTX with the LLVM of the ziglang wheel."""
     target = output or source.with_suffix(".ptx")
@@ -110,7 +112,7 @@ def explain(
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
     max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
-    liveness: Annotated[explaining.Liveness, typer.Option(help="Per thread, or safe for the whole warp.")] = explaining.Liveness.THREAD,
+    liveness: LivenessOption = Liveness.THREAD,
     virtual: Annotated[bool, typer.Option("--virtual", help="Show the code before register allocation.")] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -80,7 +80,9 @@ def scheme_rows() -> list[dict[str, Any]]:
 
 def scheme_table() -> Table:
     """The registered schemes."""
-    rows = ([row["name"], ", ".join(f"{room} {row[room]}" for room in ROOMS if row[room]), row["description"]] for row in scheme_rows())
+    rows = []
+    for row in scheme_rows():
+        rows.append((row["name"], ", ".join(f"{room} {row[room]}" for room in ROOMS if row[room]), row["description"]))
     return table("Schemes (`a+b` joins them)", ("name", "what it puts where", "description"), rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
+from program.launch import Argument, Expected, Job, Launch
 from workloads import Workload, ptx_text
 
 TILE = 16
@@ -50,7 +50,7 @@ def _build(size: str) -> Job:
     launches = []
     for i in range(rounds):
         source, target = ("even", "odd") if i % 2 == 0 else ("odd", "even")
-        args = ("power", source, target, np.int32(rows), np.int32(columns), np.int32(STEPS), *scalars)
+        args: tuple[Argument, ...] = ("power", source, target, np.int32(rows), np.int32(columns), np.int32(STEPS), *scalars)
         launches.append(Launch("hotspot_steps", grid, (TILE, TILE, 1), args))
     return Job(
         name="hotspot",

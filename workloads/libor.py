@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
+from program.launch import Argument, Expected, Job, Launch
 from workloads import Workload, ptx_text
 
 RATES_MAX = 80
@@ -45,7 +45,7 @@ def _build(size: str) -> Job:
 
     ptx, path = ptx_text("libor")
     scalars = [np.int32(v) for v in (paths, rates, steps, swaptions)]
-    args = ("normals", "values", *scalars, PERIOD, INITIAL_RATE)
+    args: tuple[Argument, ...] = ("normals", "values", *scalars, PERIOD, INITIAL_RATE)
     return Job(
         name="libor",
         size=size,

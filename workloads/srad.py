@@ -25,7 +25,8 @@ def _build(size: str) -> Job:
     q0_squared = [np.float32(0.05 * np.exp(-0.2 * i)) for i in range(iterations)]
 
     now = image.astype(np.float64)
-    for q0 in map(float, q0_squared):
+    for scale in q0_squared:
+        q0 = float(scale)
         edge = np.pad(now, 1, mode="edge")
         north, south = edge[:-2, 1:-1] - now, edge[2:, 1:-1] - now
         west, east = edge[1:-1, :-2] - now, edge[1:-1, 2:] - now
@@ -42,8 +43,8 @@ def _build(size: str) -> Job:
     shape = (np.int32(rows), np.int32(columns))
     differences = ("north", "south", "west", "east")
     launches = []
-    for q0 in q0_squared:
-        launches.append(Launch("srad_coefficient", grid, block, ("image", *differences, "coefficient", *shape, q0)))
+    for scale in q0_squared:
+        launches.append(Launch("srad_coefficient", grid, block, ("image", *differences, "coefficient", *shape, scale)))
         launches.append(Launch("srad_update", grid, block, ("image", *differences, "coefficient", *shape, RATE)))
     buffers = {name: np.zeros_like(image) for name in (*differences, "coefficient")}
     return Job(

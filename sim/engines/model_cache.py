@@ -3,8 +3,8 @@
 An entry is a folder with the files of a model and `entry.json`, which holds their digests. It is made under another name and
 renamed when it is whole, so that a killed build leaves nothing that could be taken for an entry; the next build sweeps the rest
 away. One process builds, others that want the same wait for it. An entry whose files do not have their digests is built anew.
-When the folder outgrows its limit the entries used longest ago go first. Where the folder cannot be written, models are built into
-a temporary folder that lasts as long as the process.
+When the folder outgrows its limit the entries used longest ago go first. Where the folder cannot be written, models are
+built into a temporary folder that lasts as long as the process.
 
 Environment: WARPBANK_CACHE, the folder (models are in `models` below it); WARPBANK_CACHE_LIMIT, MiB of models (default 8192).
 """

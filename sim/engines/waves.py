@@ -1,10 +1,11 @@
-"""Waves: both RTL engines write VCD; FST, which is ten times smaller, is made of it with the FST library of the pylibfst wheel."""
+"""Waves: both RTL engines write VCD; FST, ten times smaller, is made of it with the FST library of the pylibfst wheel."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sim.engines.base import EngineError, Waves
 
@@ -60,7 +61,8 @@ def to_fst(vcd: Path, fst: Path) -> None:
         lib.fstWriterSetTimescaleFromString(writer, b"1ns")
         with vcd.open("rb") as file:
             for token in tokenize(file):
-                kind, data = token.kind, token.data
+                kind = token.kind
+                data: Any = token.data  # its type goes with the kind
                 if kind is TokenKind.SCOPE:
                     lib.fstWriterSetScope(writer, lib.FST_ST_VCD_MODULE, data.ident.encode(), ffi.NULL)
                 elif kind is TokenKind.UPSCOPE:

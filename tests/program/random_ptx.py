@@ -1,7 +1,7 @@
 """Random structured PTX kernels: branches, loops, predication, 32- and 64-bit arithmetic, every memory space, barriers.
 
-A program is drawn through a `choose(low, high)` function, so that hypothesis can drive and shrink it. Every thread writes only what
-it owns (or adds to counters), so the result does not depend on the order in which warps run.
+A program is drawn through a `choose(low, high)` function, so that hypothesis can drive and shrink it. Every thread writes only
+what it owns (or adds to counters), so the result does not depend on the order in which warps run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _UNARY = ("neg.s32", "not.b32", "abs.s32", "popc.b32", "clz.b32", "brev.b32")
 _WIDE = ("add.s64", "sub.s64", "mul.lo.s64", "and.b64", "or.b64", "xor.b64", "min.s64", "max.u64")
 _FLOAT = ("add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32")
 #: What a program's statements are made of; a few more opcodes stand in the frame around them.
-OPCODES = (*_BINARY, *_UNARY, *_WIDE, *_FLOAT, "mad.lo.s32", "mad.wide.s32", "prmt.b32", "lop3.b32", "bfe.u32", "bfe.s32", "bfi.b32",
-           "shl.b64", "shr.u64", "shr.s64", "mul.wide.u32", "mul.wide.s32", "cvt.u64.u32", "cvt.s64.s32", "cvt.u32.u64",
+OPCODES = (*_BINARY, *_UNARY, *_WIDE, *_FLOAT, "mad.lo.s32", "mad.wide.s32", "prmt.b32", "lop3.b32", "bfe.u32", "bfe.s32",
+           "bfi.b32", "shl.b64", "shr.u64", "shr.s64", "mul.wide.u32", "mul.wide.s32", "cvt.u64.u32", "cvt.s64.s32",
+           "cvt.u32.u64",
            "fma.rn.f32", "neg.f32", "cvt.rn.f32.s32", "cvt.rzi.s32.f32", "selp.b32", "ld.const.u16", "ld.const.s8", "ld.local.u8",
            "ld.local.s16", "st.shared.u32", "ld.shared.u64", "red.global.add.u32", "bar.sync", "bra.uni")  # fmt: skip
 _COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -97,7 +98,8 @@ class _Writer:
         elif kind <= 8:
             self.emit(f"{guard}{self.pick(_WIDE)} {self.d()}, {self.d()}, {self.d()}")
         elif kind == 9:
-            self.emit(f"{guard}{self.pick(('shl.b64', 'shr.u64', 'shr.s64'))} {self.d()}, {self.d()}, {self.pick((self.r(), '3', '32', '40', '63', '64'))}")
+            amount = self.pick((self.r(), "3", "32", "40", "63", "64"))
+            self.emit(f"{guard}{self.pick(('shl.b64', 'shr.u64', 'shr.s64'))} {self.d()}, {self.d()}, {amount}")
         elif kind == 10:
             self.emit(f"{guard}{self.pick(('mul.wide.u32', 'mul.wide.s32'))} {self.d()}, {self.r()}, {self.source()}")
         elif kind == 11:
@@ -107,7 +109,8 @@ class _Writer:
         elif kind == 12:
             self.emit(f"{guard}{self.pick(_FLOAT)} {self.f()}, {self.f()}, {self.f()}")
         elif kind == 13:
-            self.emit(guard + self.pick((f"fma.rn.f32 {self.f()}, {self.f()}, {self.f()}, {self.f()}", f"neg.f32 {self.f()}, {self.f()}",
+            self.emit(guard + self.pick((f"fma.rn.f32 {self.f()}, {self.f()}, {self.f()}, {self.f()}",
+                                         f"neg.f32 {self.f()}, {self.f()}",
                                          f"cvt.rn.f32.s32 {self.f()}, {self.r()}", f"cvt.rzi.s32.f32 {self.r()}, {self.f()}",
                                          f"mov.b32 {self.r()}, {self.f()}")))  # fmt: skip
         elif kind == 14:

@@ -1,7 +1,7 @@
 """An independent reading of PTX for tests: one thread at a time, plain Python integers, straight from the parsed text.
 
-It knows only what `random_ptx` writes. It shares nothing with the lowering, the allocator or the emulator, so that an error in one of
-them cannot hide in it.
+It knows only what `random_ptx` writes. It shares nothing with the lowering, the allocator or the emulator, so that an error in
+one of them cannot hide in it.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ class _Thread:
         if op == "mov" and isinstance(out, Vector):
             low, high = out.elements
             value = self.value(operands[0])
-            assert isinstance(low, Register) and isinstance(high, Register)
+            assert isinstance(low, Register)
+            assert isinstance(high, Register)
             self.registers[low.name], self.registers[high.name] = value & M32, value >> 32
             return
         values = [self.value(o) for o in operands]

@@ -24,7 +24,10 @@ def warpbank(*arguments: str) -> Done:
     """`warpbank arguments...`"""
     out, err = io.StringIO(), io.StringIO()
     code = 0
-    with mock.patch.object(sys, "argv", ["warpbank", *arguments]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(sys, "argv", ["warpbank", *arguments]))
+        patches.enter_context(contextlib.redirect_stdout(out))
+        patches.enter_context(contextlib.redirect_stderr(err))
         try:
             main()
         except SystemExit as stop:

@@ -1,0 +1,90 @@
+// The operand checker: an architectural state of its own, built in the order of issue, against what the collectors hold when a uop
+// is dispatched. Compared are the active lanes that the warp has written before.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "trace.h"
+
+template <int CORES, int WARPS, int COLLECTORS, int LANES>
+class Checker {
+public:
+    struct Wrong {
+        uint32_t core, warp, row, pc, reg, lane, expected, found;
+    };
+
+    Checker(const Setup& setup)
+        : setup_{setup}
+        , registers_(size_t{CORES} * WARPS * 256)
+        , written_(size_t{CORES} * WARPS * 256)
+        , collected_(size_t{CORES} * COLLECTORS) {}
+
+    uint64_t checked = 0;
+    Wrong wrong{};
+
+    void start(int core, int warp) { std::memset(&written_[place(core, warp)], 0, 256 * sizeof(uint32_t)); }
+
+    // A uop issues into a collector: note what it must read, then let it write.
+    void allocate(int core, int collector, int warp, uint32_t row, const Dynamic& uop) {
+        const Code& code = setup_.code[uop.pc];
+        Collected& held = collected_[core * COLLECTORS + collector];
+        const size_t base = place(core, warp);
+        held.pc = uop.pc;
+        held.row = row;
+        held.warp = warp;
+        held.mask = uop.mask & LANE_MASK;
+        held.count = uop.mask ? code.source_count : 0;
+        for (int slot = 0; slot < held.count; ++slot) {
+            const size_t at = base + code.sources[slot];
+            held.written[slot] = written_[at];
+            held.values[slot] = registers_[at];
+        }
+        if (!uop.mask) return;
+        for (int index = 0; index < code.count; ++index) {
+            const size_t at = base + code.destination + index;
+            const uint32_t* value = setup_.values + (uop.value + index) * 32;
+            for (int lane = 0; lane < LANES; ++lane)
+                if (held.mask >> lane & 1) registers_[at].lane[lane] = value[lane];
+            written_[at] |= held.mask;
+        }
+    }
+
+    int sources(int core, int collector) const { return collected_[core * COLLECTORS + collector].count; }
+
+    // A collector's uop is dispatched with this operand; false: `wrong` says what is wrong with it.
+    bool operand(int core, int collector, int slot, const uint32_t* found) {
+        const Collected& held = collected_[core * COLLECTORS + collector];
+        ++checked;
+        if (!std::memcmp(found, held.values[slot].lane, sizeof(Value))) return true;
+        const uint32_t lanes = held.mask & held.written[slot];
+        for (uint32_t lane = 0; lane < LANES; ++lane) {
+            const uint32_t expected = held.values[slot].lane[lane];
+            if ((lanes >> lane & 1) && found[lane] != expected) {
+                const uint32_t reg = setup_.code[held.pc].sources[slot];
+                wrong = {uint32_t(core), held.warp, held.row, held.pc, reg, lane, expected, found[lane]};
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    static constexpr uint32_t LANE_MASK = LANES == 32 ? ~0u : (1u << LANES) - 1;
+    struct alignas(LANES % 16 == 0 ? 64 : 4) Value {
+        uint32_t lane[LANES];
+    };
+    struct Collected {
+        uint32_t pc, row, warp, mask;
+        int count;
+        uint32_t written[6];
+        Value values[6];
+    };
+
+    size_t place(int core, int warp) const { return (size_t(core) * WARPS + warp) * 256; }
+
+    const Setup& setup_;
+    std::vector<Value> registers_;
+    std::vector<uint32_t> written_;
+    std::vector<Collected> collected_;
+};

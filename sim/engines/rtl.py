@@ -1,0 +1,142 @@
+"""What the two RTL engines share: a session that is advanced by cycles, the checks before it, and the result after it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from arch.uop import Unit
+from golden.check import OperandMismatch
+from golden.cta_dispatch import CtaDispatch
+from golden.result import Result
+from program.errors import ExecutionError
+from program.trace.schema import FLAG_ARRIVE, Trace
+from sim.engines.base import EngineError, Progress, Waves, check_trace
+from sim.events import Batch, BatchSink
+
+#: Cycles between two reports of progress, or two batches of events.
+_CHUNK = 2000
+_QUIET_CHUNK = 50_000
+
+
+class Session(Protocol):
+    """The RTL with a trace, somewhere in its run."""
+
+    cycle: int
+    finished: bool
+
+    def advance(self, until: int) -> None:
+        """Run up to cycle `until` (or to the end). Raises OperandMismatch, ExecutionError."""
+
+    def take(self) -> np.ndarray:
+        """The events made since the last call (`sim.events.RECORD`)."""
+
+    @property
+    def retired(self) -> int:
+        """Warp instructions retired so far."""
+
+    def result(self) -> Result:
+        """The result of a finished run."""
+
+    def close(self) -> None:
+        """Free what the session holds; waves are complete then."""
+
+
+class RtlEngine(ABC):
+    """An engine that simulates hdl/."""
+
+    name: str
+
+    @abstractmethod
+    def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
+                 waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
+        """A session of a trace and machine that have been checked."""
+
+    def open(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool = False, check_operands: bool = True,
+             waves: Waves | None = None, on_build: Callable[[], None] | None = None) -> Session:
+        """Start a run. `on_build` is called if the RTL has to be built first. See `Engine.run` for the rest."""
+        check_trace(trace)
+        check_fits(trace, config)
+        return self._session(trace, config, scheme, events=events, check_operands=check_operands, waves=waves, on_build=on_build)
+
+    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
+            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None,
+            on_build: Callable[[], None] | None = None) -> Result:
+        """See `Engine.run`."""
+        session = self.open(trace, config, scheme, events=events is not None, check_operands=check_operands, waves=waves,
+                            on_build=on_build)
+        step = _QUIET_CHUNK if events is None else _CHUNK
+        try:
+            while not session.finished:
+                start = session.cycle
+                try:
+                    session.advance(start + step)
+                finally:
+                    if events is not None:
+                        events(Batch(start, session.cycle, session.take()))
+                if progress is not None:
+                    progress(session.retired, trace.warp_instructions)
+            return session.result()
+        finally:
+            session.close()
+
+
+def check_fits(trace: Trace, config: SmConfig) -> None:
+    """Raise, before anything is built, what the golden model would raise on the way: LaunchError, ExecutionError."""
+    dispatch = CtaDispatch(config, trace)
+    while dispatch.next_launch():
+        pass
+    arrivals = trace.dynamic[(trace.dynamic["flags"] & FLAG_ARRIVE) != 0]
+    if not len(arrivals):
+        return
+    beyond = arrivals[arrivals["barrier"] >= config.cta.barriers]
+    if len(beyond):
+        raise ExecutionError(
+            f"pc {int(beyond[0]['pc'])} uses barrier {int(beyond[0]['barrier'])}, and the machine has {config.cta.barriers} per "
+            "CTA (cta.barriers)."
+        )
+    crowd = int(arrivals["barrier_warps"].max())
+    if crowd > config.warps:
+        raise EngineError(f"a barrier of the trace expects {crowd} warps, and the machine has {config.warps} warp slots")
+
+
+def mismatch(trace: Trace, sub_core: int, warp: int, row: int, pc: int, register: int, lane: int, expected: int,
+             found: int) -> OperandMismatch:
+    """The golden model's exception for what the RTL delivered."""
+    where = trace.warps[row]
+    kernel = trace.kernels[int(trace.launches[int(where["launch"])]["kernel"])]
+    uop: Any = SimpleNamespace(sub_core=sub_core, warp=warp, pc=pc)
+    return OperandMismatch(kernel, int(where["cta"]), int(where["index"]), uop, register, lane, expected, found, trace.text[pc])
+
+
+def patience(config: SmConfig) -> int:
+    """Cycles without any progress after which no warp can ever proceed: more than all that can be waited for at a time."""
+    units = [config.sub_core.execute.unit(unit) for unit in Unit]
+    longest = max(unit.latency + unit.interval for unit in units)
+    memory = config.memory
+    behind = config.memory.queue + config.l1.mshrs + config.lsu.pending * 32
+    served = behind * max(memory.l2_interval, memory.atomic_interval, memory.dram_interval)
+    lsu = config.lsu
+    shared = 2 * 255 + max(lsu.shared_latency, lsu.const_latency, lsu.shuffle_latency)
+    fixed = longest + memory.l2_latency + memory.dram_latency + config.l1.latency + shared
+    return 1000 + fixed + served + config.sub_core.front_end.branch_hold
+
+
+def stuck(trace: Trace, cycle: int, slots: list[tuple[int, int, int, int, int]]) -> ExecutionError:
+    """The error of a machine that stands still; `slots`: (sub-core, slot, row of the trace, issued, retired) of its warps."""
+    waits = []
+    for sub_core, slot, row, issued, retired in slots:
+        length = int(trace.warps[row]["length"])
+        if issued < length:
+            pc = int(trace.dynamic[int(trace.warps[row]["first"]) + issued]["pc"])
+            waiting = f"waits to issue uop {issued} of {length}, pc {pc} ({trace.text[pc].strip()})"
+        else:
+            waiting = f"has retired {retired} of {length} uops"
+        waits.append(f"warp slot {slot} of sub-core {sub_core} {waiting}")
+    return ExecutionError(f"Deadlock before cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + ".")

@@ -1,0 +1,166 @@
+"""Lockstep: the golden model and the RTL run the same trace, and every event of every cycle is compared.
+
+The golden model leads; each time it has made a batch of cycles the RTL makes the same cycles, and the two batches must hold
+the same events. At the end cycles, counters, stall reasons and launches must be equal. There is no tolerance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from golden.check import OperandMismatch
+from golden.result import Result
+from program.errors import ExecutionError
+from program.trace.schema import Trace
+from sim.engines.base import Progress
+from sim.engines.golden import GoldenEngine
+from sim.engines.rtl import RtlEngine, Session
+from sim.events import Batch, same
+
+#: Cycles of both sides that a divergence shows.
+WINDOW = 20
+
+
+@dataclass
+class Divergence:
+    """Where the RTL leaves the golden model.
+
+    Parameters
+    ----------
+    cycle : the first cycle whose events differ; None: all events are equal.
+    reason : what differs, in a sentence.
+    golden, rtl : events of the last cycles up to that one.
+    """
+
+    cycle: int | None
+    reason: str
+    golden: np.ndarray
+    rtl: np.ndarray
+
+
+@dataclass
+class Outcome:
+    """What a lockstep run found: no `divergence` means that the two are equal."""
+
+    events: int
+    cycles: int
+    result: Result | None
+    divergence: Divergence | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found = self.divergence
+        return {
+            "equal": found is None,
+            "cycles": self.cycles,
+            "events": self.events,
+            "divergence": None if found is None else {"cycle": found.cycle, "reason": found.reason},
+            "counters": self.result.counters if self.result else {},
+            "seconds": self.seconds,
+        }
+
+
+class _Diverged(Exception):
+    """Ends the golden run."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(divergence.reason)
+        self.divergence = divergence
+
+
+class _Comparer:
+    """Receives the golden model's batches, and drives the RTL after it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._before: tuple[np.ndarray, np.ndarray] | None = None
+        self.events = 0
+        self.seconds = 0.0
+
+    def __call__(self, batch: Batch) -> None:
+        started = time.perf_counter()
+        reason = ""
+        try:
+            self._session.advance(batch.end)
+        except (OperandMismatch, ExecutionError) as error:
+            reason = str(error)
+        rows = self._session.take()
+        self.seconds += time.perf_counter() - started
+        if reason or not same(batch.records, rows):
+            raise _Diverged(self._divergence(batch, rows, reason))
+        self.events += len(rows)
+        self._before = batch.records, rows
+
+    def _divergence(self, batch: Batch, rows: np.ndarray, reason: str) -> Divergence:
+        cycle = first_difference(batch.records, rows)
+        if reason and rows.size and (cycle is None or cycle > int(rows["cycle"].max())):
+            cycle = int(rows["cycle"].max())  # nothing differs up to the cycle in which the RTL was stopped
+        last = batch.end - 1 if cycle is None else cycle
+        golden, rtl = batch.records, rows
+        if self._before is not None:
+            golden = np.concatenate([self._before[0], golden])
+            rtl = np.concatenate([self._before[1], rtl])
+        if not reason:
+            reason = f"The events of cycle {cycle} differ."
+        return Divergence(cycle, reason, *(_window(side, last) for side in (golden, rtl)))
+
+
+def _window(rows: np.ndarray, last: int) -> np.ndarray:
+    first = max(0, last - WINDOW + 1)
+    return rows[(rows["cycle"] >= first) & (rows["cycle"] <= last)]
+
+
+def first_difference(golden: np.ndarray, rtl: np.ndarray) -> int | None:
+    """The first cycle whose events are not the same on both sides."""
+    cycles = np.union1d(golden["cycle"], rtl["cycle"])
+    low, high = 0, len(cycles)  # all cycles before `low` are the same
+    while low < high:
+        middle = (low + high) // 2
+        if same(golden[golden["cycle"] <= cycles[middle]], rtl[rtl["cycle"] <= cycles[middle]]):
+            low = middle + 1
+        else:
+            high = middle
+    return int(cycles[low]) if low < len(cycles) else None
+
+
+def lockstep(trace: Trace, config: SmConfig, scheme: Scheme, engine: RtlEngine, *, progress: Progress | None = None,
+             on_build: Callable[[], None] | None = None) -> Outcome:
+    """Run both and compare.
+
+    Raises what the engines raise, save for what the RTL does wrong: that is a divergence.
+    """
+    started = time.perf_counter()
+    session = engine.open(trace, config, scheme, events=True, on_build=on_build)
+    built = time.perf_counter()
+    comparer = _Comparer(session)
+    try:
+        result = GoldenEngine().run(trace, config, scheme, events=comparer, progress=progress)
+        divergence = _compare_results(result, session)
+    except _Diverged as found:
+        result, divergence = None, found.divergence
+    finally:
+        session.close()
+    done = time.perf_counter()
+    cycles = result.cycles if result else session.cycle
+    seconds = {"build": round(built - started, 3), "run": round(done - built, 3), "rtl": round(comparer.seconds, 3)}
+    return Outcome(comparer.events, cycles, result, divergence, seconds)
+
+
+def _compare_results(golden: Result, session: Session) -> Divergence | None:
+    empty = np.zeros(0, session.take().dtype)
+    if not session.finished:
+        return Divergence(None, f"The golden model is done after {golden.cycles} cycles, the RTL is not.", empty, empty)
+    expected, found = golden.to_dict(), session.result().to_dict()
+    wrong = [f"{name} (golden {expected[name]}, RTL {found[name]})" for name in expected
+             if name != "counters" and expected[name] != found[name]]
+    wrong += [f"counter {name} (golden {count}, RTL {found['counters'].get(name)})" for name, count in golden.counters.items()
+              if found["counters"].get(name) != count]
+    return Divergence(None, "All events are equal, but not: " + "; ".join(wrong) + ".", empty, empty) if wrong else None

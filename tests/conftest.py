@@ -1,0 +1,28 @@
+"""What all tests share: a cache folder of their own, and random searches that can be repeated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones and prints how to repeat
+# a failure.
+settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing a user has cached helps or harms the tests, and they leave nothing there."""
+    if "WARPBANK_TEST_CACHE" in os.environ:  # a folder kept between runs, for impatient developers
+        folder = os.environ["WARPBANK_TEST_CACHE"]
+    else:
+        base = tmp_path_factory.getbasetemp()
+        folder = str((base.parent if base.name.startswith("popen-") else base) / "cache")  # xdist's workers share one
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPBANK_CACHE", folder)
+        yield
