@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from program.allocation.interference import is_move
 from program.allocation.work import AllocationReport, Recipe, recipes
 from program.cfg import Cfg, always
-from program.errors import WarpbankError
 from program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Cmp, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from program.liveness import members
+from program.verify import MachineCodeError
 
 
-class AllocationError(WarpbankError):
+class AllocationError(MachineCodeError):
     """An allocation that changes what the code means: an error of the allocator, never of the user."""
 
 
