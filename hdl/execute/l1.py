@@ -1,0 +1,233 @@
+"""Cache tags and miss-status holding registers."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import bits, power_of_two
+
+#: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line of 128 bytes.
+LINE_WIDTH = 57
+
+
+class Tags(wiring.Component):
+    """A set-associative tag array with true LRU replacement.
+
+    Tags stay in their way; beside them a second, narrow memory keeps for each set its ways from the most to the least recently
+    used (invalid ways last) and which are valid. So a hit writes only the order, and the way to replace is simply the last one.
+    One operation per cycle on `line`: `touch`, `insert` or `remove`.
+
+    Parameters
+    ----------
+    sets, ways : geometry; the low bits of a line's number are its set.
+    ahead : registered read: the set must be announced one cycle before (`next_line`). Otherwise the arrays are read
+        combinationally (LUT memory, flops).
+    clearable : `clear` invalidates everything in one cycle, for one flop per set.
+
+    Members
+    -------
+    line : In(57), the line looked up in this cycle. hit : Out(1), it is there.
+    touch : In(1), a hit becomes the most recently used. insert : In(1), put the absent line in place of the least recently used.
+    remove : In(1), invalidate the line if it is there. At most one of the three.
+    next_line, next_valid : In(57), In(1), where `ahead`: the line of the next cycle; without `next_valid` the same set stays.
+    clear : In(1), where `clearable`.
+
+    Latency: `hit` in the same cycle; an operation counts from the next cycle on.
+
+    Raises
+    ------
+    ValueError : sets not a power of two, ways below 1.
+    """
+
+    def __init__(self, sets: int, ways: int, *, ahead: bool = False, clearable: bool = False) -> None:
+        if sets < 1:
+            raise ValueError(f"Tags.sets must be at least 1, not {sets}.")
+        power_of_two("Tags.sets", sets)
+        if ways < 1:
+            raise ValueError(f"Tags.ways must be at least 1, not {ways}.")
+        self._sets = sets
+        self._ways = ways
+        self._ahead = ahead
+        self._clearable = clearable
+        members: dict[str, In | Out] = {"line": In(LINE_WIDTH), "hit": Out(1), "touch": In(1), "insert": In(1), "remove": In(1)}
+        if ahead:
+            members |= {"next_line": In(LINE_WIDTH), "next_valid": In(1)}
+        if clearable:
+            members["clear"] = In(1)
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sets, ways = self._sets, self._ways
+        set_bits = sets.bit_length() - 1
+        tag_width = LINE_WIDTH - set_bits
+        use_shape = data.StructLayout({"order": data.ArrayLayout(bits(ways), ways), "valid": ways})
+        unused = {"order": list(range(ways)), "valid": 0}
+
+        depth = max(2, sets)  # no zero-width addresses
+        m.submodules.tags = tags = memory.Memory(shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[])
+        m.submodules.uses = uses = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
+        tags_write = tags.write_port(granularity=1)
+        uses_write = uses.write_port()
+        place = Signal(range(depth))
+        tag = Signal(tag_width)
+        m.d.comb += [place.eq(self.line[:set_bits]), tag.eq(self.line[set_bits:])]
+        if self._ahead:
+            tags_read = tags.read_port(transparent_for=[tags_write])
+            uses_read = uses.read_port(transparent_for=[uses_write])
+            for port in (tags_read, uses_read):
+                m.d.comb += [port.addr.eq(self.next_line[:set_bits]), port.en.eq(self.next_valid)]
+        else:
+            tags_read = tags.read_port(domain="comb")
+            uses_read = uses.read_port(domain="comb")
+            m.d.comb += [tags_read.addr.eq(place), uses_read.addr.eq(place)]
+
+        use = Signal(use_shape)
+        m.d.comb += use.eq(uses_read.data)
+        if self._clearable:
+            used = Signal(sets)  # sets written since the last clear; the others hold what `unused` says
+            with m.If(~used.bit_select(place, 1)):
+                m.d.comb += use.eq(use_shape.const(unused))
+            with m.If(self.clear):
+                m.d.sync += used.eq(0)
+            with m.Elif(uses_write.en):
+                m.d.sync += used.eq(used | (1 << place))
+
+        match = Signal(ways)
+        m.d.comb += [match[way].eq(use.valid[way] & (tags_read.data[way] == tag)) for way in range(ways)]
+        m.d.comb += self.hit.eq(match.any())
+
+        # Position in the order of the way concerned: that of the hit, or the last one.
+        at = Signal(ways)
+        with m.If(self.insert):
+            m.d.comb += at[-1].eq(1)
+        with m.Else():
+            m.d.comb += [at[place_].eq(match.bit_select(use.order[place_], 1)) for place_ in range(ways)]
+        way = Signal(range(ways))
+        for position in range(ways):
+            with m.If(at[position]):
+                m.d.comb += way.eq(use.order[position])
+
+        after = Signal(use_shape)
+        m.d.comb += after.eq(use)
+        with m.If(self.remove):
+            for position in range(ways - 1):
+                with m.If(at[: position + 1].any()):
+                    m.d.comb += after.order[position].eq(use.order[position + 1])
+            m.d.comb += [after.order[ways - 1].eq(way), after.valid.eq(use.valid & ~match)]
+        with m.Else():
+            for position in range(1, ways):
+                with m.If(at[position:].any()):
+                    m.d.comb += after.order[position].eq(use.order[position - 1])
+            m.d.comb += after.order[0].eq(way)
+            with m.If(self.insert):
+                m.d.comb += after.valid.eq(use.valid | (1 << way))
+        m.d.comb += [
+            uses_write.addr.eq(place),
+            uses_write.data.eq(after),
+            uses_write.en.eq(self.insert | (self.remove & self.hit) | (self.touch & self.hit & ~at[0])),
+            tags_write.addr.eq(place),
+            tags_write.data.eq(Cat(tag for _ in range(ways))),
+            tags_write.en.eq(Mux(self.insert, 1 << way, 0)),
+        ]
+        return m
+
+
+class Mshrs(wiring.Component):
+    """Lines that are missing, and the slots (uops in flight) that wait for each, in the order in which they came.
+
+    Parameters
+    ----------
+    entries : lines that may be missing at a time.
+    merges : slots that may wait for one line.
+    slots : uops in flight.
+
+    Members
+    -------
+    line : In(57), the line looked up. pending : Out(1), it is on its way. can_merge : Out(1), one more may wait for it (if
+        pending). full : Out(1), no further line may miss.
+    entry : Out, the entry of the pending line, or the one that it would get.
+    wait, slot : In(1), In: this slot waits for `line`.
+    fill, fill_entry : In(1), In: the line of this entry is here; the entry is free again. Not in the cycle of a `wait`.
+    fill_line : Out(57), which line that is. waiters, waiting : Out, the slots that waited for it and how many they are.
+
+    Latency: all outputs in the same cycle; `wait` and `fill` count from the next cycle on.
+
+    Raises
+    ------
+    ValueError : a size below 1.
+    """
+
+    def __init__(self, entries: int, merges: int, slots: int) -> None:
+        for name, value in (("entries", entries), ("merges", merges), ("slots", slots)):
+            if value < 1:
+                raise ValueError(f"Mshrs.{name} must be at least 1, not {value}.")
+        self._entries = entries
+        self._merges = merges
+        self._slot_width = bits(slots)
+        super().__init__({
+            "line": In(LINE_WIDTH), "pending": Out(1), "can_merge": Out(1), "full": Out(1), "entry": Out(bits(entries)),
+            "wait": In(1), "slot": In(bits(slots)),
+            "fill": In(1), "fill_entry": In(bits(entries)), "fill_line": Out(LINE_WIDTH),
+            "waiters": Out(data.ArrayLayout(bits(slots), merges)), "waiting": Out(range(merges + 1)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count, merges = self._entries, self._merges
+        depth = max(2, count)
+        valid = Signal(count)
+        lines = Array(Signal(LINE_WIDTH, name=f"line{entry}", reset_less=True) for entry in range(count))  # the CAM
+        # The same numbers again as a memory, so that a fill does not need a multiplexer of all entries.
+        m.submodules.numbers = numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
+        m.submodules.lists = lists = memory.Memory(shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[])
+        m.submodules.counts = counts = memory.Memory(shape=range(merges + 1), depth=depth, init=[])
+        numbers_read, numbers_write = numbers.read_port(domain="comb"), numbers.write_port()
+        lists_read, lists_write = lists.read_port(domain="comb"), lists.write_port(granularity=1)
+        counts_read, counts_write = counts.read_port(domain="comb"), counts.write_port()
+
+        match = Signal(count)
+        free = Signal(count)  # one bit: the first free entry
+        chosen = Signal(count)
+        m.d.comb += [match[entry].eq(valid[entry] & (lines[entry] == self.line)) for entry in range(count)]
+        m.d.comb += [
+            self.pending.eq(match.any()),
+            self.full.eq(valid.all()),
+            free.eq(~valid & (valid + 1)),
+            chosen.eq(Mux(self.pending, match, free)),
+            self.can_merge.eq(self.waiting < merges),
+        ]
+        for bit in range(bits(count)):
+            m.d.comb += self.entry[bit].eq(Cat(chosen[entry] for entry in range(count) if entry >> bit & 1).any())
+
+        m.d.comb += [
+            numbers_read.addr.eq(self.fill_entry),
+            self.fill_line.eq(numbers_read.data),
+            lists_read.addr.eq(self.fill_entry),
+            self.waiters.eq(lists_read.data),
+            counts_read.addr.eq(Mux(self.fill, self.fill_entry, self.entry)),
+            self.waiting.eq(counts_read.data),
+        ]
+        position = Signal(range(merges + 1))
+        m.d.comb += [
+            position.eq(Mux(self.pending, self.waiting, 0)),
+            numbers_write.addr.eq(self.entry),
+            numbers_write.data.eq(self.line),
+            numbers_write.en.eq(self.wait & ~self.pending),
+            lists_write.addr.eq(self.entry),
+            lists_write.data.eq(Cat(self.slot for _ in range(merges))),
+            lists_write.en.eq(Mux(self.wait, 1 << position, 0)),
+            counts_write.addr.eq(self.entry),
+            counts_write.data.eq(position + 1),
+            counts_write.en.eq(self.wait),
+        ]
+        with m.If(self.fill):
+            m.d.sync += valid.eq(valid & ~(1 << self.fill_entry))
+        with m.Elif(self.wait & ~self.pending):
+            m.d.sync += valid.eq(valid | free)
+            for entry in range(count):
+                with m.If(free[entry]):
+                    m.d.sync += lines[entry].eq(self.line)
+        return m

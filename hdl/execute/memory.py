@@ -1,0 +1,162 @@
+"""What is behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, fifo, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, bits
+
+from ..probe import Events, emit
+from .l1 import LINE_WIDTH, Tags
+
+#: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was served.
+TIME_WIDTH = 32
+#: Lines that one atomic may touch: each lane's operand is aligned, so it lies in one line.
+ATOMIC_LINES = 32
+
+
+class Request(IntEnum):
+    """What the L1 asks the L2."""
+
+    READ = 0
+    WRITE = 1
+    ATOMIC = 2  # answers to the uop
+    REDUCE = 3  # does not answer
+    FENCE = 4  # answers when all before it have been served
+
+
+def id_width(config: SmConfig) -> int:
+    """Bits of a request's `id`: an MSHR for reads, a uop in flight for atomics and fences."""
+    return bits(max(config.l1.mshrs, config.lsu.pending))
+
+
+class Memory(wiring.Component):
+    """A deterministic L2 and DRAM.
+
+    Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`). A hit is answered
+    `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line every `dram_interval` cycles, and is
+    answered `dram_latency` cycles after that turn; its tag is in the L2 from its service on. Writes allocate in the L2, are not
+    answered, and a missing one takes a turn at the DRAM (for the line that it will push out). One answer per cycle, DRAM first.
+
+    The oldest request stands in a register of its own, so that the L2's tags can be read (registered) in the cycle before. Each
+    answer is known when its request is served, and waits, stamped with its cycle, in one of two FIFOs.
+
+    Parameters
+    ----------
+    config : latencies, intervals, geometry; the FIFOs of answers are as deep as what can be in flight.
+    probe : report `l2_access`.
+
+    Members
+    -------
+    accepts : Out(1), the queue has room at the clock edge.
+    request, kind, line, id : In(1), In(3), In(57), In. Only if `accepts`. `line` means nothing for a fence.
+    answer : Out(1). fill : Out(1), it is a line for the MSHR `id`; otherwise it is for the uop `id`.
+    id_answered : Out.
+    events : Out, if `probe`.
+
+    Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and must be taken.
+    """
+
+    def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        self._config = config.memory
+        self._answers = config.l1.mshrs + config.lsu.pending * ATOMIC_LINES
+        width = id_width(config)
+        members: dict[str, Any] = {
+            "accepts": Out(1), "request": In(1), "kind": In(Request), "line": In(LINE_WIDTH), "id": In(width),
+            "answer": Out(1), "fill": Out(1), "id_answered": Out(width),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"l2_access": 1}))
+        self._request_layout = data.StructLayout({"kind": Request, "line": LINE_WIDTH, "id": width})
+        self._answer_layout = data.StructLayout({"time": TIME_WIDTH, "fill": 1, "id": width})
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.tags = tags = Tags(config.l2_sets, config.l2_ways, ahead=True)
+
+        head = Signal(self._request_layout)
+        head_valid = Signal()
+        waiting = Signal(range(config.queue + 1))
+        serve = Signal()
+        m.submodules.queue = queue = fifo.SyncFIFO(width=head.shape().size, depth=config.queue)
+        new = Signal(self._request_layout)
+        following = Signal(self._request_layout)  # the head of the next cycle, if it is another one
+        load = Signal()
+        m.d.comb += [
+            self.accepts.eq(waiting < config.queue),
+            new.kind.eq(self.kind), new.line.eq(self.line), new.id.eq(self.id),
+            load.eq((~head_valid | serve) & (queue.r_rdy | self.request)),
+            following.eq(Mux(queue.r_rdy, queue.r_data, new)),
+            queue.r_en.eq(load & queue.r_rdy),
+            queue.w_data.eq(new),
+            queue.w_en.eq(self.request & ~(load & ~queue.r_rdy)),
+            tags.next_line.eq(following.line),
+            tags.next_valid.eq(load),
+        ]
+        m.d.sync += waiting.eq(waiting + self.request - serve)
+        with m.If(load):
+            m.d.sync += [head.eq(following), head_valid.eq(1)]
+        with m.Elif(serve):
+            m.d.sync += head_valid.eq(0)
+
+        pause = Signal(range(max(config.l2_interval, config.atomic_interval, 2)))  # cycles until the L2 may serve
+        atomic = Signal()
+        fence = Signal()
+        miss = Signal()
+        answered = Signal()
+        m.d.comb += [
+            serve.eq(head_valid & (pause == 0)),
+            atomic.eq((head.kind == Request.ATOMIC) | (head.kind == Request.REDUCE)),
+            fence.eq(head.kind == Request.FENCE),
+            answered.eq((head.kind != Request.WRITE) & (head.kind != Request.REDUCE)),
+            miss.eq(~fence & ~tags.hit),
+            tags.line.eq(head.line),
+            tags.touch.eq(serve & ~fence & ~miss),
+            tags.insert.eq(serve & miss),
+        ]
+        with m.If(serve):
+            m.d.sync += pause.eq(Mux(atomic, config.atomic_interval - 1, config.l2_interval - 1))
+        with m.Elif(pause != 0):
+            m.d.sync += pause.eq(pause - 1)
+
+        now = Signal(TIME_WIDTH)
+        backlog = Signal(TIME_WIDTH)  # cycles until the DRAM may begin another line
+        turn = Signal(TIME_WIDTH)  # cycles until it begins the line missing now
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += turn.eq(Mux(backlog > config.l2_latency, backlog, config.l2_latency))
+        with m.If(serve & miss):
+            m.d.sync += backlog.eq(turn + (config.dram_interval - 1))
+        with m.Elif(backlog != 0):
+            m.d.sync += backlog.eq(backlog - 1)
+
+        taken: Any = 0
+        for name, condition, delay in (("dram", miss, turn + config.dram_latency), ("l2", ~miss, config.l2_latency)):
+            answers = fifo.SyncFIFO(width=self._answer_layout.size, depth=self._answers)
+            m.submodules[f"from_{name}"] = answers
+            entry = Signal(self._answer_layout, name=f"{name}_entry")
+            first = Signal(self._answer_layout, name=f"{name}_first")
+            late = Signal(TIME_WIDTH, name=f"{name}_late")
+            due = Signal(name=f"{name}_due")
+            m.d.comb += [
+                entry.time.eq(now + delay), entry.fill.eq(head.kind == Request.READ), entry.id.eq(head.id),
+                answers.w_data.eq(entry),
+                answers.w_en.eq(serve & answered & condition),
+                first.eq(answers.r_data),
+                late.eq(now - first.time),
+                due.eq(answers.r_rdy & ~late[-1]),
+                answers.r_en.eq(due & ~taken),
+            ]
+            with m.If(answers.r_en):
+                m.d.comb += [self.answer.eq(1), self.fill.eq(first.fill), self.id_answered.eq(first.id)]
+            taken = taken | due
+
+        if hasattr(self, "events"):
+            emit(m, self.events.l2_access[0], serve & ~fence, line=head.line, hit=tags.hit)
+        return m
