@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from program.errors import WarpbankError
 from program.isa import Block, Const, DType, Imm, Instr, Op, Reg, Sreg
 from program.trace.file import read_trace, write_trace
 from program.trace.inspect import summarize
-from program.trace.schema import SCHEMA_VERSION, Trace
+from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 from tests.program.emulator.harness import PARAMETERS, kernel, run
 
 ARRAYS = ("ptx_line", "code", "launches", "warps", "dynamic", "values", "lines")
@@ -56,18 +58,24 @@ def test_round_trip(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["t.npz"]
 
 
-def test_numpy_alone_reads_it(tmp_path: Path) -> None:
-    """The five lines of docs/trace.md."""
-    path = tmp_path / "t.npz"
-    write_trace(small_trace(), path)
-    archive = np.load(path)
-    warp = archive["warps"][1]
-    rows = archive["dynamic"][int(warp["first"]) :][: int(warp["length"])]
-    opcodes = archive["code"]["opcode"][rows["pc"]]
-    stored = archive["values"][rows["value"][0]]
-    assert opcodes.tolist() == [Op.S2R, Op.IMADW, Op.ST, Op.EXIT]
-    assert stored.tolist() == [*range(32, 48), *[0] * 16]
-    assert json.loads(bytes(archive["header"]))["schema"] == SCHEMA_VERSION
+def test_numpy_alone_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The five lines of docs/trace.md, run."""
+    write_trace(small_trace(), tmp_path / "t.npz")
+    page = (Path(__file__).parents[3] / "docs" / "trace.md").read_text()
+    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    exec(lines, found)
+    assert found["opcodes"].tolist() == [Op.S2R, Op.IMADW, Op.ST, Op.EXIT]
+    assert found["first_values"].tolist() == [*range(32, 48), *[0] * 16]
+    assert json.loads(bytes(found["trace"]["header"]))["schema"] == SCHEMA_VERSION
+
+
+def test_the_page_names_every_field() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "trace.md").read_text()
+    for dtype in (CODE, LAUNCH, WARP, DYNAMIC):
+        for name in dtype.names or ():
+            assert f"`{name}`" in page, name
 
 
 def refused(path: Path, *parts: str) -> None:
