@@ -133,6 +133,14 @@ def read_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
+class Always(wiring.Signature):
+    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a constant one cannot be a port
+    of exported Verilog)."""
+
+    def __init__(self, shape: data.StructLayout) -> None:
+        super().__init__({"valid": Out(1), "payload": Out(shape)})
+
+
 class Fill(wiring.Signature):
     """The front end asks for a uop (seen from the sub-core).
 
@@ -286,9 +294,9 @@ def lsu_stream(config: SmConfig) -> stream.Signature:
     return stream.Signature(lsu_layout(config))
 
 
-def returned_stream(config: SmConfig) -> stream.Signature:
+def returned_stream(config: SmConfig) -> Always:
     """From the load/store unit back: a complete uop, offered to the banks from the next cycle on. Always taken."""
-    return stream.Signature(result_layout(config), always_ready=True)
+    return Always(result_layout(config))
 
 
 def result_stream(config: SmConfig) -> stream.Signature:
@@ -296,14 +304,14 @@ def result_stream(config: SmConfig) -> stream.Signature:
     return stream.Signature(write_layout(config))
 
 
-def read_stream(config: SmConfig) -> stream.Signature:
+def read_stream(config: SmConfig) -> Always:
     """Seam 2: an issued uop's operands, requested in the cycle it is allocated. Always taken."""
-    return stream.Signature(read_layout(config), always_ready=True)
+    return Always(read_layout(config))
 
 
-def issue_stream(config: SmConfig) -> stream.Signature:
+def issue_stream(config: SmConfig) -> Always:
     """Seam 1: the uop that issues; it is offered only if `may_issue` said that a collector takes it."""
-    return stream.Signature(issue_layout(config), always_ready=True)
+    return Always(issue_layout(config))
 
 
 class SubCorePorts(wiring.Signature):

@@ -1,0 +1,186 @@
+"""The bank arbiter: which read request each bank serves in a cycle."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from arch.events import Cause
+from arch.rooms import SmConfig, bits
+
+from ..priority import chosen, first_from
+from ..probe import Events, emit
+
+
+class Requests(wiring.Signature):
+    """The read requests of one uop (seen from who makes them): a bank and a row for each of its source slots.
+
+    Members
+    -------
+    valid : Out(1). Requests are made in this cycle.
+    collector : Out. For whom.
+    slots : Out. Source slots that are requested.
+    banks, rows : Out, per slot.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({
+            "valid": Out(1), "collector": Out(core.collector_width), "slots": Out(core.collector.slots),
+            "banks": Out(data.ArrayLayout(core.bank_width, core.collector.slots)),
+            "rows": Out(data.ArrayLayout(core.row_width, core.collector.slots)),
+        })
+
+
+class Grant(wiring.Signature):
+    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot."""
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "slot": Out(core.slot_width)})
+
+
+class BankRead(wiring.Signature):
+    """What a bank does (seen from the arbiter): read this row."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "row": Out(config.sub_core.row_width)})
+
+
+class Arbiter(wiring.Component):
+    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are free.
+
+    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks are looked at in
+    rotating order, starting after the first bank that was granted in the last cycle that granted anything. Malekeh, section II.
+
+    All requests that a uop makes at a bank are one entry of its FIFO, a group: the collector, a mask of slots, their rows. They are
+    served in slot order and the group leaves with its last one. So a FIFO has one write port, and one entry per group that
+    can be waiting, instead of six and one per request.
+
+    Parameters
+    ----------
+    config : the machine.
+    groups : groups that can be waiting at a bank; by default one per collector.
+    probe : generate `events` (grant, conflict).
+
+    Members
+    -------
+    request : In(Requests).
+    written : In(banks). Banks that are written in this cycle.
+    read : Out(BankRead) per bank. Combinational from registers and `written`.
+    grant : Out(Grant) per collector. Likewise.
+
+    Latency: a request made in cycle t is granted in t + 1 at the earliest.
+
+    Raises
+    ------
+    TypeError : `groups` is no positive number.
+    """
+
+    def __init__(self, config: SmConfig, groups: int | None = None, probe: bool = False) -> None:
+        if groups is not None and (type(groups) is not int or groups < 1):
+            raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
+        self._config = config
+        self._probe = probe
+        core = config.sub_core
+        self._groups = core.collectors if groups is None else groups
+        members = {
+            "request": In(Requests(config)), "written": In(core.banks), "read": Out(BankRead(config)).array(core.banks),
+            "grant": Out(Grant(config)).array(core.collectors),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"grant": core.banks, "conflict": 2 * core.banks}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        core = self._config.sub_core
+        heads = [self._queue(m, bank) for bank in range(core.banks)]
+        waiting = Cat(head.waiting for head in heads)
+        candidates = Signal(core.banks)
+        m.d.comb += candidates.eq(waiting & ~self.written)
+
+        # A bank is served if it is the first candidate, in rotating order, of its collector.
+        pointer = Signal(core.bank_width)
+        served: list[Value] = []
+        slots = Array(head.slot for head in heads)
+        for number, grant in enumerate(self.grant):
+            mask = Signal(core.banks, name=f"banks_of_{number}")
+            m.d.comb += mask.eq(candidates & Cat(head.collector == number for head in heads))
+            choice = first_from(m, mask, pointer, f"port_{number}")
+            m.d.comb += [grant.valid.eq(choice.any), grant.bank.eq(choice.index), grant.slot.eq(slots[choice.index])]
+            served.append(choice.one_hot)
+        granted = Signal(core.banks)
+        m.d.comb += granted.eq(reduce(or_, served))
+        first = first_from(m, granted, pointer, "first")
+        with m.If(first.any):
+            m.d.sync += pointer.eq(first.after)
+        for bank, (head, port) in enumerate(zip(heads, self.read, strict=True)):
+            m.d.comb += [head.granted.eq(granted[bank]), port.valid.eq(granted[bank]), port.row.eq(head.row)]
+            if self._probe:
+                self._events(m, bank, head)
+        return m
+
+    def _queue(self, m: Module, bank: int) -> _Head:
+        """One bank's FIFO of groups."""
+        config, request = self._config, self.request
+        core = config.sub_core
+        layout = data.StructLayout({
+            "collector": core.collector_width, "slots": core.collector.slots,
+            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
+        })
+        fifo = m.submodules[f"queue_{bank}"] = SyncFIFO(width=layout.size, depth=self._groups)
+        mine = Signal(core.collector.slots, name=f"mine_{bank}")
+        m.d.comb += mine.eq(Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots)))
+        group = Signal(layout, name=f"group_{bank}")
+        m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
+        head = _Head(config, bank)
+        m.d.comb += [
+            fifo.w_data.eq(group.as_value()), fifo.w_en.eq(request.valid & mine.any()),
+            head.group.as_value().eq(fifo.r_data), head.waiting.eq(fifo.r_rdy), head.asked.eq(Mux(request.valid, mine, 0)),
+        ]
+        done = Signal(core.collector.slots, name=f"done_{bank}")
+        choice = chosen(m, head.group.slots & ~done, f"slot_{bank}")
+        m.d.comb += [head.slot.eq(choice.index), head.row.eq(head.group.rows[choice.index])]
+        served = Signal(core.collector.slots, name=f"served_{bank}")
+        m.d.comb += served.eq(done | choice.one_hot)
+        m.d.comb += fifo.r_en.eq(head.granted & (served == head.group.slots))
+        with m.If(head.granted):
+            m.d.sync += done.eq(Mux(fifo.r_en, 0, served))
+        return head
+
+    def _events(self, m: Module, bank: int, head: _Head) -> None:
+        core = self._config.sub_core
+        events = self.events
+        emit(m, events.grant[bank], head.granted, bank=bank, row=head.row, collector=head.collector, slot=head.slot)
+        cause = Mux(self.written[bank], Cause.WRITE, Cause.PORT)
+        emit(m, events.conflict[bank], head.waiting & ~head.granted, bank=bank, cause=cause, count=1)
+        length = Signal(bits(self._groups * core.collector.slots + 1), name=f"length_{bank}")
+        m.d.sync += length.eq(length + sum(head.asked) - head.granted)
+        emit(m, events.conflict[core.banks + bank], length > 1, bank=bank, cause=Cause.QUEUE, count=length - 1)
+
+
+class _Head:
+    """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
+
+    def __init__(self, config: SmConfig, bank: int) -> None:
+        core = config.sub_core
+        layout = data.StructLayout({
+            "collector": core.collector_width, "slots": core.collector.slots,
+            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
+        })
+        self.group = Signal(layout, name=f"head_{bank}")
+        self.waiting = Signal(name=f"waiting_{bank}")
+        self.granted = Signal(name=f"granted_{bank}")
+        self.asked = Signal(core.collector.slots, name=f"asked_{bank}")
+        self.slot = Signal(core.slot_width, name=f"slot_of_{bank}")
+        self.row = Signal(core.row_width, name=f"row_of_{bank}")
+
+    @property
+    def collector(self) -> Value:
+        return self.group.collector

@@ -1,0 +1,175 @@
+"""Operand collector units: they hold an issued uop until its operands have come from the banks."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+from arch.uop import Memory as Op
+from arch.uop import Unit
+
+from ..lookup import read_at, write_at
+from ..priority import decode, first_from
+from ..probe import Events, emit
+from ..seams import UNITS, Delivery, ReadDone, dispatch_layout, dispatch_stream, issue_stream, read_stream
+
+
+class Ocu(wiring.Component):
+    """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
+
+    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is allocated, in
+    slot order. A collector has a single port: one operand per cycle (the arbiter sees to it). Its values stand in a memory of its own,
+    `slots_<collector>`, a row per source slot; only numbers of collectors and slots are routed.
+
+    Parameters
+    ----------
+    config : the machine: collectors, slots, allocation.
+    probe : generate `events` (allocate, deliver, occupied).
+
+    Members
+    -------
+    issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
+    may_issue : Out(warps). Warps whose next uop would find a collector in this cycle; from registers.
+    holds : Out(warps). Warps that have cached values here: none, an OCU forgets everything.
+    entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: its collector.
+    read : Out(read_stream). The uop's operands are requested (seam 2).
+    deliver : In(Delivery) per collector. An operand arrives.
+    read_done : Out(ReadDone) per uop in collection. Tells the scoreboard (seam 6).
+    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and `payload` are from registers.
+    refused : Out(1). A unit refused one in this cycle.
+    operands : Out(value) per collector and slot. What the slots hold; those of the uop are right when it is dispatched.
+
+    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and its uop can be
+    dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Ocu needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        core = config.sub_core
+        members = {
+            "issue": In(issue_stream(config)),
+            "may_issue": Out(core.warps),
+            "holds": Out(core.warps),
+            "entry": Out(core.collector_width),
+            "read": Out(read_stream(config)),
+            "deliver": In(Delivery(config)).array(core.collectors),
+            "read_done": Out(ReadDone(config)).array(core.collectors),
+            "dispatch": Out(dispatch_stream(config)).array(UNITS),
+            "refused": Out(1),
+            "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"allocate": 1, "deliver": core.collectors, "occupied": 1}))
+        super().__init__(members)
+
+    @staticmethod
+    def entries(config: SmConfig) -> int:
+        """Uops that can be in collection at a time: one per collector."""
+        return config.sub_core.collectors
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        core = self._config.sub_core
+        count = core.collectors
+        uop = self.issue.payload.uop
+
+        free = Signal(count, init=(1 << count) - 1)
+        allocated = self._allocate(m, free)
+        ready = Signal(count)
+        completed = Signal(count)
+        m.d.comb += completed.eq(Cat(self._collect(m, number, allocated[number]) for number in range(count)))
+
+        dispatch = data.StructLayout({name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"})
+        uops = m.submodules.uops = Memory(shape=dispatch, depth=count, init=[])
+        write_at(m, uops, self.entry, self._parts(m, dispatch), self.issue.valid)
+
+        taken: list[Value] = []
+        refused: list[Value] = []
+        for unit, port in enumerate(self.dispatch):
+            waits_for = Signal(count, name=f"waits_for_{Unit(unit).name.lower()}")
+            m.d.sync += waits_for.eq(Mux(self.issue.valid, waits_for & ~allocated | Mux(uop.unit == unit, allocated, 0), waits_for))
+            pointer = Signal(core.collector_width, name=f"pointer_{unit}")
+            choice = first_from(m, ready & waits_for, pointer, f"unit_{unit}")
+            found = read_at(m, uops, choice.index)
+            m.d.comb += [port.valid.eq(choice.any), port.payload.collector.eq(choice.index)]
+            m.d.comb += [getattr(port.payload, name).eq(getattr(found, name)) for name, _ in dispatch]
+            goes = port.valid & port.ready
+            with m.If(goes):
+                m.d.sync += pointer.eq(choice.after)
+            taken.append(Mux(goes, choice.one_hot, 0))
+            refused.append(port.valid & ~port.ready)
+        gone = Signal(count)
+        m.d.comb += gone.eq(reduce(or_, taken))
+        m.d.comb += self.refused.eq(reduce(or_, refused))
+        m.d.sync += ready.eq(ready & ~gone | completed)
+        m.d.sync += free.eq(free & ~allocated | gone)
+        if self._probe:
+            self._events(m, free)
+        return m
+
+    def _allocate(self, m: Module, free: Signal) -> Signal:
+        """Choose a collector for the uop that issues and request its operands. Returns the collector as a mask, 0 if none issues."""
+        core = self._config.sub_core
+        issue = self.issue.payload
+        if core.collector.allocation == "per_warp":
+            m.d.comb += [self.may_issue.eq(free), self.entry.eq(issue.warp)]
+        else:
+            m.d.comb += self.may_issue.eq(free.any().replicate(core.warps))
+            pointer = Signal(core.collector_width)
+            choice = first_from(m, free, pointer, "free")
+            m.d.comb += self.entry.eq(choice.index)
+            with m.If(self.issue.valid):
+                m.d.sync += pointer.eq(choice.after)
+        m.d.comb += [
+            self.read.valid.eq(self.issue.valid),
+            self.read.payload.collector.eq(self.entry),
+            self.read.payload.warp.eq(issue.warp),
+            self.read.payload.sources.eq(issue.uop.sources),
+            self.read.payload.source_valid.eq(issue.uop.source_valid),
+        ]
+        return decode(m, self.entry, self.issue.valid, core.collectors, "allocated")
+
+    def _collect(self, m: Module, number: int, allocated: Value) -> Value:
+        """One collector's slots. Returns whether its uop is complete from the next cycle on and was not before."""
+        core = self._config.sub_core
+        delivery, done, uop = self.deliver[number], self.read_done[number], self.issue.payload.uop
+        missing = Signal(core.collector.slots, name=f"missing_{number}")
+        left = Signal.like(missing, name=f"left_{number}")
+        m.d.comb += left.eq(missing & ~(1 << delivery.slot))
+        with m.If(allocated):
+            m.d.sync += missing.eq(uop.source_valid)
+        with m.Elif(delivery.valid):
+            m.d.sync += missing.eq(left)
+        m.d.comb += [done.valid.eq(delivery.valid), done.slot.eq(delivery.slot)]
+
+        slots = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=core.collector.slots, init=[])
+        write_at(m, slots, delivery.slot, delivery.value, delivery.valid)
+        for slot, operand in enumerate(self.operands[number]):
+            m.d.comb += operand.eq(read_at(m, slots, Const(slot, core.slot_width)))
+        return Mux(allocated, ~uop.source_valid.any(), delivery.valid & ~left.any())
+
+    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
+        """What of an issued uop is kept for its dispatch."""
+        kept = Signal(layout)
+        issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
+        m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
+        m.d.comb += [getattr(result, name).eq(getattr(uop, name))
+                     for name in ("seq", "destination", "count", "predicates_written", "mask")]
+        m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE)]
+        return kept
+
+    def _events(self, m: Module, free: Signal) -> None:
+        events, issue = self.events, self.issue
+        emit(m, events.allocate[0], issue.valid, collector=self.entry, warp=issue.payload.warp, seq=issue.payload.uop.seq)
+        for number, delivery in enumerate(self.deliver):
+            emit(m, events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
+        emit(m, events.occupied[0], ~free.all(), collectors=sum(~bit for bit in free))

@@ -1,0 +1,116 @@
+"""Execution units of a sub-core: no arithmetic, only when a uop may enter and when its result comes out."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, UnitConfig, bits
+from arch.uop import Unit
+
+from ..probe import Events, emit
+from ..seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
+
+
+class Pipelines(wiring.Component):
+    """Unit pipelines with latency and initiation interval, and their result queues.
+
+    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch and
+    last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+
+    A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many at the front of the
+    queue have run through the unit.
+
+    Parameters
+    ----------
+    config : the machine: latencies, intervals, queue sizes.
+    probe : generate `events` (dispatch, lsu_accept).
+
+    Members
+    -------
+    dispatch : In(dispatch_stream) per unit (seam 3). `ready` is from registers.
+    lsu : Out(lsu_stream). The load/store unit's input queue.
+    returned : In(returned_stream). What comes back from it.
+    result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
+    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's has no bound.
+
+    Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Pipelines needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        members = {
+            "dispatch": In(dispatch_stream(config)).array(UNITS), "lsu": Out(lsu_stream(config)),
+            "returned": In(returned_stream(config)), "result": Out(stream.Signature(result_layout(config))).array(UNITS),
+            "overflow": Out(1),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"dispatch": UNITS, "lsu_accept": 1}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for unit in Unit:
+            if unit is Unit.LSU:
+                self._load_store(m)
+            else:
+                self._unit(m, unit)
+            if self._probe:
+                port = self.dispatch[unit]
+                emit(m, self.events.dispatch[unit], port.valid & port.ready, collector=port.payload.collector, unit=unit,
+                     warp=port.payload.result.warp, seq=port.payload.result.seq)
+        if self._probe:
+            result = self.lsu.payload.result
+            emit(m, self.events.lsu_accept[0], self.lsu.valid & self.lsu.ready, warp=result.warp, seq=result.seq)
+        return m
+
+    def _unit(self, m: Module, unit: Unit) -> None:
+        """A unit with a constant latency."""
+        execute = self._config.sub_core.execute
+        shape: UnitConfig = execute.unit(unit)
+        name = unit.name.lower()
+        port, result = self.dispatch[unit], self.result[unit]
+        queue = m.submodules[f"results_{name}"] = SyncFIFO(width=result_layout(self._config).size, depth=execute.result_queue)
+        enters, leaves = port.valid & port.ready, result.valid & result.ready
+        m.d.comb += [queue.w_data.eq(port.payload.result.as_value()), queue.w_en.eq(enters), queue.r_en.eq(leaves)]
+
+        wait = Signal(range(max(2, shape.interval)), name=f"wait_{name}")  # cycles until the unit takes another one
+        m.d.comb += port.ready.eq(queue.w_rdy & (wait == 0))
+        if shape.interval > 1:
+            with m.If(enters):
+                m.d.sync += wait.eq(shape.interval - 1)
+            with m.Elif(wait != 0):
+                m.d.sync += wait.eq(wait - 1)
+
+        through: Value = enters
+        if shape.latency > 1:
+            line = Signal(shape.latency - 1, name=f"line_{name}")
+            m.d.sync += line.eq(Cat(enters, line))
+            through = line[-1]
+        done = Signal(bits(execute.result_queue + 1), name=f"done_{name}")
+        m.d.sync += done.eq(done + through - leaves)
+        m.d.comb += [result.valid.eq(done != 0), result.payload.as_value().eq(queue.r_data)]
+
+    def _load_store(self, m: Module) -> None:
+        """The queues to and from the load/store unit."""
+        config = self._config
+        port, result = self.dispatch[Unit.LSU], self.result[Unit.LSU]
+        asked, there = port.payload, self.lsu.payload
+        queue = m.submodules.lsu_queue = SyncFIFO(width=len(there.as_value()), depth=config.lsu.queue)
+        entry = Signal(there.shape(), name="lsu_entry")
+        m.d.comb += [getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")]
+        m.d.comb += [
+            queue.w_data.eq(entry.as_value()), queue.w_en.eq(port.valid), port.ready.eq(queue.w_rdy),
+            there.as_value().eq(queue.r_data), self.lsu.valid.eq(queue.r_rdy), queue.r_en.eq(self.lsu.ready),
+        ]
+        back = m.submodules.results_lsu = SyncFIFO(width=result_layout(config).size, depth=4 * config.lsu.pending)
+        m.d.comb += [
+            back.w_data.eq(self.returned.payload.as_value()), back.w_en.eq(self.returned.valid),
+            self.overflow.eq(self.returned.valid & ~back.w_rdy),
+            result.payload.as_value().eq(back.r_data), result.valid.eq(back.r_rdy), back.r_en.eq(result.ready),
+        ]

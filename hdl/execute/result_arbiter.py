@@ -1,0 +1,79 @@
+"""Result arbitration: which units' results are written in a cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, bits
+from arch.uop import MAX_DESTINATIONS
+
+from ..priority import first_from
+from ..probe import Events, emit
+from ..seams import UNITS, Retired, result_layout, result_stream
+
+
+class ResultArbiter(wiring.Component):
+    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write per cycle.
+
+    Units are looked at in rotating order, starting after the first one that was served in the last cycle that served any. A wide
+    result takes one cycle per register; one without registers retires without a bank. The banks are given out by the hierarchy, which
+    knows them; this unit keeps the order, and counts the registers of wide results.
+
+    Parameters
+    ----------
+    config : the machine.
+    probe : generate `events` (retire).
+
+    Members
+    -------
+    head : In(stream of result_layout) per unit. The oldest uop of a unit whose result is there; taken with its last write.
+    result : Out(result_stream) per unit. Its next register (seam 4).
+    first : Out. Unit whose offer goes first.
+    retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        members = {
+            "head": In(stream.Signature(result_layout(config))).array(UNITS),
+            "result": Out(result_stream(config)).array(UNITS),
+            "first": Out(bits(UNITS)),
+            "retired": Out(Retired(config)).array(UNITS),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"retire": UNITS}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        served: list[Value] = []
+        for unit, (head, result, retired) in enumerate(zip(self.head, self.result, self.retired, strict=True)):
+            uop, offer = head.payload, result.payload
+            done = Signal(range(MAX_DESTINATIONS), name=f"done_{unit}")  # registers written of the uop at the head
+            nothing = uop.count == 0
+            m.d.comb += [
+                result.valid.eq(head.valid & ~nothing),
+                offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask),
+                offer.register.eq(uop.destination + done),
+            ]
+            takes = Signal(name=f"served_{unit}")
+            m.d.comb += takes.eq(head.valid & (nothing | result.ready))
+            served.append(takes)
+            m.d.comb += head.ready.eq(takes & (nothing | (done + 1 == uop.count)))
+            with m.If(takes):
+                m.d.sync += done.eq(Mux(head.ready, 0, done + 1))
+            m.d.comb += [
+                retired.valid.eq(head.ready), retired.warp.eq(uop.warp), retired.seq.eq(uop.seq),
+                retired.predicates.eq(uop.predicates_written), retired.fence.eq(uop.fence),
+            ]
+            if self._probe:
+                emit(m, self.events.retire[unit], head.ready, warp=uop.warp, seq=uop.seq)
+        choice = first_from(m, Cat(served), self.first, "served")
+        with m.If(choice.any):
+            m.d.sync += self.first.eq(choice.after)
+        return m

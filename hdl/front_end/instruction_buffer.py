@@ -1,0 +1,154 @@
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core and cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, bits
+from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
+
+from ..lookup import read_at, write_at
+from ..priority import decode, first_from
+from ..probe import Events, emit
+from ..seams import REGISTER_WIDTH, Fill, uop_layout
+
+
+class Hazards(wiring.Signature):
+    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and destinations, with RZ,
+    which is never pending, for those it has not; its predicates; its destinations as a range, empty if it writes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__({
+            "registers": Out(data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES + MAX_DESTINATIONS)),
+            "predicates": Out(PREDICATES),
+            "destination": Out(REGISTER_WIDTH),
+            "count": Out(bits(MAX_DESTINATIONS + 1)),
+        })
+
+
+class InstructionBuffers(wiring.Component):
+    """The buffers of a sub-core's warps.
+
+    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a branch; it
+    goes on `branch_hold` cycles after the cycle in which the branch issued.
+
+    Parameters
+    ----------
+    config : the machine: entries, branch hold, warps.
+    probe : generate `events` (fill).
+
+    Members
+    -------
+    start : In(warps). Slots whose stream starts; filled from the next cycle on.
+    fill : Out(Fill). The stream's next uop.
+    first : Out(warps). Warps whose buffer has a first uop.
+    collects : Out(warps). Its `collects`, meaningful for the warps of `first`.
+    hazards : Out(Hazards) per warp; likewise.
+    pop, warp : In(1), In(warp). The first uop of `warp` issues in this cycle.
+    uop : Out(uop_layout). The first uop of `warp`; combinational.
+
+    Latency: a uop filled in cycle t can issue in t + 1.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"InstructionBuffers needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        core = config.sub_core
+        members = {
+            "start": In(core.warps), "fill": Out(Fill(config)), "first": Out(core.warps), "collects": Out(core.warps),
+            "hazards": Out(Hazards()).array(core.warps), "pop": In(1), "warp": In(core.warp_width), "uop": Out(uop_layout(config)),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"fill": 1}))
+        self._probe = probe
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        core = self._config.sub_core
+        warps, depth = core.warps, core.front_end.buffer_entries
+        fill, uop = self.fill, self.fill.uop
+
+        # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand in memories of their
+        # own: the scoreboard looks at those of every warp in every cycle, at the rest only when the uop issues.
+        place_width = bits(depth)
+        shape = uop_layout(self._config)
+        entries = m.submodules.entries = Memory(shape=shape, depth=warps << place_width, init=[])
+        heads = Array(Signal(place_width, name=f"head_{warp}") for warp in range(warps))
+        tails = Array(Signal(place_width, name=f"tail_{warp}") for warp in range(warps))
+        tail = Signal(place_width)
+        head = Signal(place_width)
+        m.d.comb += [tail.eq(tails[fill.warp]), head.eq(heads[self.warp])]
+        into, out_of = Cat(tail, fill.warp), Cat(head, self.warp)
+        write_at(m, entries, into, uop, fill.valid)
+        m.d.comb += self.uop.eq(read_at(m, entries, out_of))
+        filled = decode(m, fill.warp, fill.valid, warps, "filled")
+        popped = decode(m, self.warp, self.pop, warps, "popped")
+        with m.If(fill.valid):
+            m.d.sync += tails[fill.warp].eq(tail + 1)
+        with m.If(self.pop):
+            m.d.sync += heads[self.warp].eq(head + 1)
+        for name, value, targets in self._looked_at():
+            memory = m.submodules[name] = Memory(shape=len(value), depth=warps << place_width, init=[])
+            write_at(m, memory, into, value, fill.valid)
+            for warp, target in enumerate(targets):
+                m.d.comb += target.eq(read_at(m, memory, Cat(heads[warp], Const(warp, core.warp_width))))
+
+        # more_than[n]: mask of the warps that hold more than n uops. A fill enters before a pop leaves.
+        more_than = [Signal(warps, name=f"more_than_{n}") for n in range(depth)]
+        grown = [more | filled & below for more, below in zip(more_than, [filled, *more_than[:-1]], strict=True)]
+        for n, more in enumerate(more_than):
+            shrunk = grown[n + 1] if n + 1 < depth else 0
+            m.d.sync += more.eq(popped & shrunk | ~popped & grown[n])
+        m.d.comb += self.first.eq(more_than[0])
+
+        # Warps whose stream goes on: not behind a branch that has not issued, not at its end.
+        going_on = Signal(warps)
+        branch = Signal()
+        m.d.comb += branch.eq((uop.control == Control.BRANCH) | uop.last)
+        held = self._hold(m, popped)
+        m.d.sync += going_on.eq((going_on & ~Mux(branch, filled, 0)) | held | self.start)
+        fillable = Signal(warps)
+        m.d.comb += fillable.eq(going_on & ~more_than[-1])
+        pointer = Signal(core.warp_width)
+        choice = first_from(m, fillable, pointer)
+        m.d.comb += [fill.valid.eq(choice.any), fill.warp.eq(choice.index)]
+        with m.If(choice.any):
+            m.d.sync += pointer.eq(choice.after)
+        if self._probe:
+            emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
+        return m
+
+    def _looked_at(self) -> list[tuple[str, Value, list[Value]]]:
+        """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each warp's goes."""
+        uop = self.fill.uop
+        ports = self.hazards
+        columns: list[tuple[str, Value, list[Value]]] = []
+        for slot in range(MAX_SOURCES):
+            value = Mux(uop.source_valid[slot], uop.sources[slot], RZ)
+            columns.append((f"source_{slot}", value, [port.registers[slot] for port in ports]))
+        for number in range(MAX_DESTINATIONS):
+            value = Mux(number < uop.count, (uop.destination + number)[:REGISTER_WIDTH], RZ)
+            columns.append((f"destination_{number}", value, [port.registers[MAX_SOURCES + number] for port in ports]))
+        columns.append(("predicates", uop.predicates_read | uop.predicates_written, [port.predicates for port in ports]))
+        columns.append(("range", Cat(uop.destination, Mux(uop.collects, uop.count, 0)),
+                        [Cat(port.destination, port.count) for port in ports]))
+        columns.append(("collects_of", uop.collects, list(self.collects)))
+        return columns
+
+    def _hold(self, m: Module, popped: Value) -> Value:
+        """Mask of the warps whose stream goes on from the next cycle, because a branch of theirs issued `branch_hold` cycles ago."""
+        issued = Signal()
+        m.d.comb += issued.eq(self.pop & (self.uop.control == Control.BRANCH) & ~self.uop.last)
+        hold = self._config.sub_core.front_end.branch_hold
+        if not hold:
+            return Mux(issued, popped, 0)
+        # At most one branch issues in a cycle, so a delay line of warp numbers holds them all.
+        line = Signal(data.ArrayLayout(1 + len(self.warp), hold))
+        m.d.sync += line.as_value().eq(Cat(issued, self.warp, line.as_value()))
+        out = line[hold - 1]
+        return decode(m, out[1:], out[0], len(popped), "held")

@@ -1,0 +1,213 @@
+"""Issue: every warp's status, the stall reason of the cycle, and what an issued uop sets off."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.events import Stall
+from arch.rooms import SmConfig
+from arch.uop import Memory
+
+from ..priority import decode
+from ..probe import Events, emit
+from ..seams import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
+
+
+class Status(wiring.Component):
+    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per reason.
+
+    Parameters
+    ----------
+    config : the machine.
+    probe : generate `events` (warp_start, issue, retire of uops that are complete at issue, scheduler).
+
+    Members
+    -------
+    start : In(Start). release : In(warps), barriers that open.
+    first, collects : In(warps). The buffers' first uops: there is one; it needs a collector.
+    blocked, memory : In(warps). Its hazards.
+    may_issue : In(warps). A collector would take it.
+    eligible : Out(warps). Warps among which the scheduler picks.
+    pick, uop : In. The warp it picked, and that warp's first uop.
+    issues : Out(1). A uop issues.
+    issue : Out(issue_stream). It, if it collects.
+    done : Out(1). It is complete with that, since it does not collect.
+    arrival : Out(Arrival).
+    retired : In(Retired) per unit. Fences that come back.
+    refused : In(1). A unit refused a complete uop in this cycle; colours the stall reason.
+    live : Out(warps). Warps that will have uops left to issue after this cycle.
+
+    All outputs are combinational; what changes in cycle t counts from t + 1.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        self._config = config
+        self._probe = probe
+        core = config.sub_core
+        members = {
+            "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
+            "blocked": In(core.warps), "memory": In(core.warps), "may_issue": In(core.warps), "eligible": Out(core.warps),
+            "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
+            "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
+            "live": Out(core.warps),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"warp_start": core.warps, "issue": 1, "retire": 1, "scheduler": 1}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._config.sub_core.warps
+        uop = self.uop
+        live, at_barrier, fenced = Signal(warps), Signal(warps), Signal(warps)
+
+        here, ready = Signal(warps), Signal(warps)
+        m.d.comb += here.eq(live & ~at_barrier)
+        m.d.comb += ready.eq(here & self.first & ~fenced & ~self.blocked)
+        m.d.comb += self.eligible.eq(ready & (self.may_issue | ~self.collects))
+        m.d.comb += self.issues.eq(self.eligible.any())
+
+        issued = decode(m, self.pick, self.issues, warps, "issued")
+        fence = Signal()
+        m.d.comb += fence.eq((uop.memory == Memory.FENCE) & uop.collects)
+        m.d.comb += self.live.eq(live & ~Mux(uop.last, issued, 0) | self.start.warps)
+        m.d.sync += live.eq(self.live)
+        m.d.sync += at_barrier.eq((at_barrier | Mux(uop.wait, issued, 0)) & ~self.release)
+        # Only the load/store unit has fences, and it retires one uop a cycle.
+        back = [decode(m, retired.warp, retired.valid & retired.fence, warps, f"fence_{unit}")
+                for unit, retired in enumerate(self.retired)]
+        returned: Value = back[0]
+        for mask in back[1:]:
+            returned = returned | mask
+        m.d.sync += fenced.eq(fenced & ~returned | Mux(fence, issued, 0))
+
+        m.d.comb += [
+            self.issue.valid.eq(self.issues & uop.collects),
+            self.issue.payload.warp.eq(self.pick),
+            self.issue.payload.uop.eq(uop),
+            self.done.eq(self.issues & ~uop.collects),
+            self.arrival.warp.eq(self.pick),
+            self.arrival.arrive.eq(self.issues & uop.arrive),
+            self.arrival.wait.eq(self.issues & uop.wait),
+            self.arrival.barrier.eq(uop.barrier),
+            self.arrival.barrier_warps.eq(uop.barrier_warps),
+            self.arrival.last.eq(self.issues & uop.last),
+        ]
+        if self._probe:
+            self._events(m, self._reason(m, here, ready, fenced, at_barrier))
+        return m
+
+    def _reason(self, m: Module, here: Value, ready: Value, fenced: Value, at_barrier: Value) -> Signal:
+        """What the scheduler does in this cycle: the first reason that any warp has."""
+        reason = Signal(Stall, init=Stall.NO_WARP)
+        hazard = Signal.like(here)
+        m.d.comb += hazard.eq(here & self.first & ~fenced & self.blocked & ~self.memory)
+        fetch = Signal.like(here)
+        m.d.comb += fetch.eq(here & ~self.first)
+        with m.If(self.issues):
+            m.d.comb += reason.eq(Stall.ISSUED)
+        with m.Elif(ready.any()):
+            m.d.comb += reason.eq(Mux(self.refused, Stall.UNIT_BUSY, Stall.COLLECTOR_FULL))
+        with m.Elif(hazard.any()):
+            m.d.comb += reason.eq(Stall.SCOREBOARD)
+        with m.Elif(fetch.any()):
+            m.d.comb += reason.eq(Stall.FETCH)
+        with m.Elif(here.any()):  # all that are left wait for the load/store unit
+            m.d.comb += reason.eq(Stall.MEMORY)
+        with m.Elif(at_barrier.any()):
+            m.d.comb += reason.eq(Stall.BARRIER)
+        return reason
+
+    def _events(self, m: Module, reason: Signal) -> None:
+        events, uop = self.events, self.uop
+        for warp in range(self._config.sub_core.warps):
+            emit(m, events.warp_start[warp], self.start.warps[warp], warp=warp, row=self.start.rows * warp)
+        emit(m, events.issue[0], self.issues, warp=self.pick, seq=uop.seq, pc=uop.pc)
+        emit(m, events.retire[0], self.done, warp=self.pick, seq=uop.seq)
+        emit(m, events.scheduler[0], 1, reason=reason)
+
+
+class InFlight(wiring.Component):
+    """Counts each warp's uops between issue and retirement, to see when a warp that has issued its last one has drained.
+
+    The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few word operations.
+
+    Parameters
+    ----------
+    config : the machine.
+
+    Members
+    -------
+    start : In(warps). live : In(warps), as `Status.live`.
+    issue, warp : In. A uop of `warp` issues that is not complete with that.
+    retired : In(Retired) per unit.
+    drain : Out(warps). The warp's last uop retires in this cycle. Combinational.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        core = config.sub_core
+        super().__init__({
+            "start": In(core.warps), "live": In(core.warps), "issue": In(1), "warp": In(core.warp_width),
+            "retired": In(Retired(config)).array(UNITS), "drain": Out(core.warps),
+        })
+
+    @property
+    def limit(self) -> int:
+        """Uops of one warp that can be in flight: in collection, in the units' queues, and in the load/store unit."""
+        config = self._config
+        core = config.sub_core
+        return core.collectors * 8 + UNITS * core.execute.result_queue + config.lsu.queue + 5 * config.lsu.pending
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._config.sub_core.warps
+        issued = decode(m, self.warp, self.issue, warps, "issued")
+        left = [decode(m, retired.warp, retired.valid, warps, f"left_{unit}") for unit, retired in enumerate(self.retired)]
+        minus = _columns(m, left)
+        planes = [Signal(warps, name=f"plane_{bit}") for bit in range(self.limit.bit_length())]
+        carry, borrow = issued, Signal(warps, name="no_borrow")
+        flying: Value = Cat(*(0 for _ in range(warps)))
+        for bit, plane in enumerate(planes):
+            plus, less, rest = (Signal(warps, name=f"{name}_{bit}") for name in ("plus", "less", "rest"))
+            take = minus[bit] if bit < len(minus) else None
+            m.d.comb += plus.eq(plane ^ carry)
+            with_carry = Signal(warps, name=f"carry_{bit}")
+            m.d.comb += with_carry.eq(plane & carry)
+            if take is None:
+                m.d.comb += [rest.eq(plus ^ borrow), less.eq(~plus & borrow)]
+            else:
+                m.d.comb += [rest.eq(plus ^ borrow ^ take), less.eq(~plus & (borrow | take) | borrow & take)]
+            m.d.sync += plane.eq(rest)
+            flying = flying | rest
+            carry, borrow = with_carry, less
+        active = Signal(warps)
+        going = Signal(warps)
+        m.d.comb += going.eq(self.live | flying)
+        m.d.comb += self.drain.eq(active & ~going)
+        m.d.sync += active.eq((active & going) | self.start)
+        return m
+
+
+def _columns(m: Module, masks: list[Signal]) -> list[Value]:
+    """Sum of one-bit numbers, one per position of the masks, as bit planes: a tree of full adders."""
+    columns: list[list[Value]] = [list(masks)]
+    place = 0
+    while place < len(columns):
+        column = columns[place]
+        while len(column) > 1:
+            parts = [column.pop(0) for _ in range(min(3, len(column)))]
+            if len(columns) == place + 1:
+                columns.append([])
+            total, carry = (Signal.like(masks[0], name=f"{name}_{place}_{len(columns[place + 1])}") for name in ("sum", "over"))
+            if len(parts) == 3:
+                first, second, third = parts
+                m.d.comb += [total.eq(first ^ second ^ third), carry.eq(first & second | third & (first ^ second))]
+            else:
+                m.d.comb += [total.eq(parts[0] ^ parts[1]), carry.eq(parts[0] & parts[1])]
+            column.append(total)
+            columns[place + 1].append(carry)
+        place += 1
+    return [column[0] for column in columns]

@@ -1,0 +1,50 @@
+"""Loose round robin."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import bits
+
+from ..priority import first_from
+
+
+def check_warps(owner: str, warps: object) -> None:
+    """Raise TypeError unless `warps` is a number of warp slots."""
+    if type(warps) is not int or warps < 1:
+        raise TypeError(f"{owner} needs a number of warp slots of at least 1, not {warps!r}.")
+
+
+class Lrr(wiring.Component):
+    """The first eligible warp after the one that issued last, in slot order, wrapping around.
+
+    Parameters
+    ----------
+    warps : warp slots.
+
+    Members
+    -------
+    start : In(warps). Slots that receive a warp; changes nothing here.
+    eligible : In(warps). Warps that may issue in this cycle.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+
+    Raises
+    ------
+    TypeError : `warps` is no positive number.
+    """
+
+    def __init__(self, warps: int) -> None:
+        check_warps("Lrr", warps)
+        self._warps = warps
+        super().__init__({"start": In(warps), "eligible": In(warps), "pick": Out(bits(warps))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pointer = Signal(bits(self._warps))
+        choice = first_from(m, self.eligible, pointer)
+        m.d.comb += self.pick.eq(choice.index)
+        with m.If(choice.any):
+            m.d.sync += pointer.eq(choice.after)
+        return m

@@ -1,0 +1,141 @@
+"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+
+from ..lookup import read_at, write_at
+from ..priority import decode
+from ..seams import UNITS, ReadDone, Retired, Written, issue_stream
+from .instruction_buffer import Hazards
+
+
+class Scoreboard(wiring.Component):
+    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand reads (WAR).
+
+    A register has at most one pending write (a second one would be a WAW hazard): two bits per register and warp, pending and of
+    the load/store unit, looked up for every register of every warp's first uop. Pending reads are not counted per register, as in
+    golden, but kept per uop in collection: its source registers, and which of them are still to be read. A destination is
+    compared with those of its own warp. The outcome is the same, at collectors x slots comparators instead of warps x 256 counters.
+
+    Parameters
+    ----------
+    config : the machine.
+    entries : uops that can be in collection at a time.
+
+    Members
+    -------
+    hazards : In(Hazards) per warp. Its first uop.
+    blocked : Out(warps). It has a hazard. Combinational from registers and `hazards`.
+    memory : Out(warps). ... with a result of the load/store unit.
+    issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next cycle on.
+    entry : In(bits(entries)). Number of that uop among those in collection.
+    read : In(ReadDone) per entry. An operand was read.
+    written : In(Written) per bank. A register was written.
+    retired : In(Retired) per unit. Predicates were written.
+
+    Latency: what is set or released in cycle t counts from t + 1.
+
+    Raises
+    ------
+    TypeError : `entries` is no positive number.
+    """
+
+    def __init__(self, config: SmConfig, entries: int) -> None:
+        if type(entries) is not int or entries < 1:
+            raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
+        self._config = config
+        self._entries = entries
+        core = config.sub_core
+        super().__init__({
+            "hazards": In(Hazards()).array(core.warps),
+            "blocked": Out(core.warps),
+            "memory": Out(core.warps),
+            "issue": In(issue_stream(config)),
+            "entry": In(range(max(2, entries))),
+            "read": In(ReadDone(config)).array(entries),
+            "written": In(Written(config)).array(core.banks),
+            "retired": In(Retired(config)).array(UNITS),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._config.sub_core.warps
+        issued = decode(m, self.issue.payload.warp, self.issue.valid, warps, "issued")
+        predicates = self._predicates(m)
+        reads = self._reads(m)
+        blocked: list[Value] = []
+        memory: list[Value] = []
+        for warp, hazards in enumerate(self.hazards):
+            pending = self._registers(m, warp, issued[warp], hazards)
+            for place, masks in enumerate(predicates):
+                pending[place] = pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
+            blocked.append(pending[0])
+            memory.append(pending[1])
+        m.d.comb += self.blocked.eq(Cat(blocked) | reads)
+        m.d.comb += self.memory.eq(Cat(memory))
+        return m
+
+    def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
+        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, and pending in the load/store unit."""
+        pending = m.submodules[f"pending_{warp}"] = Memory(shape=2, depth=256, init=[])
+        uop = self.issue.payload.uop
+        for number in range(MAX_DESTINATIONS):
+            write_at(m, pending, (uop.destination + number)[:8], Cat(Const(1, 1), uop.unit == Unit.LSU), issued & (number < uop.count))
+        for written in self.written:
+            write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
+        found = Signal(2, name=f"found_{warp}")
+        looked_up = [read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)]
+        m.d.comb += found.eq(_any(looked_up))
+        return [found[0], found[1]]
+
+    def _predicates(self, m: Module) -> list[Signal]:
+        """Pending predicates of all warps, and those that the load/store unit owes: a byte per warp."""
+        width = (PREDICATES + 1) * self._config.sub_core.warps
+        pending, of_memory = Signal(width), Signal(width)
+        uop = self.issue.payload.uop
+        free = Signal(width)
+        m.d.comb += free.eq(_any(
+            Mux(retired.valid, retired.predicates, 0) << Cat(Const(0, 3), retired.warp) for retired in self.retired
+        ))
+        taken = Signal(width)
+        m.d.comb += taken.eq(Mux(self.issue.valid, uop.predicates_written, 0) << Cat(Const(0, 3), self.issue.payload.warp))
+        m.d.sync += pending.eq(pending & ~free | taken)
+        m.d.sync += of_memory.eq(of_memory & ~free | Mux(uop.unit == Unit.LSU, taken, 0))
+        return [pending, of_memory]
+
+    def _reads(self, m: Module) -> Value:
+        """Mask of the warps whose first uop writes a register that an older uop of theirs still has to read."""
+        warps = self._config.sub_core.warps
+        ranges = Array(Cat(hazards.destination, hazards.count) for hazards in self.hazards)
+        issue = self.issue.payload
+        conflicts: list[Value] = []
+        for entry, read in enumerate(self.read):
+            missing = Signal(MAX_SOURCES, name=f"missing_{entry}")
+            warp = Signal.like(issue.warp, name=f"warp_{entry}")
+            sources = Signal.like(issue.uop.sources, name=f"sources_{entry}")
+            m.d.sync += missing.eq(missing & ~(read.valid << read.slot))
+            with m.If(self.issue.valid & (self.entry == entry)):
+                m.d.sync += [missing.eq(issue.uop.source_valid), warp.eq(issue.warp), sources.eq(issue.uop.sources)]
+            written = Signal(len(ranges[0]), name=f"range_{entry}")
+            m.d.comb += written.eq(ranges[warp])
+            first, count = written[:8], written[8:]
+            hit = Signal(name=f"hit_{entry}")
+            m.d.comb += hit.eq(Cat(missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)).any())
+            conflicts.append(decode(m, warp, hit, warps, f"conflict_{entry}"))
+        return _any(conflicts)
+
+
+def _any(masks: Iterable[Value]) -> Value:
+    """OR of all."""
+    return reduce(or_, masks)

@@ -1,0 +1,63 @@
+"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+
+from arch.rooms import bits
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen: `one_hot` (0 if the mask was), `index` (0 if the mask was), `any`, and the pointer behind it, `after`."""
+
+    one_hot: Signal
+    index: Signal
+    any: Value
+    after: Value
+
+
+def first_from(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
+    """The first set bit of `mask` at or after bit `pointer`, wrapping around: a thermometer mask and two x & -x.
+
+    Combinational. `name` names the signals.
+    """
+    width = len(mask)
+    at_or_after = Signal(width, name=f"{name}_at_or_after")
+    m.d.comb += at_or_after.eq(mask & ((2**width - 1) << pointer))
+    seen = Signal(width, name=f"{name}_seen")
+    m.d.comb += seen.eq(Mux(at_or_after.any(), at_or_after, mask))
+    return chosen(m, seen, name)
+
+
+def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
+    """The lowest set bit of `mask`."""
+    width = len(mask)
+    one_hot = Signal(width, name=f"{name}_one_hot")
+    m.d.comb += one_hot.eq(mask & (~mask + 1))
+    index = Signal(bits(width), name=f"{name}_index")
+    m.d.comb += index.eq(encode(one_hot))
+    return Choice(one_hot, index, mask.any(), after(index, width))
+
+
+def after(index: Value, count: int) -> Value:
+    """(index + 1) mod count."""
+    if count == 1:
+        return index
+    return Mux(index == count - 1, 0, index + 1) if count & (count - 1) else (index + 1)[: bits(count)]
+
+
+def encode(one_hot: Value) -> Value:
+    """Number of the only set bit; 0 for 0."""
+    width = len(one_hot)
+    places = [sum(1 << bit for bit in range(width) if bit >> place & 1) for place in range(bits(width))]
+    return Cat(*((one_hot & place).any() for place in places))
+
+
+def decode(m: Module, index: Value, valid: Value, count: int, name: str) -> Signal:
+    """A mask of `count` bits with bit `index` set if `valid`."""
+    mask = Signal(count, name=name)
+    m.d.comb += mask.eq(valid << index)
+    return mask

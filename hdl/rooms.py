@@ -1,0 +1,51 @@
+"""Which component stands in which room: the names that `arch.schemes` uses. A new unit is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.lib import wiring
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+
+from .collector.arbiter import Arbiter
+from .collector.ocu import Ocu
+from .front_end.gto import Gto
+from .front_end.lrr import Lrr
+from .hierarchy.flat import Flat
+from .mapping.direct import Direct
+from .storage.banks import Banks
+
+COLLECTORS: dict[str, Callable[..., Any]] = {"ocu": Ocu}
+HIERARCHIES: dict[str, Callable[..., Any]] = {"flat": Flat}
+MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
+STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
+SCHEDULERS: dict[str, Callable[..., Any]] = {"lrr": Lrr, "gto": Gto}
+
+
+def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:
+    """The class of `name`. Raises ValueError if the RTL has none of that name."""
+    if name not in units:
+        raise ValueError(f"The RTL has no {room} named {name!r}; it has {', '.join(units)}.")
+    return units[name]
+
+
+def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
+    """The register file of one sub-core below its collectors."""
+    hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config))
+    storage = _unit("storage", STORAGES, scheme.storage)(config)
+    return hierarchy(config, mapping, storage, Arbiter(config, probe=probe), probe)
+
+
+def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
+    """The collectors of one sub-core."""
+    return _unit("collector", COLLECTORS, scheme.collector)(config, probe)
+
+
+def build_scheduler(config: SmConfig, scheme: Scheme) -> wiring.Component:
+    """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
+    policy = config.sub_core.front_end.scheduler
+    return _unit("scheduler", SCHEDULERS, scheme.scheduler if policy == "scheme" else policy)(config.sub_core.warps)

@@ -1,0 +1,110 @@
+"""A sub-core: assembly of the rooms."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+
+from .execute.pipelines import Pipelines
+from .execute.result_arbiter import ResultArbiter
+from .front_end.instruction_buffer import InstructionBuffers
+from .front_end.issue import InFlight, Status
+from .front_end.scoreboard import Scoreboard
+from .probe import Events, gather, total
+from .rooms import build_collectors, build_registers, build_scheduler
+from .seams import UNITS, SubCorePorts
+
+
+class SubCore(wiring.Component):
+    """One sub-core. docs/machine.md tells what happens within a cycle and when.
+
+    Parameters
+    ----------
+    config, scheme : the machine and its register file.
+    probe : generate `events`.
+
+    Members: `hdl.seams.SubCorePorts`.
+
+    Raises
+    ------
+    ValueError : the scheme names a unit that has no RTL.
+    """
+
+    def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
+            raise TypeError(f"SubCore needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
+        self.buffers = InstructionBuffers(config, probe)
+        self.status = Status(config, probe)
+        self.in_flight = InFlight(config)
+        self.scheduler = build_scheduler(config, scheme)
+        self.registers = build_registers(config, scheme, probe)
+        self.collectors = build_collectors(config, scheme, probe)
+        self.scoreboard = Scoreboard(config, self.collectors.entries(config))
+        self.pipelines = Pipelines(config, probe)
+        self.results = ResultArbiter(config, probe)
+        self._reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results] if probe else []
+        events = Events(config, total(part.events.signature for part in self._reporters)) if probe else None
+        super().__init__(SubCorePorts(config, events))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for name in ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard", "pipelines", "results"):
+            m.submodules[name] = getattr(self, name)
+        self._front_end(m)
+        self._register_file(m)
+        self._execution(m)
+        if self._reporters:
+            gather(m, self.events, [part.events for part in self._reporters])
+        return m
+
+    def _front_end(self, m: Module) -> None:
+        buffers, status, scheduler = self.buffers, self.status, self.scheduler
+        scoreboard, collectors, in_flight = self.scoreboard, self.collectors, self.in_flight
+        wiring.connect(m, wiring.flipped(self.start), status.start)
+        wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
+        wiring.connect(m, wiring.flipped(self.fill), buffers.fill)
+        for port, hazards in zip(scoreboard.hazards, buffers.hazards, strict=True):
+            wiring.connect(m, hazards, port)
+        m.d.comb += [
+            buffers.start.eq(self.start.warps), scheduler.start.eq(self.start.warps), in_flight.start.eq(self.start.warps),
+            status.release.eq(self.release),
+            status.first.eq(buffers.first), status.collects.eq(buffers.collects),
+            status.blocked.eq(scoreboard.blocked), status.memory.eq(scoreboard.memory),
+            status.may_issue.eq(collectors.may_issue), status.refused.eq(collectors.refused),
+            scheduler.eligible.eq(status.eligible), status.pick.eq(scheduler.pick),
+            buffers.warp.eq(scheduler.pick), buffers.pop.eq(status.issues), status.uop.eq(buffers.uop),
+            in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
+            self.drain.eq(in_flight.drain),
+            scoreboard.entry.eq(collectors.entry),
+        ]
+        for taker in (collectors.issue, scoreboard.issue):
+            m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
+
+    def _register_file(self, m: Module) -> None:
+        registers, collectors, scoreboard = self.registers, self.collectors, self.scoreboard
+        wiring.connect(m, wiring.flipped(self.start), registers.start)
+        wiring.connect(m, collectors.read, registers.read)
+        for source, sink in (
+            *zip(registers.deliver, collectors.deliver, strict=True),
+            *zip(collectors.read_done, scoreboard.read, strict=True),
+            *zip(registers.written, scoreboard.written, strict=True),
+        ):
+            wiring.connect(m, source, sink)
+        for outer, inner in zip(self.write, registers.write, strict=True):
+            wiring.connect(m, wiring.flipped(outer), inner)
+
+    def _execution(self, m: Module) -> None:
+        pipelines, results = self.pipelines, self.results
+        wiring.connect(m, wiring.flipped(self.lsu), pipelines.lsu)
+        wiring.connect(m, wiring.flipped(self.returned), pipelines.returned)
+        m.d.comb += self.registers.first.eq(results.first)
+        for unit in range(UNITS):
+            wiring.connect(m, self.collectors.dispatch[unit], pipelines.dispatch[unit])
+            wiring.connect(m, pipelines.result[unit], results.head[unit])
+            wiring.connect(m, results.result[unit], self.registers.result[unit])
+            retired = results.retired[unit]
+            for taker in (self.scoreboard.retired[unit], self.status.retired[unit], self.in_flight.retired[unit]):
+                m.d.comb += [getattr(taker, name).eq(getattr(retired, name)) for name in retired.signature.members]
