@@ -70,7 +70,7 @@ def _tiny() -> SmConfig:
         preset="tiny",
         lanes=4,
         sub_cores=1,
-        sub_core=SubCoreConfig(warps=4, banks=2, rows=128, collectors=2, front_end=FrontEndConfig(branch_hold=2),
+        sub_core=SubCoreConfig(warps=8, banks=2, rows=256, collectors=2, front_end=FrontEndConfig(branch_hold=2),
                                execute=ExecuteConfig(sfu=UnitConfig(6, 4), fp64=UnitConfig(8, 4), result_queue=8)),
         cta=CtaConfig(max_ctas=4, shared_bytes=49152),
         lsu=LsuConfig(queue=2, pending=8, shared_latency=6, const_latency=6, shuffle_latency=6),
@@ -87,7 +87,7 @@ PRESETS: dict[str, str] = {
     "pascal": "BOW, Table II (Titan X): 32 banks and one collector per warp; DESIGN cuts it into 4 sub-cores of 8 warps.",
     "maxwell": "LTRF, Table 3: one scheduler over 64 warps, 16 banks, 256 KB, L1 of 16 KB.",
     "fermi": "G-Scalar and register virtualization (GTX 480): one scheduler over 48 warps, 16 banks, 128 KB.",
-    "tiny": "Ours, for unit tests, proofs and FPGA: 4 warps of 4 lanes, short latencies.",
+    "tiny": "Ours, for unit tests, proofs and FPGA: 8 warps (the largest CTA of the kernels) of 4 lanes, short latencies.",
 }
 
 

@@ -36,10 +36,10 @@ def test_presets_are_those_of_the_papers() -> None:
     assert preset("pascal").sub_core.collector.allocation == "per_warp"
     assert shape("maxwell") == (1, 64, 16, 128, 16)
     assert shape("fermi") == (1, 48, 16, 64, 16)
-    assert shape("tiny")[:2] == (1, 4)
+    assert shape("tiny")[:2] == (1, 8)
     assert preset("tiny").lanes == 4
     kilobytes = {name: preset(name).register_file_bytes // 1024 for name in PRESETS}
-    assert kilobytes == {"turing": 256, "pascal": 256, "maxwell": 256, "fermi": 128, "tiny": 4}
+    assert kilobytes == {"turing": 256, "pascal": 256, "maxwell": 256, "fermi": 128, "tiny": 8}
 
 
 def test_derived_widths() -> None:

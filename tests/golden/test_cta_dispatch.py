@@ -9,6 +9,10 @@ from tests.golden.measure import Run
 from tests.trace_builder import TraceBuilder, alu
 
 
+#: A machine whose limits are easily reached.
+SMALL = ("sub_core.warps=4", "sub_core.rows=128")
+
+
 def most_at_a_time(run: Run) -> int:
     running = most = 0
     for cycle, _, name, _ in sorted(run.events, key=lambda record: (record[0], record[2] != "cta_end")):
@@ -36,7 +40,7 @@ def kernel(ctas: int = 6, warps: int = 1, registers: int = 16, shared: int = 0) 
     ],
 )
 def test_limits(arguments: dict[str, int], overrides: tuple[str, ...], most: int) -> None:
-    run = Run(kernel(**arguments).build(), *overrides)
+    run = Run(kernel(**arguments).build(), *SMALL, *overrides)
     assert most_at_a_time(run) == most
     assert run.result.counters["cta.started"] == 6
 
@@ -53,7 +57,7 @@ def test_limits(arguments: dict[str, int], overrides: tuple[str, ...], most: int
 )
 def test_launches_that_do_not_fit(arguments: dict[str, int], message: str) -> None:
     with pytest.raises(LaunchError, match=message):
-        Run(kernel(**arguments).build())
+        Run(kernel(**arguments).build(), *SMALL)
 
 
 def test_warps_go_round_robin_over_sub_cores() -> None:
