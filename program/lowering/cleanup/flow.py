@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from program.cfg import always
-from program.isa import PT, Block, Instr, Kernel, Op
+from program.isa import PT, Block, Instr, Kernel, Op, Pred
 
 
 def successors(kernel: Kernel) -> list[list[int]]:
@@ -29,7 +29,9 @@ def successors(kernel: Kernel) -> list[list[int]]:
 def tidy(kernel: Kernel) -> bool:
     """Leaves only blocks that are reachable, not empty and not trivially joined; True if anything changed."""
     changed = False
-    while _drop_impossible(kernel) | _thread(kernel) | _drop_unreachable(kernel) | _drop_empty(kernel) | _join(kernel):
+    while (
+        _drop_impossible(kernel) | _thread(kernel) | _drop_unreachable(kernel) | _drop_empty(kernel) | _join(kernel) | _invert(kernel)
+    ):
         changed = True
     return changed
 
@@ -149,3 +151,21 @@ def _join(kernel: Kernel) -> bool:
     return changed
 
 
+def _invert(kernel: Kernel) -> bool:
+    """`@p BRA out; BRA loop; out:` becomes `@!p BRA loop; out:`: LLVM writes its loops the long way, a trip would issue two."""
+    sources = [0] * len(kernel.blocks)
+    for targets in successors(kernel):
+        for target in targets:
+            sources[target] += 1
+    changed = False
+    for i in range(len(kernel.blocks) - 2):
+        block, jump, out = kernel.blocks[i : i + 3]
+        last = block.instrs[-1] if block.instrs else None
+        if last is None or last.op != Op.BRA or last.guard is None or last.target != out.label or sources[i + 1] != 1:
+            continue
+        if len(jump.instrs) == 1 and jump.instrs[0].op == Op.BRA and always(jump.instrs[0]):
+            last.guard = Pred(last.guard.index, not last.guard.negated)
+            last.target = jump.instrs[0].target
+            jump.instrs.clear()
+            changed = True
+    return changed
