@@ -5,7 +5,7 @@ import numpy as np
 from program.launch import Expected, Job, Launch
 from workloads import Workload, ptx_text
 
-_LENGTH = {"tiny": 1_000, "small": 40_000, "full": 400_003}
+_LENGTH = {"tiny": 1_000, "small": 40_000, "full": 520_003}
 _THREADS = 256
 
 

@@ -68,7 +68,7 @@ def test_every_kernel_small_on_every_machine(name: str, machine: str) -> None:
 def test_every_kernel_full(name: str) -> None:
     data = _run(name, "--size", "full")
     _sound(data, name, "full", "turing")
-    assert data["warp_instructions"] >= 200_000 or name in ("vectoradd",)
+    assert data["warp_instructions"] >= 200_000
 
 
 def test_equal_configurations_have_equal_hashes() -> None:
