@@ -1,10 +1,11 @@
-"""Speed of the emulator in warp instructions per second: `python -m bench.emulator [kernel [size]]`, by default sgemm full."""
+"""Speed of the emulator in warp instructions per second: `python -m bench.emulator`; `--help` tells what else it can measure."""
 
 from __future__ import annotations
 
 import resource
-import sys
 import time
+
+import typer
 
 import workloads
 from program.emulator import run_job
@@ -13,6 +14,7 @@ from program.runner import compile_job
 
 
 def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:
+    """Emulate a kernel with and without a trace, the fastest of so many runs each."""
     job = workloads.get(name).job(size)
     start = time.perf_counter()
     kernels = compile_job(job)
@@ -39,4 +41,4 @@ def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    typer.run(main)
