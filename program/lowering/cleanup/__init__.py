@@ -5,6 +5,7 @@ from __future__ import annotations
 from program.isa import Kernel
 from program.lowering.cleanup.coalesce import coalesce
 from program.lowering.cleanup.dead import remove_dead
+from program.lowering.cleanup.exits import exit_at_branches
 from program.lowering.cleanup.flow import tidy
 from program.lowering.cleanup.fuse import fuse
 from program.lowering.cleanup.propagate import propagate
@@ -18,6 +19,8 @@ _ROUNDS = 6
 def clean(kernel: Kernel, *, optimize: bool = True) -> None:
     """Makes the blocks legal and, if `optimize`, the code small."""
     tidy(kernel)
+    if exit_at_branches(kernel):
+        tidy(kernel)
     if not optimize:
         _drop_unused_groups(kernel)
         return

@@ -1,0 +1,60 @@
+"""Lanes that return early do not hold up the barriers of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from program.emulator import run_job
+from program.isa import Kernel, Op
+from program.launch import Job, Launch
+from program.lowering import lower
+from program.ptx.parser import parse
+
+#: Threads 40 and up leave at once, odd ones after the first barrier; the rest add up what their right neighbours stored.
+EARLY = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p_out)
+{
+    .reg .pred %p<4>;  .reg .b32 %r<9>;  .reg .b64 %rd<4>;
+    .shared .align 4 .b8 tile[256];
+    mov.u32 %r1, %tid.x;
+    setp.gt.u32 %p1, %r1, 39;
+    @%p1 bra $leave;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, tile;
+    add.u32 %r3, %r3, %r2;
+    st.shared.b32 [%r3], %r1;
+    bar.sync 0;
+    and.b32 %r4, %r1, 1;
+    setp.ne.u32 %p2, %r4, 0;
+    @%p2 bra $leave;
+    ld.shared.b32 %r5, [%r3+4];
+    bar.sync 0;
+    ld.param.u64 %rd1, [p_out];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    st.global.b32 [%rd1], %r5;
+$leave:
+    ret;
+}
+"""
+
+
+def _lower(optimize: bool) -> Kernel:
+    return lower(parse(EARLY, "early.ptx"), "k", optimize=optimize)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_early_returns_before_barriers(optimize: bool) -> None:
+    job = Job("k", "tiny", EARLY, "early.ptx", {"out": np.zeros(64, np.uint32)}, [Launch("k", (1, 1, 1), (64, 1, 1), ("out",))])
+    found = run_job(job, {"k": _lower(optimize)}).buffers["out"]
+    assert found.tolist() == [t + 1 if t < 40 and t % 2 == 0 else 0 for t in range(64)]
+
+
+def test_a_branch_to_the_return_is_an_exit() -> None:
+    ops = [i.op for i in _lower(True).instructions()]
+    assert Op.BRA not in ops
+    assert ops.count(Op.EXIT) == 3
