@@ -1,0 +1,200 @@
+"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and CTA slots allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, bits
+
+from .priority import chosen, first_from
+from .probe import Events, emit
+from .seams import Start
+
+#: Bits of a number of CTAs.
+CTAS_WIDTH = 32
+
+
+def launch_layout(config: SmConfig) -> data.StructLayout:
+    """A kernel launch, as the testbench describes it. It must be one whose CTAs fit the machine (`LaunchError` in golden).
+
+    Fields
+    ------
+    ctas, warps_per_cta, shared_bytes : as in the trace's launch; `shared_bytes` per CTA.
+    rows : rows of every bank per warp, `SmConfig.rows_per_warp`.
+    slots : warp slots of a sub-core that this leaves, min(warps, rows of a bank / `rows`).
+    """
+    return data.StructLayout({
+        "ctas": CTAS_WIDTH,
+        "warps_per_cta": bits(config.warps + 1),
+        "shared_bytes": bits(config.cta.shared_bytes + 1),
+        "rows": bits(config.sub_core.rows + 1),
+        "slots": bits(config.sub_core.warps + 1),
+    })
+
+
+class Started(wiring.Signature):
+    """A CTA starts (seen from the dispatcher). CTAs start in order.
+
+    Members
+    -------
+    valid : Out(1). In this cycle the launch's next CTA starts in CTA slot `cta`.
+    cta : Out.
+    begin : Out. Its warp i goes to sub-core (begin + i) mod sub-cores, to the lowest slot of that sub-core's `start.warps` that
+        no warp before it got.
+    warps : Out. How many warps it has.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "valid": Out(1), "cta": Out(bits(config.cta.max_ctas)), "begin": Out(bits(config.sub_cores)),
+            "warps": Out(bits(config.warps + 1)),
+        })
+
+
+class CtaDispatch(wiring.Component):
+    """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
+
+    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if a warp slot is
+    missing there, with the next beginning that has them all. Slot s of a sub-core has the register rows from s x rows per warp
+    on, so that a launch's warps never fragment the banks.
+
+    Parameters
+    ----------
+    config : limits.
+    probe : report `cta_start`, `cta_end`.
+
+    Members
+    -------
+    launch : In, a stream of `launch_layout`. `ready` when all CTAs of the launch before have been started and the last of them
+        ends in this cycle, or has ended. The first CTA of a launch taken in cycle t starts in t + 1.
+    start : Out, `Start` per sub-core. started : Out, `Started`.
+    drain : In, per sub-core a bit per warp slot: the warp's last uop retires in this cycle.
+    warps : In, per sub-core: a warp slot. ctas, members : Out, per sub-core: the CTA slot of that warp and the warps of its CTA
+        (bit sub-core x warps + slot).
+    events : Out, if `probe`.
+
+    Latency: slots freed in cycle t can be used in t + 1.
+    """
+
+    def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        self._config = config
+        cores, warps = config.sub_cores, config.sub_core.warps
+        members: dict[str, Any] = {
+            "launch": In(stream.Signature(launch_layout(config))),
+            "start": Out(Start(config)).array(cores),
+            "started": Out(Started(config)),
+            "drain": In(warps).array(cores),
+            "warps": In(bits(warps)).array(cores),
+            "ctas": Out(bits(config.cta.max_ctas)).array(cores),
+            "members": Out(config.warps).array(cores),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"cta_start": 1, "cta_end": config.cta.max_ctas}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        cores, warps, slots = config.sub_cores, config.sub_core.warps, config.cta.max_ctas
+        left = Signal(CTAS_WIDTH)  # CTAs to be started
+        shared, rows = Signal(bits(config.cta.shared_bytes + 1)), Signal(bits(config.sub_core.rows + 1))
+        per_cta = Signal(bits(config.warps + 1))
+        each, more = Signal(bits(warps + 1)), Signal(range(cores))  # warps of a CTA: per sub-core; so many have one more
+        begin = Signal(range(cores))
+        free = Signal(config.warps)  # warp slots
+        running = Signal(config.warps)  # warps that have not drained
+        active = Signal(slots)  # CTA slots
+        members = [Signal(config.warps, name=f"members_{slot}") for slot in range(slots)]
+
+        # End: CTAs of which no warp is left.
+        after, ends, freed = Signal(config.warps), Signal(slots), Signal(config.warps)
+        m.d.comb += [
+            after.eq(running & ~Cat(self.drain)),
+            ends.eq(active & ~Cat((mask & after).any() for mask in members)),
+        ]
+        given_back: Any = 0
+        for slot, mask in enumerate(members):
+            given_back = given_back | Mux(ends[slot], mask, 0)
+        m.d.comb += [freed.eq(given_back), self.launch.ready.eq((left == 0) & ((active & ~ends) == 0))]
+
+        # Start: where the next CTA fits.
+        shares = [free.word_select(core, warps) for core in range(cores)]
+        ranks = [self._ranks(m, share, core) for core, share in enumerate(shares)]
+        enough, plenty, fits = Signal(cores), Signal(cores), Signal(cores)
+        m.d.comb += [enough[core].eq(ranks[core][-1] >= each) for core in range(cores)]
+        m.d.comb += [plenty[core].eq(ranks[core][-1] > each) for core in range(cores)]
+        for first in range(cores):
+            m.d.comb += fits[first].eq(Cat(Mux(more > (core - first) % cores, plenty[core], enough[core])
+                                           for core in range(cores)).all())
+        place = first_from(m, fits, begin, "place")
+        cta = chosen(m, ~active, "cta")
+        room, starts = Signal(), Signal()
+        m.d.comb += [
+            room.eq(shared * (sum(active) + 1) <= config.cta.shared_bytes),
+            starts.eq((left != 0) & cta.any & room & place.any),
+        ]
+        taken = Signal(config.warps)
+        for core in range(cores):
+            wanted = Signal(bits(warps + 1), name=f"wanted_{core}")
+            distance = Cat(place.one_hot[(core - shift) % cores] & (more > shift) for shift in range(cores)).any()
+            m.d.comb += wanted.eq(each + distance)
+            for warp in range(warps):
+                m.d.comb += taken[core * warps + warp].eq(starts & shares[core][warp] & (ranks[core][warp] < wanted))
+            m.d.comb += [
+                self.start[core].warps.eq(taken.word_select(core, warps)),
+                self.start[core].rows.eq(rows),
+            ]
+        m.d.comb += [
+            self.started.valid.eq(starts), self.started.cta.eq(cta.index), self.started.begin.eq(place.index),
+            self.started.warps.eq(per_cta),
+        ]
+
+        m.d.sync += [
+            running.eq(after | taken),
+            free.eq((free & ~taken) | freed),
+            active.eq((active & ~ends) | Mux(starts, cta.one_hot, 0)),
+        ]
+        with m.If(starts):
+            m.d.sync += [left.eq(left - 1), begin.eq(self._modulo(place.index + more))]
+            for slot in range(slots):
+                with m.If(cta.one_hot[slot]):
+                    m.d.sync += members[slot].eq(taken)
+        with m.If(self.launch.valid & self.launch.ready):
+            new = self.launch.payload
+            m.d.sync += [
+                left.eq(new.ctas), shared.eq(new.shared_bytes), rows.eq(new.rows), per_cta.eq(new.warps_per_cta),
+                each.eq(new.warps_per_cta // cores), more.eq(new.warps_per_cta % cores), begin.eq(0),
+                free.eq(Cat(warp < new.slots for _ in range(cores) for warp in range(warps))),
+            ]
+
+        for core in range(cores):
+            of = [Signal(range(slots), name=f"cta_of_{core}_{warp}") for warp in range(warps)]
+            for warp, signal in enumerate(of):
+                with m.If(taken[core * warps + warp]):
+                    m.d.sync += signal.eq(cta.index)
+            m.d.comb += [
+                self.ctas[core].eq(Array(of)[self.warps[core]]),
+                self.members[core].eq(Array(members)[self.ctas[core]]),
+            ]
+        if hasattr(self, "events"):
+            emit(m, self.events.cta_start[0], starts, cta=cta.index)
+            for slot in range(slots):
+                emit(m, self.events.cta_end[slot], ends[slot], cta=slot)
+        return m
+
+    def _ranks(self, m: Module, share: Any, core: int) -> list[Any]:
+        """For every warp slot, how many free ones are below it; last, how many there are."""
+        width = bits(self._config.sub_core.warps + 1)
+        ranks = [Signal(width, name=f"rank_{core}_{warp}") for warp in range(self._config.sub_core.warps + 1)]
+        for warp in range(self._config.sub_core.warps):
+            m.d.comb += ranks[warp + 1].eq(ranks[warp] + share[warp])
+        return ranks
+
+    def _modulo(self, place: Any) -> Any:
+        """`place`, below twice the number of sub-cores, modulo that number."""
+        cores = self._config.sub_cores
+        return Mux(place >= cores, place - cores, place)

@@ -1,0 +1,109 @@
+"""The streaming multiprocessor: assembly of the sub-cores and the units they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+
+from .cta_dispatch import CtaDispatch, Started, launch_layout
+from .execute.lsu import Lines, Lsu
+from .front_end.barrier import Barriers
+from .probe import Events, gather, total
+from .seams import Fill, Start, WriteBack
+from .sub_core import SubCore
+
+
+class Sm(wiring.Component):
+    """A whole SM that runs a trace, with the help of a testbench (`hdl.seams`).
+
+    The testbench offers launch after launch; one is taken in the cycle in which the one before has drained, so that a job of
+    several launches loses no cycle between them. The cycle after the first launch was taken is golden's cycle 0. Where no launch
+    is offered while `launch.ready`, the job is over.
+
+    Parameters
+    ----------
+    config, scheme : the machine and its register file.
+    probe : generate events.
+
+    Members
+    -------
+    launch : In, a stream of `hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
+    started, start : Out, `hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
+    fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
+    write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
+    lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
+    overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
+    events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
+    core_events : Out, if `probe`: per sub-core.
+
+    Raises
+    ------
+    TypeError, ValueError : no configuration, or a scheme that the RTL has no units for (`SubCore`).
+    """
+
+    def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
+        self.cores = [SubCore(config, scheme, probe) for _ in range(getattr(config, "sub_cores", 1))]
+        self.lsu = Lsu(config, probe=probe)
+        self.barriers = Barriers(config, probe=probe)
+        self.ctas = CtaDispatch(config, probe=probe)
+        self._shared = [self.lsu, self.barriers, self.ctas] if probe else []
+        cores = config.sub_cores
+        members: dict[str, Any] = {
+            "launch": In(stream.Signature(launch_layout(config))),
+            "started": Out(Started(config)),
+            "start": Out(Start(config)).array(cores),
+            "fill": Out(Fill(config)).array(cores),
+            "write": Out(WriteBack(config)).array(cores, config.sub_core.banks),
+            "lines": Out(Lines(config)),
+            "overflow": Out(1),
+        }
+        if probe:
+            members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
+            members["core_events"] = Out(self.cores[0].events.signature).array(cores)
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ctas, barriers, lsu = self.ctas, self.barriers, self.lsu
+        m.submodules.ctas, m.submodules.barriers, m.submodules.lsu = ctas, barriers, lsu
+        wiring.connect(m, wiring.flipped(self.launch), ctas.launch)
+        wiring.connect(m, wiring.flipped(self.lines), lsu.lines)
+        m.d.comb += [
+            *(getattr(self.started, name).eq(getattr(ctas.started, name)) for name in ctas.started.signature.members),
+            lsu.launch.eq(self.launch.valid & self.launch.ready),
+            barriers.start.eq(ctas.started.valid),
+            barriers.start_cta.eq(ctas.started.cta),
+            barriers.start_warps.eq(ctas.started.warps),
+        ]
+        overflow: Any = 0
+        for number, core in enumerate(self.cores):
+            m.submodules[f"core_{number}"] = core
+            for start in (core.start, self.start[number]):
+                m.d.comb += [start.warps.eq(ctas.start[number].warps), start.rows.eq(ctas.start[number].rows)]
+            arrival = barriers.arrivals[number]
+            m.d.comb += [getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members]
+            m.d.comb += [
+                ctas.drain[number].eq(core.drain),
+                ctas.warps[number].eq(core.arrival.warp),
+                barriers.ctas[number].eq(ctas.ctas[number]),
+                barriers.members[number].eq(ctas.members[number]),
+                core.release.eq(barriers.release[number]),
+            ]
+            wiring.connect(m, core.lsu, lsu.uops[number])
+            wiring.connect(m, lsu.returned[number], core.returned)
+            wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
+            for outer, inner in zip(self.write[number], core.write, strict=True):
+                wiring.connect(m, wiring.flipped(outer), inner)
+            overflow = overflow | core.pipelines.overflow
+            if self._shared:
+                gather(m, self.core_events[number], [core.events])
+        m.d.comb += self.overflow.eq(overflow)
+        if self._shared:
+            gather(m, self.events, [part.events for part in self._shared])
+        return m
