@@ -1,7 +1,7 @@
 """What crosses the seams, in signals: layouts of the records and signatures of the interfaces (DESIGN, section 4).
 
-The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in which the RTL asks for
-it. Every question is a function of registers only, and every answer is used only for the next state, so a testbench needs no
+The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in which the RTL asks
+for it. Every question is a function of registers only, and every answer is used only for the next state, so a testbench needs no
 second look: after a clock edge it reads the questions, sets the answers, and gives the next edge.
 
 * `Fill` (per sub-core): which warp's stream is taken in this cycle; the answer is that warp's next uop.
@@ -134,8 +134,8 @@ def read_layout(config: SmConfig) -> data.StructLayout:
 
 
 class Always(wiring.Signature):
-    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a constant one cannot be a port
-    of exported Verilog)."""
+    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a constant one cannot be a
+    port of exported Verilog)."""
 
     def __init__(self, shape: data.StructLayout) -> None:
         super().__init__({"valid": Out(1), "payload": Out(shape)})

@@ -45,13 +45,15 @@ class SubCore(wiring.Component):
         self.scoreboard = Scoreboard(config, self.collectors.entries(config))
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, probe)
-        self._reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results] if probe else []
-        events = Events(config, total(part.events.signature for part in self._reporters)) if probe else None
+        reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results]
+        self._reporters = reporters if probe else []
+        events = Events(config, total(part.events.signature for part in reporters)) if probe else None
         super().__init__(SubCorePorts(config, events))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for name in ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard", "pipelines", "results"):
+        for name in ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard", "pipelines",
+                     "results"):
             m.submodules[name] = getattr(self, name)
         self._front_end(m)
         self._register_file(m)

@@ -58,8 +58,8 @@ class Arbiter(wiring.Component):
     A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks are looked at in
     rotating order, starting after the first bank that was granted in the last cycle that granted anything. Malekeh, section II.
 
-    All requests that a uop makes at a bank are one entry of its FIFO, a group: the collector, a mask of slots, their rows. They are
-    served in slot order and the group leaves with its last one. So a FIFO has one write port, and one entry per group that
+    All requests that a uop makes at a bank are one entry of its FIFO, a group: the collector, a mask of slots, their rows. They
+    are served in slot order and the group leaves with its last one. So a FIFO has one write port, and one entry per group that
     can be waiting, instead of six and one per request.
 
     Parameters

@@ -23,9 +23,9 @@ from ..seams import UNITS, Delivery, ReadDone, dispatch_layout, dispatch_stream,
 class Ocu(wiring.Component):
     """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
 
-    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is allocated, in
-    slot order. A collector has a single port: one operand per cycle (the arbiter sees to it). Its values stand in a memory of its own,
-    `slots_<collector>`, a row per source slot; only numbers of collectors and slots are routed.
+    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is allocated,
+    in slot order. A collector has a single port: one operand per cycle (the arbiter sees to it). Its values stand in a memory of
+    its own, `slots_<collector>`, a row per source slot; only numbers of collectors and slots are routed.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ class Ocu(wiring.Component):
     read : Out(read_stream). The uop's operands are requested (seam 2).
     deliver : In(Delivery) per collector. An operand arrives.
     read_done : Out(ReadDone) per uop in collection. Tells the scoreboard (seam 6).
-    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and `payload` are from registers.
+    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and `payload` are from
+        registers.
     refused : Out(1). A unit refused one in this cycle.
     operands : Out(value) per collector and slot. What the slots hold; those of the uop are right when it is dispatched.
 
@@ -96,7 +97,8 @@ class Ocu(wiring.Component):
         refused: list[Value] = []
         for unit, port in enumerate(self.dispatch):
             waits_for = Signal(count, name=f"waits_for_{Unit(unit).name.lower()}")
-            m.d.sync += waits_for.eq(Mux(self.issue.valid, waits_for & ~allocated | Mux(uop.unit == unit, allocated, 0), waits_for))
+            with m.If(self.issue.valid):
+                m.d.sync += waits_for.eq(waits_for & ~allocated | Mux(uop.unit == unit, allocated, 0))
             pointer = Signal(core.collector_width, name=f"pointer_{unit}")
             choice = first_from(m, ready & waits_for, pointer, f"unit_{unit}")
             found = read_at(m, uops, choice.index)
@@ -117,7 +119,7 @@ class Ocu(wiring.Component):
         return m
 
     def _allocate(self, m: Module, free: Signal) -> Signal:
-        """Choose a collector for the uop that issues and request its operands. Returns the collector as a mask, 0 if none issues."""
+        """Choose a collector for the uop that issues and request its operands. Returns its mask, 0 if none issues."""
         core = self._config.sub_core
         issue = self.issue.payload
         if core.collector.allocation == "per_warp":

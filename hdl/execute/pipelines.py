@@ -17,8 +17,8 @@ from ..seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_
 class Pipelines(wiring.Component):
     """Unit pipelines with latency and initiation interval, and their result queues.
 
-    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch and
-    last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch
+    and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
 
     A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many at the front of the
     queue have run through the unit.

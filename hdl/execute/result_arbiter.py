@@ -18,8 +18,8 @@ class ResultArbiter(wiring.Component):
     """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write per cycle.
 
     Units are looked at in rotating order, starting after the first one that was served in the last cycle that served any. A wide
-    result takes one cycle per register; one without registers retires without a bank. The banks are given out by the hierarchy, which
-    knows them; this unit keeps the order, and counts the registers of wide results.
+    result takes one cycle per register; one without registers retires without a bank. The banks are given out by the hierarchy,
+    which knows them; this unit keeps the order, and counts the registers of wide results.
 
     Parameters
     ----------

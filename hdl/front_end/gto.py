@@ -15,8 +15,8 @@ from .lrr import check_warps
 class Gto(wiring.Component):
     """The warp that issued last as long as it is eligible, then the oldest eligible one.
 
-    Age is an age matrix: row w has a bit for every warp older than w. A warp that starts becomes the youngest; of several that start
-    in one cycle the lower slot is the older.
+    Age is an age matrix: row w has a bit for every warp older than w. A warp that starts becomes the youngest; of several that
+    start in one cycle the lower slot is the older.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from ..seams import REGISTER_WIDTH, Fill, uop_layout
 
 
 class Hazards(wiring.Signature):
-    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and destinations, with RZ,
-    which is never pending, for those it has not; its predicates; its destinations as a range, empty if it writes nothing."""
+    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and destinations, with
+    RZ, which is never pending, for those it has not; its predicates; its destinations as a range, empty if it writes nothing."""
 
     def __init__(self) -> None:
         super().__init__({
@@ -32,8 +32,8 @@ class Hazards(wiring.Signature):
 class InstructionBuffers(wiring.Component):
     """The buffers of a sub-core's warps.
 
-    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a branch; it
-    goes on `branch_hold` cycles after the cycle in which the branch issued.
+    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a
+    branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ class InstructionBuffers(wiring.Component):
         core = config.sub_core
         members = {
             "start": In(core.warps), "fill": Out(Fill(config)), "first": Out(core.warps), "collects": Out(core.warps),
-            "hazards": Out(Hazards()).array(core.warps), "pop": In(1), "warp": In(core.warp_width), "uop": Out(uop_layout(config)),
+            "hazards": Out(Hazards()).array(core.warps), "pop": In(1), "warp": In(core.warp_width),
+            "uop": Out(uop_layout(config)),
         }
         if probe:
             members["events"] = Out(Events(config, {"fill": 1}))
@@ -73,8 +74,8 @@ class InstructionBuffers(wiring.Component):
         warps, depth = core.warps, core.front_end.buffer_entries
         fill, uop = self.fill, self.fill.uop
 
-        # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand in memories of their
-        # own: the scoreboard looks at those of every warp in every cycle, at the rest only when the uop issues.
+        # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand in memories of
+        # their own: the scoreboard looks at those of every warp in every cycle, at the rest only when the uop issues.
         place_width = bits(depth)
         shape = uop_layout(self._config)
         entries = m.submodules.entries = Memory(shape=shape, depth=warps << place_width, init=[])
@@ -141,7 +142,7 @@ class InstructionBuffers(wiring.Component):
         return columns
 
     def _hold(self, m: Module, popped: Value) -> Value:
-        """Mask of the warps whose stream goes on from the next cycle, because a branch of theirs issued `branch_hold` cycles ago."""
+        """Mask of the warps whose stream goes on from the next cycle: a branch of theirs issued `branch_hold` cycles ago."""
         issued = Signal()
         m.d.comb += issued.eq(self.pop & (self.uop.control == Control.BRANCH) & ~self.uop.last)
         hold = self._config.sub_core.front_end.branch_hold

@@ -26,7 +26,8 @@ class Scoreboard(wiring.Component):
     A register has at most one pending write (a second one would be a WAW hazard): two bits per register and warp, pending and of
     the load/store unit, looked up for every register of every warp's first uop. Pending reads are not counted per register, as in
     golden, but kept per uop in collection: its source registers, and which of them are still to be read. A destination is
-    compared with those of its own warp. The outcome is the same, at collectors x slots comparators instead of warps x 256 counters.
+    compared with those of its own warp. The outcome is the same, at collectors x slots comparators instead of warps x 256
+    counters.
 
     Parameters
     ----------
@@ -87,11 +88,12 @@ class Scoreboard(wiring.Component):
         return m
 
     def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
-        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, and pending in the load/store unit."""
+        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, and owed by the load/store unit."""
         pending = m.submodules[f"pending_{warp}"] = Memory(shape=2, depth=256, init=[])
         uop = self.issue.payload.uop
         for number in range(MAX_DESTINATIONS):
-            write_at(m, pending, (uop.destination + number)[:8], Cat(Const(1, 1), uop.unit == Unit.LSU), issued & (number < uop.count))
+            enable = issued & (number < uop.count)
+            write_at(m, pending, (uop.destination + number)[:8], Cat(Const(1, 1), uop.unit == Unit.LSU), enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
         found = Signal(2, name=f"found_{warp}")

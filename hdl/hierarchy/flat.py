@@ -20,8 +20,8 @@ from ..seams import UNITS, Delivery, Start, WriteBack, Written, read_stream, res
 class Flat(wiring.Component):
     """Seams 2 to 5 of the design in their simplest form.
 
-    Within a cycle, results take their banks first; reads are served on the banks left over. What a bank reads goes through a crossbar
-    straight into the collectors' slots.
+    Within a cycle, results take their banks first; reads are served on the banks left over. What a bank reads goes through a
+    crossbar straight into the collectors' slots.
 
     Parameters
     ----------
