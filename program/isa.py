@@ -446,6 +446,7 @@ class Kernel:
     parameters : in order.
     globals : module-scope variables in global memory. Their addresses are known only at load time: code refers to one by reading
         the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
+    constant_relocations : (constant-bank offset, global variable, addend) of addresses in .const variables; the loader fills them.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
     required_block : CTA shape the kernel insists on (.reqntid), or None.
     ptx_path : for messages.
@@ -464,6 +465,7 @@ class Kernel:
     parameters: list[Parameter] = field(default_factory=list)
     globals: dict[str, GlobalVariable] = field(default_factory=dict)
     global_slots: dict[str, int] = field(default_factory=dict)
+    constant_relocations: list[tuple[int, str, int]] = field(default_factory=list)
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     required_block: tuple[int, int, int] | None = None
     ptx_path: str = ""

@@ -139,6 +139,8 @@ class Device:
             bank[parameter.offset : parameter.offset + parameter.size] = content
         for name, slot in kernel.global_slots.items():
             struct.pack_into("<Q", bank, slot, self._symbol(name))
+        for offset, name, addend in kernel.constant_relocations:
+            struct.pack_into("<Q", bank, offset, (self._symbol(name) + addend) % 2**64)
         for name, array in self.job.symbols.items():
             if name in kernel.symbols:
                 content = np.ascontiguousarray(array).tobytes()

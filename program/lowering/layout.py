@@ -8,8 +8,8 @@ from program.errors import PtxError
 from program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
 from program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
 
-#: Constant memory that a kernel can see.
-CONSTANT_BYTES = 0x10000
+#: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and addresses.
+CONSTANT_BYTES = 0x12000
 #: Opaque types of texture and surface handles.
 _OPAQUE = ("texref", "samplerref", "surfref")
 
@@ -115,7 +115,11 @@ class Layout:
         image.extend(bytes(self._end))
         for variable in placed:
             offset = self.offsets["", variable.name]
-            image[offset : offset + variable.size] = self._initial(variable, ())
+            relocations: list[tuple[int, str, int]] = []
+            image[offset : offset + variable.size] = self._initial(variable, relocations)
+            self.kernel.constant_relocations += [(offset + at, symbol, addend) for at, symbol, addend in relocations]
+        for _, symbol, _ in self.kernel.constant_relocations:
+            self.global_slot(symbol, self.module.variables[symbol].line)
 
     def _shared(self) -> None:
         """Static shared variables that the kernel or a function it calls names; then the dynamic ones, all at one address."""
@@ -169,7 +173,7 @@ class Layout:
             self.global_slot(symbol, line)
         return slot
 
-    def _initial(self, variable: Variable, relocations: list[tuple[int, str, int]] | tuple[()]) -> bytes:
+    def _initial(self, variable: Variable, relocations: list[tuple[int, str, int]]) -> bytes:
         """A variable's initial bytes with every address filled in that is known now; the others go to `relocations`."""
         image = bytearray(variable.init or b"").ljust(variable.size, b"\0")
         for offset, symbol, size in variable.relocations:
@@ -178,9 +182,8 @@ class Layout:
             if target is None:
                 raise self._error(variable.line, f"{held} function {symbol.name!r}: function pointers are not supported")
             if target.space == "global":
-                if not isinstance(relocations, list) or size != 8:
-                    raise self._error(variable.line, f"{held} .global {symbol.name!r}: only 8-byte addresses in .global "
-                                      "variables are supported")
+                if size != 8:
+                    raise self._error(variable.line, f"{held} .global {symbol.name!r} in {size} bytes: it takes 8")
                 relocations.append((offset, symbol.name, symbol.offset))
                 continue
             place = self.offsets.get(("", symbol.name))
