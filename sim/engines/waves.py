@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,21 @@ def need(waves: Waves) -> None:
         raise EngineError(f"cannot write {waves.path}: its folder does not exist or cannot be written to")
 
 
-def write(waves: Waves, record: Callable[[Path], None]) -> None:
-    """Let `record` write a VCD file, and leave the file that was asked for: whole or not there."""
-    vcd = waves.path.with_name(f".{waves.path.name}.{os.getpid()}.vcd")
+def finish(vcd: Path, waves: Waves) -> None:
+    """Make the file that was asked for of a complete VCD file, which is gone then."""
     fst = vcd.with_suffix(".fst")
     try:
-        record(vcd)
-    finally:  # also after an operand mismatch: then the waves are wanted most
-        try:
-            if vcd.exists():
-                if waves.path.suffix == ".fst":
-                    to_fst(vcd, fst)
-                    os.replace(fst, waves.path)
-                else:
-                    os.replace(vcd, waves.path)
-        finally:
-            vcd.unlink(missing_ok=True)
-            fst.unlink(missing_ok=True)
+        if waves.path.suffix == ".fst":
+            to_fst(vcd, fst)
+            os.replace(fst, waves.path)
+        else:
+            os.replace(vcd, waves.path)
+    finally:
+        vcd.unlink(missing_ok=True)
+        fst.unlink(missing_ok=True)
 
 
-def _fst_library():  # type: ignore[no-untyped-def]
+def _fst_library() -> Any:
     try:
         import pylibfst
     except ImportError:

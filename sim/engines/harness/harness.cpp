@@ -34,7 +34,6 @@ struct Status {
     uint64_t checked;
     uint64_t records;
     uint64_t ended;  // cycle in which the last launch ended
-    uint64_t launches_done;
     uint64_t* counters;
     uint64_t* stalls;
     Slot* slots;
@@ -53,14 +52,21 @@ public:
         status_.launch_cycles = launch_cycles_.data();
         status_.message = "";
         reset();
-        next_launch();
+        launch_ = next_launch(0);
+        if (launch_ == setup_.launch_count) {
+            ended_ = true;
+        } else {  // taken in the cycle before the first one
+            offer(launch_);
+            edge();
+            begin_launch();
+        }
     }
 
     Status* status() { return &status_; }
 
     State run(uint64_t until) {
         recorder_.used = 0;
-        State state = RUNNING;
+        State state = ended_ ? FINISHED : RUNNING;
         while (state == RUNNING && cycle_ < until) {
             if (recorder_.full()) {
                 state = DRAIN;
@@ -96,15 +102,19 @@ private:
         stop_ = RUNNING;
         answer(model);
         events(model);
-        if (!streams_.assign()) return protocol("the slots that started in this cycle are not those of one CTA");
+        if (device::overflow(model)) fail("a uop that the load/store unit returned was lost");
+        if (device::started(model) && !streams_.assign(device::begin(model)))
+            fail("the slots that started in this cycle are not those of one CTA");
 #if VM_TRACE
         if (waves_ && cycle_ >= waves_from_ && cycle_ < waves_to_) waves_->dump(cycle_ * 2);
 #endif
         if (stop_ != RUNNING) return stop_;
         edge();
         ++cycle_;
-        if (launched_ && !ctas_left_) end_launch();
-        if (finished_) return drained();
+        if (!ctas_left_) {
+            end_launch();
+            if (ended_) return drained();
+        }
         if (!(cycle_ & 1023) && stuck()) return STUCK;
         return RUNNING;
     }
@@ -141,18 +151,23 @@ private:
     if (valid) write(core, int(warp), uint32_t(seq), uint32_t(reg), words(value));
         EACH_WRITE(model, WRITE)
 #undef WRITE
+        // What the load/store unit reports of a line depends on the answer within the cycle.
+#define LINE(valid, core, warp, seq, index, to) \
+    if (valid) { \
+        line(int(core), int(warp), uint32_t(seq), uint32_t(index), to); \
+        model.eval(); \
+    }
+        EACH_LINE(model, LINE)
+#undef LINE
     }
 
     // The next uop of a warp's stream.
     void fill(int core, int warp, uint32_t* to) {
         Slot& slot = streams_.slots[core][warp];
-        const Warp& row = setup_.warps[slot.row];
-        if (slot.row == Streams::NONE || slot.filled >= row.length) {
-            fail("a uop is asked for beyond the end of a warp's stream");
-            return;
-        }
+        if (slot.row == Streams::NONE || slot.filled >= streams_.warp(core, warp).length)
+            return fail("a uop is asked for beyond the end of a warp's stream");
         const uint32_t seq = slot.filled++;
-        const Dynamic& uop = setup_.dynamic[row.first + seq];
+        const Dynamic& uop = streams_.uop(core, warp, seq);
         std::memcpy(to, setup_.words + size_t(uop.pc) * device::UOP_WORDS, 4 * device::UOP_WORDS);
         put(to, device::UOP_seq, seq);
         put(to, device::UOP_mask, uop.mask & device::LANE_MASK);
@@ -164,7 +179,7 @@ private:
             put(to, device::UOP_barrier, uop.barrier);
             put(to, device::UOP_barrier_warps, uop.barrier_warps);
         }
-        put(to, device::UOP_last, seq + 1 == row.length);
+        put(to, device::UOP_last, seq + 1 == streams_.warp(core, warp).length);
         put(to, device::UOP_lines, uop.line_count);
         put(to, device::UOP_passes, uop.passes);
         recorder_.event<device::EVENT_fill>(cycle_, core, warp, seq);
@@ -172,16 +187,11 @@ private:
 
     // The value of a result register that is written in this cycle.
     void write(int core, int warp, uint32_t seq, uint32_t reg, uint32_t* to) {
-        if (!streams_.holds(core, warp)) {
-            fail("a result of a warp that is not there is written");
-            return;
-        }
+        if (!streams_.holds(core, warp) || seq >= streams_.warp(core, warp).length)
+            return fail("a result of a uop that is not there is written");
         const Dynamic& uop = streams_.uop(core, warp, seq);
         const uint32_t index = reg - setup_.code[uop.pc].destination;
-        if (index >= setup_.code[uop.pc].count || seq >= streams_.warp(core, warp).length) {
-            fail("a register is written that its uop does not write");
-            return;
-        }
+        if (!uop.mask || index >= setup_.code[uop.pc].count) return fail("a register is written that its uop does not write");
         std::memcpy(to, setup_.values + (uop.value + index) * 32, 4 * LANES);
     }
 
@@ -233,7 +243,7 @@ private:
     // Compare all operands of the uop that leaves its collector.
     void dispatch(int core, int collector) {
         for (int slot = 0; slot < checker_.sources(core, collector); ++slot) {
-            if (!checker_.operand(core, collector, slot, device::operand(*model_, core, collector, slot))) {
+            if (!checker_.operand(core, collector, slot, operands_.at(core, collector, slot))) {
                 stop_ = MISMATCH;
                 std::memcpy(status_.wrong, &checker_.wrong, sizeof status_.wrong);
                 return;
@@ -243,25 +253,33 @@ private:
 
     // --- Launches.
 
-    // Make the next launch current that has any CTA; without one the run is over.
-    void next_launch() {
-        while (launch_ < setup_.launch_count && !setup_.launches[launch_].ctas) ++launch_;
-        if (launch_ == setup_.launch_count) {
-            ended_ = true;
-            status_.ended = cycle_;
-            return;
-        }
+    // The first launch from `number` on that has any CTA.
+    uint64_t next_launch(uint64_t number) const {
+        while (number < setup_.launch_count && !setup_.launches[number].ctas) ++number;
+        return number;
+    }
+
+    // Offer a launch to the RTL, which takes it in the cycle in which the one before ends.
+    void offer(uint64_t number) {
+        const bool any = number < setup_.launch_count;
+        device::offer(*model_, any, any ? setup_.payloads + number * device::LAUNCH_WORDS : nullptr);
+    }
+
+    // The RTL has taken the launch that was offered.
+    void begin_launch() {
+        launched_ = cycle_;
         ctas_left_ = setup_.launches[launch_].ctas;
         streams_.launch(setup_.launches[launch_]);
-        device::launch(*model_, setup_.launches[launch_]);
-        launched_ = cycle_;
+        offer(next_launch(launch_ + 1));
     }
 
     // All CTAs of the launch have ended in the cycle before this one.
     void end_launch() {
-        launch_cycles_[launch_++] = cycle_ - launched_;
-        ++status_.launches_done;
-        next_launch();
+        launch_cycles_[launch_] = cycle_ - launched_;
+        launch_ = next_launch(launch_ + 1);
+        if (launch_ < setup_.launch_count) return begin_launch();
+        ended_ = true;
+        status_.ended = cycle_;
     }
 
     // No event that moves anything on for longer than anything takes.
@@ -275,19 +293,27 @@ private:
         return cycle_ - moved_ > setup_.patience;
     }
 
-    State protocol(const char* text) {
-        fail(text);
-        return stop_;
+    // The run is over, but the L2 still serves what was sent before.
+    State drained() {
+        for (int count = 0; count < device::TAIL; ++count) {
+            device::Model& model = *model_;
+#define EVENT(core, name, valid, ...) \
+    if constexpr (device::EVENT_##name == device::EVENT_l2_access) \
+        if (valid) recorder_.event<device::EVENT_##name>(cycle_ + count, core, __VA_ARGS__);
+            EACH_EVENT(model, EVENT)
+#undef EVENT
+            edge();
+        }
+        return FINISHED;
     }
 
     void fail(const char* text) {
-        if (stop_ == RUNNING) {
-            stop_ = PROTOCOL;
-            status_.message = text;
-        }
+        if (stop_ != RUNNING) return;
+        stop_ = PROTOCOL;
+        status_.message = text;
     }
 
-    Setup setup_;
+    const Setup setup_;
     Recorder recorder_;
     Checker<CORES, device::WARPS, device::COLLECTORS, LANES> checker_;
     Streams streams_;
@@ -295,7 +321,30 @@ private:
     Status status_{};
     VerilatedContext context_;
     std::unique_ptr<device::Model> model_ = std::make_unique<device::Model>(&context_);
+    const device::Operands operands_{*model_};
+#if VM_TRACE
+    std::unique_ptr<VerilatedVcdC> waves_;
+    uint64_t waves_from_ = 0, waves_to_ = 0;
+#endif
     uint64_t cycle_ = 0;
+    uint64_t launch_ = 0;    // the current one
+    uint64_t launched_ = 0;  // cycle in which it began
+    uint64_t ctas_left_ = 0;
+    uint64_t moves_ = 0, moved_ = 0;
+    bool ended_ = false;
     State stop_ = RUNNING;
 };
+
+}  // namespace
+
+extern "C" {
+
+Harness* warpbank_new(const Setup* setup) { return new (std::nothrow) Harness(*setup); }
+Status* warpbank_status(Harness* harness) { return harness->status(); }
+uint32_t warpbank_run(Harness* harness, uint64_t until) { return harness->run(until); }
+void warpbank_delete(Harness* harness) { delete harness; }
+#if VM_TRACE
+void warpbank_open_waves(Harness* harness, const char* path, uint64_t start, uint64_t end) { harness->open_waves(path, start, end); }
+void warpbank_close_waves(Harness* harness) { harness->close_waves(); }
+#endif
 }

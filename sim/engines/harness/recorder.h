@@ -13,7 +13,7 @@ public:
     uint64_t used = 0;  // records in the buffer
 
     // No room for another cycle's events.
-    bool full() const { return buffer_ && used + device::EVENTS_PER_CYCLE > capacity_; }
+    bool full() const { return buffer_ && used + device::EVENTS_PER_CYCLE + device::TAIL > capacity_; }
 
     template <int EVENT, class... Values>
     void event(uint64_t cycle, int core, Values... values) {

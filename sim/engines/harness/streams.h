@@ -1,4 +1,4 @@
-// The warps' streams: which row of the trace each warp slot runs, and how far it has come. Follows the CTA dispatcher of the RTL.
+// The warps' streams: which row of the trace each warp slot runs, and how far it has come.
 #pragma once
 
 #include <algorithm>
@@ -25,42 +25,32 @@ public:
     // A launch begins.
     void launch(const Launch& launch) {
         next_ = launch.first_warp;
-        warps_per_cta_ = int(launch.warps_per_cta);
-        begin_ = 0;
+        warps_per_cta_ = launch.warps_per_cta;
     }
 
     // A warp slot receives a warp in this cycle. Which warp of the CTA it is follows when all of them are known.
     void start(int core, int slot) { started_[core].push_back(slot); }
 
-    // The cycle is over: the slots that started hold one CTA. Its warps went round robin over the sub-cores from `begin_` on, or from
-    // the next sub-core that fits; in a sub-core the earlier warp has the lower slot. False: the slots cannot be a CTA's.
-    bool assign() {
-        int counts[device::CORES];
-        int total = 0;
-        for (int core = 0; core < device::CORES; ++core) total += counts[core] = int(started_[core].size());
-        if (!total) return true;
-        if (total != warps_per_cta_) return false;
-        for (int shift = 0; shift < device::CORES; ++shift) {
-            const int begin = (begin_ + shift) % device::CORES;
-            int wanted[device::CORES] = {};
-            for (int index = 0; index < total; ++index) ++wanted[(begin + index) % device::CORES];
-            if (!std::equal(counts, counts + device::CORES, wanted)) continue;
-            for (auto& core : started_) std::sort(core.begin(), core.end());
-            for (int index = 0; index < total; ++index) {
-                const int core = (begin + index) % device::CORES;
-                slots[core][started_[core][size_t(index / device::CORES)]] = Slot{next_++, 0, 0, 0};
-            }
-            for (auto& core : started_) core.clear();
-            begin_ = (begin + total) % device::CORES;
-            return true;
+    // The cycle is over: the slots that started hold the next CTA. Its warps go round robin over the sub-cores from `begin` on; in a
+    // sub-core the earlier warp has the lower slot. False: the slots cannot be a CTA's.
+    bool assign(int begin) {
+        for (auto& core : started_) std::sort(core.begin(), core.end());
+        for (size_t index = 0; index < warps_per_cta_; ++index) {
+            const size_t core = (size_t(begin) + index) % device::CORES, place = index / device::CORES;
+            if (place >= started_[core].size()) return false;
+            slots[core][started_[core][place]] = Slot{next_++, 0, 0, 0};
         }
-        return false;
+        size_t total = 0;
+        for (auto& core : started_) {
+            total += core.size();
+            core.clear();
+        }
+        return total == warps_per_cta_;
     }
 
 private:
     const Setup& setup_;
     uint32_t next_ = 0;
-    int warps_per_cta_ = 0;
-    int begin_ = 0;
+    size_t warps_per_cta_ = 0;
     std::vector<int> started_[device::CORES];
 };

@@ -25,7 +25,7 @@ struct Dynamic {
     uint8_t line_count, passes, memory, flags, barrier, barrier_warps;
 };
 #pragma pack(pop)
-static_assert(sizeof(Code) == 18 && sizeof(Launch) == 46 && sizeof(Warp) == 32 && sizeof(Dynamic) == 30);
+static_assert(sizeof(Code) == 18 && sizeof(Launch) == 46 && sizeof(Warp) == 28 && sizeof(Dynamic) == 30);
 
 constexpr uint8_t FLAG_ARRIVE = 1, FLAG_WAIT = 2;
 
@@ -45,6 +45,7 @@ struct Setup {
     const uint32_t* words;    // per pc, the constant part of its uop as the RTL takes it
     const uint8_t* collects;  // per pc: goes through a collector if any lane executes
     const Launch* launches;
+    const uint32_t* payloads;  // per launch, as the RTL takes it
     const Warp* warps;
     const Dynamic* dynamic;
     const uint32_t* values;  // rows of 32 lanes

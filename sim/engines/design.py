@@ -1,0 +1,113 @@
+"""The SM of hdl/ as a testbench sees it: which of its ports is what. Both RTL engines read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.lib import wiring
+
+from arch.events import EVENTS
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from hdl.cta_dispatch import Started
+from hdl.execute.lsu import Lines
+from hdl.probe import Events
+from hdl.seams import Fill, WriteBack
+from hdl.sm import Sm
+from sim.engines.base import EngineError
+
+#: Member names from the SM down to a port.
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class EventPath:
+    """One instance of an event: sub-core (-1: shared), event name, and the path of its bundle of signals."""
+
+    core: int
+    name: str
+    path: Path
+
+
+@dataclass
+class Design:
+    """The SM and the paths of what the testbench serves and listens to.
+
+    Parameters
+    ----------
+    component : the SM.
+    fills : per sub-core, its `hdl.seams.Fill`.
+    writes : (sub-core, path) of every bank's `hdl.seams.WriteBack`.
+    lines : the load/store unit's `hdl.execute.lsu.Lines`.
+    started : the CTA dispatcher's `hdl.cta_dispatch.Started`.
+    events : every event instance.
+    """
+
+    component: Any
+    fills: list[Path] = field(default_factory=list)
+    writes: list[tuple[int, Path]] = field(default_factory=list)
+    lines: list[Path] = field(default_factory=list)
+    started: Path = ()
+    events: list[EventPath] = field(default_factory=list)
+
+    def at(self, path: Path) -> Any:
+        """The signal or interface at `path`."""
+        found = self.component
+        for part in path:
+            found = found[part] if isinstance(part, int) else getattr(found, part)
+        return found
+
+
+def design(config: SmConfig, scheme: Scheme) -> Design:
+    """Make the SM with its probe. Raises EngineError if this machine cannot be built in RTL."""
+    try:
+        made = Design(Sm(config, scheme, probe=True))
+    except (ValueError, KeyError, NotImplementedError) as error:
+        raise EngineError(f"the RTL of scheme {scheme.name} cannot be built for this configuration: {error}") from None
+    for path, signature in _interfaces(made.component.signature, ()):
+        index = path[1] if len(path) > 1 and isinstance(path[1], int) else -1
+        if isinstance(signature, Fill):
+            made.fills.append(path)
+        elif isinstance(signature, WriteBack):
+            made.writes.append((index, path))
+        elif isinstance(signature, Lines):
+            made.lines.append(path)
+        elif isinstance(signature, Started):
+            made.started = path
+        elif isinstance(signature, Events):
+            for name, count in signature.counts.items():
+                made.events += [EventPath(index, name, (*path, name, place)) for place in range(count)]
+    return made
+
+
+def _interfaces(signature: Any, prefix: Path) -> Iterator[tuple[Path, Any]]:
+    """(path, signature) of every interface below, the largest first; arrays are unrolled."""
+    for name, member in signature.members.items():
+        if not member.is_signature:
+            continue
+        inner = member.signature.flip() if isinstance(member.signature, wiring.FlippedSignature) else member.signature
+        for places in _places(member.dimensions):
+            path = (*prefix, name, *places)
+            yield path, inner
+            yield from _interfaces(inner, path)
+
+
+def _places(dimensions: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not dimensions:
+        yield ()
+        return
+    for first in range(dimensions[0]):
+        for rest in _places(dimensions[1:]):
+            yield (first, *rest)
+
+
+def port_name(path: Path) -> str:
+    """The port's name in RTLIL and Verilog."""
+    return "__".join(str(part) for part in path)
+
+
+def field_names(event: str) -> list[str]:
+    """Fields of an event, in registry order."""
+    return [name for name, _ in EVENTS[event].fields]

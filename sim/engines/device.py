@@ -1,0 +1,145 @@
+"""device.h: the one generated part of the harness. It names the ports of the SM of one configuration for harness/*.cpp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arch.events import COUNTERS, EVENTS, Stall
+from arch.rooms import SmConfig
+from hdl.cta_dispatch import launch_layout
+from hdl.seams import uop_layout
+from sim.engines.design import Design, Path, field_names, port_name
+from sim.events import IDS, NAMES
+
+#: Counters that tell that the machine still moves.
+_PROGRESS = ("issue.uops", "fill.uops", "rf.reads", "rf.writes", "dispatch.uops", "retire.uops", "lsu.uops", "shared.passes",
+             "l1.hits", "l1.misses", "l1.merges", "l1.stores", "l1.atomics", "l2.hits", "l2.misses", "cta.started")
+#: Fields of a uop that the harness fills in; the others are constant per pc.
+DYNAMIC_FIELDS = ("seq", "mask", "memory", "collects", "arrive", "wait", "barrier", "barrier_warps", "last", "lines", "passes")
+
+
+def cpp_name(path: Path) -> str:
+    """The port's name in Verilator's C++, where a double underscore is written otherwise."""
+    return port_name(path).replace("__", "___05F")
+
+
+def tail(config: SmConfig) -> int:
+    """Cycles that the L2 may need to serve what waits when the last warp has drained."""
+    return config.memory.queue * max(config.memory.l2_interval, config.memory.atomic_interval) + 8
+
+
+def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> str:
+    """The text of device.h.
+
+    Parameters
+    ----------
+    design : the SM.
+    config : its configuration.
+    top : name of the Verilog module.
+    operands : names of the collectors' slot memories (`tuning.operands`).
+    """
+    core = config.sub_core
+    layout = uop_layout(config)
+    lines = [
+        "// Generated for one configuration; see sim/engines/device.py.",
+        "#pragma once",
+        "",
+        "#include <cstdint>",
+        "#include <cstring>",
+        "",
+        f'#include "V{top}.h"',
+        f'#include "V{top}___024root.h"',
+        '#include "trace.h"',
+        "#if VM_TRACE",
+        '#include "verilated_vcd_c.h"',
+        "#endif",
+        "",
+        "namespace device {",
+        "",
+        f"using Model = V{top};",
+        f"constexpr int CORES = {config.sub_cores}, WARPS = {core.warps}, COLLECTORS = {core.collectors}, LANES = {config.lanes};",
+        f"constexpr uint32_t LANE_MASK = {config.lane_mask:#x};",
+        f"constexpr int UOP_WORDS = {-(-layout.size // 32)};",
+        *(f"constexpr int UOP_{name} = {layout[name].offset};" for name in DYNAMIC_FIELDS),
+        f"constexpr int COUNTERS = {len(COUNTERS)}, STALLS = {len(Stall)};",
+        f"constexpr int EVENTS_PER_CYCLE = {len(design.events)};",
+        "inline bool overflow(const Model& model) { return model.overflow; }",
+        f"constexpr int TAIL = {tail(config)};",
+        *(f"constexpr int EVENT_{name} = {number};" for number, name in enumerate(NAMES)),
+        f"constexpr int PROGRESS[] = {{{', '.join(str(list(COUNTERS).index(name)) for name in _PROGRESS)}}};",
+        "",
+        "// Add an event to the counters that sum it.",
+        "template <int EVENT>",
+        "inline void count(uint64_t* counters, const uint64_t* fields) {",
+        *_count_lines(),
+        "}",
+        "",
+        "// The falling edge of the clock. Nothing happens there, so only Verilator's memory of the clock is told.",
+        "inline void fall(Model& model) {",
+        "    model.clk = 0;",
+        "    model.rootp->__Vtrigprevexpr___TOP__clk__0 = 0;",
+        "}",
+        "",
+        "// The collectors' slot memories, where the operands are while their uop is dispatched.",
+        "struct Operands {",
+        "    const char* base[CORES * COLLECTORS];",
+        "    size_t step;",
+        "    explicit Operands(Model& model) {",
+        "        auto& root = *model.rootp;",
+        f"        step = sizeof root.{operands[0]}[0];",
+        *(f"        base[{place}] = reinterpret_cast<const char*>(&root.{name}[0]);" for place, name in enumerate(operands)),
+        "    }",
+        "    const uint32_t* at(int core, int collector, int slot) const {",
+        "        return reinterpret_cast<const uint32_t*>(base[core * COLLECTORS + collector] + size_t(slot) * step);",
+        "    }",
+        "};",
+        "",
+        *_launch_lines(design, config),
+        "}  // namespace device",
+        "",
+        _macro("FILL", (f"X({place}, {_ports(path, 'valid', 'warp', 'uop')})" for place, path in enumerate(design.fills))),
+        _macro("WRITE", (f"X({number}, {_ports(path, 'valid', 'warp', 'seq', 'register', 'value')})"
+                         for number, path in design.writes)),
+        _macro("LINE", (f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line')})" for path in design.lines)),
+        _macro("EVENT", (f"X({event.core}, {event.name}, {_ports(event.path, 'valid', *field_names(event.name))})"
+                         for event in design.events if event.name != "fill")),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _ports(path: Path, *names: str) -> str:
+    return ", ".join(f"model.{cpp_name((*path, name))}" for name in names)
+
+
+def _macro(name: str, calls: Iterable[str]) -> str:
+    return f"#define EACH_{name}(model, X) \\\n" + " \\\n".join(f"    {call}" for call in calls) + "\n"
+
+
+def _count_lines() -> list[str]:
+    """The registry of counters as C++."""
+    lines = ["    (void)fields;"]
+    for number, counter in enumerate(COUNTERS.values()):
+        fields = field_names(counter.event)
+        amount = f"fields[{fields.index(counter.field)}]" if counter.field else "1"
+        conditions = [f"EVENT == {IDS[counter.event]}"]
+        add = f"counters[{number}] += {amount};"
+        if counter.when is not None:
+            add = f"if (fields[{fields.index(counter.when[0])}] == {int(counter.when[1])}) {add}"
+        lines.append(f"    if constexpr ({' && '.join(conditions)}) {{ {add} }}  // {counter.name}")
+    assert all(counter.event in EVENTS for counter in COUNTERS.values())
+    return lines
+
+
+def _launch_lines(design: Design, config: SmConfig) -> list[str]:
+    """How a launch is offered, and how a CTA's start is told."""
+    valid, payload, started = (cpp_name(path) for path in (("launch", "valid"), ("launch", "payload"), design.started))
+    return [
+        f"constexpr int LAUNCH_WORDS = {-(-launch_layout(config).size // 32)};",
+        "inline void offer(Model& model, bool any, const uint32_t* payload) {",
+        f"    model.{valid} = any;",
+        f"    if (any) std::memcpy(&model.{payload}, payload, 4 * LAUNCH_WORDS);",
+        "}",
+        f"inline bool started(const Model& model) {{ return model.{started}___05Fvalid; }}",
+        f"inline int begin(const Model& model) {{ return int(model.{started}___05Fbegin); }}",
+        "",
+    ]

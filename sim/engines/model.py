@@ -1,0 +1,161 @@
+"""The SM as a shared library: RTL, Verilog, C++, machine code. Built once per configuration and kept in the model cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from arch.config import config_hash
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from sim.engines import model_cache, toolchain
+from sim.engines.design import Design, design
+from sim.engines.device import header
+from sim.engines.tuning import PUBLIC, operands, tuned
+from synth import netlist, yosys
+
+TOP = "sm"
+_HARNESS = Path(__file__).parent / "harness"
+_ROOT = Path(__file__).parent.parent.parent
+#: Folders whose Python makes the RTL and the harness.
+_SOURCES = ("arch", "hdl", "sim/engines", "synth")
+_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--flatten", "--output-split", "15000"]
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a model is compiled.
+
+    Parameters
+    ----------
+    fast : for long runs: -O3 for this processor. Otherwise -O1, which is built in half the time.
+    waves : can write VCD; slower.
+    variant : another RTL than that of the sources, for tests with broken units.
+    """
+
+    fast: bool = False
+    waves: bool = False
+    variant: str = ""
+
+    @property
+    def flags(self) -> list[str]:
+        """Options of the C++ compiler."""
+        return ["-O3", "-march=native"] if self.fast else ["-O1"]
+
+
+def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callable[[], None] | None = None) -> Path:
+    """The shared library of the SM, from the cache or built now; `on_build` is called before that.
+
+    Raises EngineError for a machine that cannot be built, ToolError for tools that are missing or fail.
+    """
+    parts = _parts(config, scheme, build)
+
+    def make(folder: Path) -> None:
+        if on_build is not None:
+            on_build()
+        _make(config, scheme, build, folder)
+
+    return model_cache.get(parts, make) / "model.so"
+
+
+def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
+    """All that a model depends on."""
+    return {
+        "config": config_hash(config),
+        "scheme": scheme.name,
+        "sources": source_digest(),
+        "variant": build.variant,
+        "waves": build.waves,
+        **_tools(build),
+    }
+
+
+def _tools(build: Build) -> dict[str, object]:
+    compiler = toolchain.compiler()
+    return {
+        "flags": build.flags,
+        "processor": _processor() if build.fast else platform.machine(),
+        "compiler": [compiler.name, compiler.version],
+        "verilator": toolchain.verilator().version,
+        "yosys": yosys.version(),
+        "amaranth": version("amaranth"),
+    }
+
+
+@lru_cache(maxsize=1)
+def _processor() -> str:
+    """What -march=native means here."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    wanted = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
+    return hashlib.sha256("\n".join(sorted(wanted)).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """A digest of all sources of ours that a model is made of."""
+    digest = hashlib.sha256()
+    for folder in _SOURCES:
+        for path in sorted((_ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".h", ".cpp"):
+                digest.update(f"{path.relative_to(_ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
+    """Build the model into `folder`."""
+    made = design(config, scheme)  # refuses what cannot be built before any tool starts
+    work = folder / "work"
+    work.mkdir()
+    source = netlist.to_rtlil(made.component, TOP)
+    verilog = work / "sm.v"
+    verilog.write_text(tuned(netlist.to_verilog(source, netlist.SIMULATION)))
+    _translate(made, config, build, verilog, work)
+    shutil.move(work / "model.so", folder / "model.so")
+    shutil.rmtree(work)
+
+
+def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work: Path) -> None:
+    control = work / "public.vlt"
+    control.write_text(PUBLIC)
+    options = [*_VERILATOR, *(["--trace-vcd"] if build.waves else [])]
+    files = toolchain.verilate(verilog, TOP, work / "cpp", options, [control])["sources"]
+    (work / "device.h").write_text(header(made, config, TOP, operands(work / "cpp", config)))
+    quick = {Path(path): build.flags for path in files["classes_fast"]}
+    slow = {Path(path): ["-O1"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
+    sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
+    flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
+    objects = toolchain.compile_objects(sources, work, flags, jobs())
+    toolchain.link([*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so")
+
+
+def _common_flags(build: Build) -> list[str]:
+    root = toolchain.verilator().root / "include"
+    traced = int(build.waves)
+    switches = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE": traced, "VM_TRACE_VCD": traced,
+                "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0}
+    return ["-std=gnu++20", "-w", f"-I{root}", f"-I{root / 'vltstd'}", *(f"-D{name}={value}" for name, value in switches.items())]
+
+
+def _runtime(build: Build, sources: list[Path]) -> list[Path]:
+    """Verilator's own run-time library, compiled once per compiler and kind of build."""
+    parts = {"runtime": [path.name for path in sources], "waves": build.waves, **_tools(build)}
+
+    def make(folder: Path) -> None:
+        toolchain.compile_objects(dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs())
+
+    return sorted(model_cache.get(parts, make).glob("*.o"))
+
+
+def jobs() -> int:
+    """Compilers to run at a time."""
+    return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))

@@ -1,0 +1,177 @@
+"""The RTL compiled by Verilator, with the C++ harness, under ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Callable
+from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arch.events import COUNTERS, Stall
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from golden.result import Result
+from program.trace.schema import Trace
+from sim.engines import waves as waves_
+from sim.engines.abi import Setup, State, Status, launch_payloads, uop_words
+from sim.engines.base import EngineError, Waves
+from sim.engines.model import Build, library
+from sim.engines.rtl import RtlEngine, Session, mismatch, patience, stuck
+from sim.events import RECORD
+
+#: Events that the harness keeps before Python takes them.
+_CAPACITY = 1 << 17
+
+
+class VerilatorEngine(RtlEngine):
+    """The RTL through Verilator.
+
+    Parameters
+    ----------
+    build : how the model is compiled.
+    """
+
+    name = "verilator"
+
+    def __init__(self, build: Build = Build()) -> None:
+        self._build = build
+
+    def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
+                 waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
+        if waves is not None:
+            waves_.need(waves)
+        build = Build(self._build.fast, waves is not None, self._build.variant)
+        path = library(config, scheme, build, on_build=on_build)
+        return VerilatorSession(path, trace, config, events=events, check_operands=check_operands, waves=waves)
+
+
+def _load(path: Path) -> Any:
+    try:
+        model = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise EngineError(f"the compiled model {path} cannot be loaded ({error}); remove its folder, and it is built anew") from None
+    model.warpbank_new.restype = c_void_p
+    model.warpbank_new.argtypes = [POINTER(Setup)]
+    model.warpbank_status.restype = POINTER(Status)
+    model.warpbank_status.argtypes = [c_void_p]
+    model.warpbank_run.restype = c_uint32
+    model.warpbank_run.argtypes = [c_void_p, c_uint64]
+    model.warpbank_delete.restype = None
+    model.warpbank_delete.argtypes = [c_void_p]
+    return model
+
+
+class VerilatorSession:
+    """A run of the compiled SM. See `sim.engines.rtl.Session`."""
+
+    def __init__(self, path: Path, trace: Trace, config: SmConfig, *, events: bool, check_operands: bool,
+                 waves: Waves | None) -> None:
+        self._trace = trace
+        self._config = config
+        self._model = _load(path)
+        words, collects = uop_words(trace, config)
+        arrays = {"code": trace.code, "words": words, "collects": collects, "launches": trace.launches,
+                  "payloads": launch_payloads(trace, config), "warps": trace.warps, "dynamic": trace.dynamic,
+                  "values": trace.values, "lines": trace.lines.astype(np.uint64, copy=False)}
+        self._records = np.zeros(_CAPACITY if events else 0, RECORD)
+        self._arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # kept alive for the harness
+        pointers = {name: array.ctypes.data for name, array in self._arrays.items()}
+        self._setup = Setup(**pointers, records=self._records.ctypes.data if events else None, record_capacity=len(self._records),
+                            launch_count=len(trace.launches), patience=patience(config), check_operands=int(check_operands))
+        self._harness = self._model.warpbank_new(byref(self._setup))
+        if not self._harness:
+            raise EngineError("there is not enough memory for the compiled model")
+        self._status = self._model.warpbank_status(self._harness).contents
+        self._taken: list[np.ndarray] = []
+        self._waves = waves
+        self._vcd: Path | None = None
+        self.cycle = 0
+        self.finished = False
+        if waves is not None:
+            self._open_waves(waves)
+
+    def advance(self, until: int) -> None:
+        """See `Session.advance`."""
+        while self.cycle < until and not self.finished:
+            state = State(self._model.warpbank_run(self._harness, until))
+            self.cycle = int(self._status.cycle)
+            if self._status.records:
+                self._taken.append(self._records[: self._status.records].copy())
+            if state is State.FINISHED:
+                self.finished = True
+            elif state is State.MISMATCH:
+                raise mismatch(self._trace, *(int(number) for number in self._status.wrong))
+            elif state is State.STUCK:
+                raise stuck(self._trace, self.cycle, self._slots())
+            elif state is State.PROTOCOL:
+                raise EngineError(f"the RTL asked for something impossible in cycle {self.cycle}: {self._status.message.decode()}")
+
+    def take(self) -> np.ndarray:
+        """See `Session.take`."""
+        taken = self._taken
+        self._taken = []
+        return np.concatenate(taken) if taken else np.zeros(0, RECORD)
+
+    @property
+    def retired(self) -> int:
+        """See `Session.retired`."""
+        return int(self._status.counters[list(COUNTERS).index("retire.uops")])
+
+    def _slots(self) -> list[tuple[int, int, int, int, int]]:
+        found = []
+        warps = self._config.sub_core.warps
+        for place in range(self._config.warps):
+            slot = self._status.slots[place]
+            if slot.row != 0xFFFFFFFF and slot.retired < int(self._trace.warps[slot.row]["length"]):
+                found.append((place // warps, place % warps, slot.row, slot.issued, slot.retired))
+        return found
+
+    def result(self) -> Result:
+        """See `Session.result`."""
+        status, trace = self._status, self._trace
+        counters = dict(zip(COUNTERS, status.counters[: len(COUNTERS)], strict=True))
+        reasons = [reason.name.lower() for reason in Stall]
+        width = len(reasons)
+        numbers = status.stalls[: width * self._config.sub_cores]
+        per_scheduler = [dict(zip(reasons, numbers[width * core : width * (core + 1)], strict=True))
+                         for core in range(self._config.sub_cores)]
+        launches = []
+        for place, launch in enumerate(trace.launches):
+            if launch["ctas"]:
+                launches.append({
+                    "kernel": trace.kernels[int(launch["kernel"])], "ctas": int(launch["ctas"]),
+                    "warps_per_cta": int(launch["warps_per_cta"]), "registers": int(launch["registers"]),
+                    "cycles": int(status.launch_cycles[place]),
+                })
+        return Result(
+            cycles=int(status.ended),
+            warp_instructions=counters["retire.uops"],
+            stalls={reason: sum(stall[reason] for stall in per_scheduler) for reason in reasons},
+            stalls_per_scheduler=per_scheduler,
+            counters=counters,
+            operands_checked=int(status.checked),
+            launches=launches,
+        )
+
+    def _open_waves(self, waves: Waves) -> None:
+        self._vcd = Path(tempfile.mkstemp(prefix=f".{waves.path.name}.", suffix=".vcd", dir=waves.path.parent)[1])
+        call = self._model.warpbank_open_waves
+        call.restype = None
+        call.argtypes = [c_void_p, c_char_p, c_uint64, c_uint64]
+        call(self._harness, str(self._vcd).encode(), waves.start, (1 << 63) if waves.end is None else waves.end)
+
+    def close(self) -> None:
+        """See `Session.close`."""
+        if not self._harness:
+            return
+        if self._vcd is not None and self._waves is not None:
+            self._model.warpbank_close_waves.restype = None
+            self._model.warpbank_close_waves.argtypes = [c_void_p]
+            self._model.warpbank_close_waves(self._harness)
+            waves_.finish(self._vcd, self._waves)
+        self._model.warpbank_delete(self._harness)
+        self._harness = None

@@ -1,0 +1,64 @@
+"""From an Amaranth component to RTLIL and Verilog."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import Value
+from amaranth.lib import wiring
+
+from synth import yosys
+
+#: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en is 0.
+#: Memories that only a testbench looks into stay.
+SIMULATION = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean -purge", "opt_dff -nosdff", "opt_clean -purge"]
+#: Passes that keep names and processes as a reader expects them.
+READABLE = ["proc", "opt_clean", "opt_dff -nosdff", "opt_clean -purge"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of an exported module.
+
+    Parameters
+    ----------
+    path : member names from the component down, as in Python.
+    name : in Verilog.
+    width : bits.
+    output : direction.
+    """
+
+    path: tuple[str | int, ...]
+    name: str
+    width: int
+    output: bool
+
+
+def ports(component: Any) -> list[Port]:
+    """The ports of a component, clock and reset excepted, in the order of its signature."""
+    found = []
+    for path, member, value in component.signature.flatten(component):
+        name = "__".join(str(part) for part in path)
+        found.append(Port(tuple(path), name, len(Value.cast(value)), member.flow is wiring.Out))
+    return found
+
+
+def to_rtlil(component: Any, name: str) -> str:
+    """RTLIL text, without the source positions, which name files of this machine. Raises what the component raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return str(rtlil.convert(component, name=name, emit_src=False))
+
+
+def to_verilog(source: str, passes: list[str]) -> str:
+    """Verilog text of RTLIL text. Raises YosysError."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        (at / "design.il").write_text(source)
+        yosys.run(["read_rtlil design.il", *passes, "write_verilog -noattr design.v"], at)
+        return (at / "design.v").read_text()
