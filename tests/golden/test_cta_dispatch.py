@@ -8,7 +8,6 @@ from program.errors import LaunchError
 from tests.golden.measure import Run
 from tests.trace_builder import TraceBuilder, alu
 
-
 #: A machine whose limits are easily reached.
 SMALL = ("sub_core.warps=4", "sub_core.rows=128")
 

@@ -29,9 +29,7 @@ def successors(kernel: Kernel) -> list[list[int]]:
 def tidy(kernel: Kernel) -> bool:
     """Leaves only blocks that are reachable, not empty and not trivially joined; True if anything changed."""
     changed = False
-    while (
-        _drop_impossible(kernel) | _thread(kernel) | _drop_unreachable(kernel) | _drop_empty(kernel) | _join(kernel) | _invert(kernel)
-    ):
+    while sum(step(kernel) for step in _STEPS):  # not any(): every step gets its turn
         changed = True
     return changed
 
@@ -169,3 +167,6 @@ def _invert(kernel: Kernel) -> bool:
             jump.instrs.clear()
             changed = True
     return changed
+
+
+_STEPS = (_drop_impossible, _thread, _drop_unreachable, _drop_empty, _join, _invert)
