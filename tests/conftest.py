@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones and prints how to repeat
-# a failure.
+# By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones and prints how to
+# repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("repeatable")
