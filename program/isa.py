@@ -446,7 +446,7 @@ class Kernel:
     parameters : in order.
     globals : module-scope variables in global memory. Their addresses are known only at load time: code refers to one by reading
         the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
-    constant_relocations : (constant-bank offset, global variable, addend) of addresses in .const variables: the loader fills
+    constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader puts into .const variables.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
     required_block : CTA shape the kernel insists on (.reqntid), or None.
     ptx_path : for messages.
