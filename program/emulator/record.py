@@ -117,8 +117,10 @@ class Recorder:
         warps["length"] = np.bincount(pieces[:, 0], weights=pieces[:, 2], minlength=len(warps)).astype(np.uint32)
         warps["first"] = np.cumsum(warps["length"], dtype=np.uint64) - warps["length"]
         pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
-        dynamic = np.concatenate([self.dynamic[:0], *(self.dynamic[at : at + n] for _, at, n in pieces.tolist())])
-        assert len(dynamic) == rows
+        places = np.cumsum(pieces[:, 2]) - pieces[:, 2]
+        order = np.arange(rows) + np.repeat(pieces[:, 1] - places, pieces[:, 2])
+        # As opaque rows: numpy would copy a structured row field by field.
+        dynamic = self.dynamic.view(f"V{DYNAMIC.itemsize}")[order].view(DYNAMIC)
         self.values.resize((values, 32), refcheck=False)
         self.lines.resize(lines, refcheck=False)
         trace = Trace(

@@ -2,99 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from program.emulator import Execution
-from program.errors import ExecutionError
-from program.isa import (
-    PT,
-    Atomic,
-    Block,
-    Cmp,
-    Const,
-    DType,
-    Imm,
-    Instr,
-    Kernel,
-    Op,
-    Pred,
-    Reg,
-    Space,
-    Sreg,
-)
+from program.cfg import Cfg
+from program.isa import PT, Atomic, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
 from program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
-from tests.program.emulator.harness import PARAMETERS, kernel, run
-
-TID = Instr(Op.S2R, dst=Reg(0), aux=Sreg.TID_X)
-OUT = Instr(Op.IMADW, DType.U32, dst=Reg(4, 2), srcs=(Reg(0), Imm(4), Const(PARAMETERS, 2)))
-STORE = Instr(Op.ST, srcs=(Reg(4, 2), Reg(1)))
-EXIT = Instr(Op.EXIT)
-
-
-def setp(cmp: Cmp, a: int, b: int | Reg, p: int = 0, dtype: DType = DType.S32) -> Instr:
-    return Instr(Op.ISETP, dtype, srcs=(Reg(a), b if isinstance(b, Reg) else Imm(b)), cmp=cmp, pdst=(p,))
-
-
-def add(d: int, a: int, b: int | Reg) -> Instr:
-    return Instr(Op.IADD, dst=Reg(d), srcs=(Reg(a), b if isinstance(b, Reg) else Imm(b)))
-
-
-def bra(target: str, p: int | None = None, negated: bool = False) -> Instr:
-    return Instr(Op.BRA, target=target, guard=None if p is None else Pred(p, negated))
-
-
-def bar(b: int = 0, threads: int | None = None, mode: int = 0, **fields: object) -> Instr:
-    return Instr(Op.BAR, srcs=(Imm(b),) if threads is None else (Imm(b), Imm(threads)), aux=mode, **fields)  # type: ignore[arg-type]
-
-
-def program(*blocks: tuple[str, list[Instr]], **fields: object) -> Kernel:
-    return kernel([Block(label, instrs) for label, instrs in blocks], **fields)
-
-
-def execute(code: Kernel, threads: int = 32, size: int = 0, **launch: object) -> tuple[list[int], Trace]:
-    """Final `out` buffer and the trace, which must hang together."""
-    done: Execution = run(
-        code,
-        {"out": np.zeros(size or threads, np.uint32)},
-        block=(threads, 1, 1),
-        trace=True,
-        **launch,  # type: ignore[arg-type]
-    )
-    assert done.trace is not None
-    check_trace(done)
-    return done.buffers["out"].tolist(), done.trace
-
-
-def check_trace(done: Execution) -> None:
-    """What must hold of any trace."""
-    t = done.trace
-    assert t is not None
-    d = t.dynamic
-    assert len(d) == done.warp_instructions
-    assert int(np.bitwise_count(d["mask"]).sum()) == done.thread_instructions
-    starts = t.warps["first"].astype(int)
-    ends = starts + t.warps["length"]
-    assert starts[0] == 0
-    assert ends[-1] == len(d)
-    assert (starts[1:] == ends[:-1]).all()
-    rows = np.where(d["mask"] != 0, t.code["count"][d["pc"]], 0)
-    # Each row's values stand alone, and all rows are used.
-    assert rows.sum() == len(t.values)
-    used = np.concatenate([np.arange(v, v + n) for v, n in zip(d["value"].astype(int), rows, strict=True)] or [np.zeros(0, int)])
-    assert sorted(used.tolist()) == list(range(len(t.values)))
-    for v, n, mask in zip(d["value"].astype(int), rows, d["mask"].tolist(), strict=True):
-        off = [lane for lane in range(32) if not mask >> lane & 1]
-        assert not t.values[v : v + n, off].any(), "lanes that do not execute hold 0"
-    for first, end, mask in zip(starts, ends, t.warps["mask"].tolist(), strict=True):
-        flags = d["flags"][first:end]
-        assert (flags[:-1] & FLAG_LAST == 0).all()
-        assert flags[-1] & FLAG_LAST
-        assert (d["mask"][first:end] & ~np.uint32(mask) == 0).all()
+from tests.program.emulator.assembly import EXIT, OUT, STORE, TID, add, bar, bra, check_trace, execute, program, setp
+from tests.program.emulator.harness import PARAMETERS, run
 
 
 def test_if_then_else_meets_again() -> None:
@@ -172,6 +87,27 @@ def test_early_exit_of_some_lanes() -> None:
     assert out == [0] * 4 + [15, 0] + [i + 11 for i in range(6, 16)] + [i + 21 for i in range(16, 32)]
     # A path leaves inside the branch, so only the exit post-dominates it: the halves do not meet again.
     assert [int(r["mask"]) for r in trace.dynamic if int(r["pc"]) == 12] == [0xFFFF0000, 0xFFD0]
+
+
+def test_lanes_that_exit_are_not_waited_for_at_a_meeting_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Post-dominance never makes lanes meet behind an exit of some; the tree allows it: the group goes on without them."""
+
+    class Eager(Cfg):
+        def reconvergence(self, pc: int) -> int:
+            return self.starts[self.index["meet"]]
+
+    monkeypatch.setattr("program.emulator.encode.Cfg", Eager)
+    code = program(
+        ("entry", [TID, OUT, add(1, 0, 1), setp(Cmp.GE, 0, 16), bra("high", 0)]),
+        ("low", [setp(Cmp.NE, 0, 5), bra("meet", 0)]),
+        ("leave", [EXIT]),
+        ("high", [add(1, 1, 20), setp(Cmp.LT, 0, 31), bra("meet", 0)]),
+        ("leave too", [EXIT]),
+        ("meet", [STORE, EXIT]),
+    )
+    out, trace = execute(code)
+    assert out == [i + 1 if i != 5 else 0 for i in range(16)] + [i + 21 for i in range(16, 31)] + [0]
+    assert [int(r["mask"]) for r in trace.dynamic if int(r["pc"]) == 12] == [0x7FFFFFDF]
 
 
 def test_a_branch_that_all_or_no_lanes_take() -> None:
@@ -425,187 +361,3 @@ def test_launches_share_memory_and_trace() -> None:
     assert done.trace.warps["launch"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert done.trace.warps["cta"].tolist() == [0, 0, 1, 1] * 3
     assert done.trace.warps["index"].tolist() == [0, 1] * 6
-
-
-# ---- kernels that never end
-
-
-def refused(code: Kernel, threads: int = 32, **launch: object) -> str:
-    with pytest.raises(ExecutionError) as caught:
-        run(code, {"out": np.zeros(threads, np.uint32)}, block=(threads, 1, 1), **launch)  # type: ignore[arg-type]
-    text = str(caught.value)
-    assert "\n" not in text
-    return text
-
-
-def test_endless_loop() -> None:
-    code = program(("entry", [TID]), ("loop", [add(0, 0, 1), Instr(Op.BRA, target="loop", line=12)]))
-    text = refused(code, max_instructions=5000)
-    for part in (
-        "kernel k, block (0, 0, 0), warp 0",
-        "5000 warp instructions",
-        "backward branch was pc 2 (test.ptx:12)",
-        "max_instructions",
-    ):
-        assert part in text
-
-
-def test_deadlock_of_a_warp_with_itself() -> None:
-    """Half the lanes wait at a barrier that the others reach only after meeting them."""
-    code = program(
-        ("entry", [TID, setp(Cmp.LT, 0, 16), bra("meet", 0)]),
-        ("wait", [bar(line=8)]),
-        ("meet", [add(1, 0, 1), EXIT]),
-    )
-    text = refused(code)
-    for part in (
-        "deadlock",
-        "warp 0 has lanes 0xffff0000 of 0xffffffff at barrier 0",
-        "needs all 1 warps",
-        "has 0",
-        "test.ptx:8",
-    ):
-        assert part in text
-
-
-def test_deadlock_of_two_barriers() -> None:
-    code = program(
-        ("entry", [TID, setp(Cmp.LT, 0, 32), bra("other", 0)]),
-        ("one", [bar(1), EXIT]),
-        ("other", [setp(Cmp.LT, 0, 0), bar(2, 96), EXIT]),
-    )
-    text = refused(code, threads=64)
-    for part in ("warp 0 has all lanes at barrier 2", "warp 1 has all lanes at barrier 1", "barrier 2 needs 3 warps and has 1"):
-        assert part in text
-
-
-def test_deadlock_tells_who_has_left() -> None:
-    code = program(
-        ("entry", [TID, setp(Cmp.LT, 0, 32), Instr(Op.EXIT, guard=Pred(0))]),
-        ("wait", [bar(1, 64), EXIT]),
-    )
-    assert re.search(r"Warps 0 have exited|Warp 0 has exited", refused(code, threads=64))
-
-
-def test_barrier_numbers() -> None:
-    assert "Barriers are 0 to 15" in refused(program(("entry", [bar(16), EXIT])))
-    assert "multiples of 32" in refused(program(("entry", [bar(1, 33), EXIT])))
-
-
-def test_code_that_runs_off_its_end() -> None:
-    assert "past the last instruction" in refused(program(("entry", [TID])))
-
-
-# ---- random structured control flow against one thread at a time
-
-
-def _statements(draw: st.DrawFn, depth: int) -> list[object]:
-    kinds = ["add", "add", "if", "loop", "exit"] if depth else ["add"]
-    made: list[object] = []
-    for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.sampled_from(kinds))
-        if kind == "add":
-            made.append(("add", draw(st.integers(1, 99))))
-        elif kind == "if":
-            other = _statements(draw, depth - 1) if draw(st.booleans()) else []
-            made.append(("if", draw(st.integers(0, 31)), draw(st.integers(0, 63)), _statements(draw, depth - 1), other))
-        elif kind == "loop":
-            made.append(("loop", draw(st.integers(1, 3)), draw(st.integers(0, 31)), _statements(draw, depth - 1)))
-        else:
-            made.append(("exit", draw(st.integers(0, 31)), draw(st.integers(0, 63))))
-    return made
-
-
-@st.composite
-def structures(draw: st.DrawFn) -> list[object]:
-    return _statements(draw, 3)
-
-
-class Builder:
-    """Machine code of a structure. R1 accumulates; a condition is (x & mask) == value & mask with x the thread or the sum."""
-
-    def __init__(self) -> None:
-        self.blocks = [Block("b0", [TID, OUT, add(1, 255, 0)])]
-        self.depth = 0
-
-    def emit(self, *instrs: Instr) -> None:
-        self.blocks[-1].instrs += instrs
-
-    def block(self, label: str) -> None:
-        self.blocks.append(Block(label))
-
-    def label(self) -> str:
-        self.count = getattr(self, "count", 0) + 1
-        return f"l{self.count}"
-
-    def condition(self, mask: int, value: int) -> None:
-        self.emit(
-            Instr(Op.XOR, dst=Reg(2), srcs=(Reg(0), Reg(1))),
-            Instr(Op.AND, dst=Reg(2), srcs=(Reg(2), Imm(mask))),
-            setp(Cmp.EQ, 2, value & mask),
-        )
-
-    def build(self, statements: list[object]) -> None:
-        for statement in statements:
-            match statement:
-                case ("add", n):
-                    self.emit(add(1, 1, n))
-                case ("exit", mask, value):
-                    self.condition(mask, value)
-                    self.emit(Instr(Op.ST, srcs=(Reg(4, 2), Reg(1)), guard=Pred(0)), Instr(Op.EXIT, guard=Pred(0)))
-                    self.block(self.label())
-                case ("if", mask, value, then, other):
-                    then_label, end = self.label(), self.label()
-                    self.condition(mask, value)
-                    self.emit(bra(then_label, 0))
-                    self.block(self.label())
-                    self.build(other)
-                    self.emit(bra(end))
-                    self.block(then_label)
-                    self.build(then)
-                    self.block(end)
-                case ("loop", times, mask, body):
-                    head, counter = self.label(), 10 + self.depth
-                    self.depth += 1
-                    # times + (thread & mask) % 4 rounds
-                    self.emit(Instr(Op.AND, dst=Reg(counter), srcs=(Reg(0), Imm(mask & 3))), add(counter, counter, times))
-                    self.block(head)
-                    self.build(body)
-                    self.emit(add(counter, counter, -1 & 0xFFFFFFFF), setp(Cmp.GT, counter, 0), bra(head, 0))
-                    self.block(self.label())
-                    self.depth -= 1
-
-
-def thread_result(statements: list[object], thread: int) -> int:
-    total = 0
-
-    def go(body: list[object]) -> bool:
-        nonlocal total
-        for statement in body:
-            match statement:
-                case ("add", n):
-                    total += n
-                case ("exit", mask, value):
-                    if (total ^ thread) & mask == value & mask:
-                        return False
-                case ("if", mask, value, then, other):
-                    if not go(then if (total ^ thread) & mask == value & mask else other):
-                        return False
-                case ("loop", times, mask, inner):
-                    for _ in range(times + (thread & mask & 3)):
-                        if not go(inner):
-                            return False
-        return True
-
-    go(statements)
-    return total
-
-
-@settings(max_examples=120, deadline=None)
-@given(structures(), st.sampled_from([32, 45, 64]))
-def test_random_structures(statements: list[object], threads: int) -> None:
-    builder = Builder()
-    builder.build(statements)
-    builder.emit(STORE, EXIT)
-    out, _ = execute(kernel(builder.blocks), threads=threads, max_instructions=1_000_000)
-    assert out == [thread_result(statements, t) & 0xFFFFFFFF for t in range(threads)]

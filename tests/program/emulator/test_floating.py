@@ -106,6 +106,16 @@ def test_fused_cancellation(data: st.DataObject) -> None:
     check(Op.FFMA, dtype, mode, cases)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("dtype", "u"), [(DType.F64, 2.0**-26), (DType.F32, 2.0**-11)])
+def test_a_bit_far_below_decides(dtype: DType, u: float, mode: str) -> None:
+    """(1 + u)(1 - u + u * u) = 1 + u**3: one bit under many zeros, which only directed rounding sees, beside any addend."""
+    f = FORMATS[dtype]
+    x, y = (exact.encode(exact.Fraction(v), f, "rn") for v in (1 + u, 1 - u + u * u))
+    addends = [exact.encode(s * exact.Fraction(2) ** k, f, "rn") for k in range(-120, 121) for s in (1, -1)]
+    check(Op.FFMA, dtype, mode, [(x, y, z) for z in addends])
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from([DType.F16X2, DType.BF16X2]), st.sampled_from([Op.FADD, Op.FMUL, Op.FFMA]), st.data())
 def test_pairs(dtype: DType, op: Op, data: st.DataObject) -> None:
