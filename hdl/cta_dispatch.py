@@ -78,9 +78,15 @@ class CtaDispatch(wiring.Component):
     events : Out, if `probe`.
 
     Latency: slots freed in cycle t can be used in t + 1.
+
+    Raises
+    ------
+    TypeError : `config` is no SmConfig.
     """
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"CtaDispatch needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         cores, warps = config.sub_cores, config.sub_core.warps
         members: dict[str, Any] = {

@@ -44,11 +44,14 @@ class Sm(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError : no configuration, or a scheme that the RTL has no units for (`SubCore`).
+    TypeError : no SmConfig, no Scheme.
+    ValueError : the scheme names a unit that has no RTL.
     """
 
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
-        self.cores = [SubCore(config, scheme, probe) for _ in range(getattr(config, "sub_cores", 1))]
+        if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
+            raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
+        self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)

@@ -76,9 +76,15 @@ class Lsu(wiring.Component):
 
     Latency: a uop at the head of a queue is taken in the same cycle at the earliest; one returned in t is offered to the banks in
     t + 1.
+
+    Raises
+    ------
+    TypeError : `config` is no SmConfig.
     """
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Lsu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
         members: dict[str, Any] = {

@@ -60,9 +60,15 @@ class Memory(wiring.Component):
     events : Out, if `probe`.
 
     Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and must be taken.
+
+    Raises
+    ------
+    TypeError : `config` is no SmConfig.
     """
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Memory needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config.memory
         self._answers = config.l1.mshrs + config.lsu.pending * ATOMIC_LINES
         width = id_width(config)

@@ -39,9 +39,15 @@ class Barriers(wiring.Component):
     events : Out, if `probe`; instance (sub-core x barriers + barrier).
 
     Latency: a barrier completed in cycle t releases its warps in t, for t + 1.
+
+    Raises
+    ------
+    TypeError : `config` is no SmConfig.
     """
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Barriers needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         cta_width = bits(config.cta.max_ctas)
         members: dict[str, Any] = {
