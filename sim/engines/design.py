@@ -111,3 +111,8 @@ def port_name(path: Path) -> str:
 def field_names(event: str) -> list[str]:
     """Fields of an event, in registry order."""
     return [name for name, _ in EVENTS[event].fields]
+
+
+def tail(config: SmConfig) -> int:
+    """Cycles that the L2 may need to serve what waits when the last warp has drained."""
+    return config.memory.queue * max(config.memory.l2_interval, config.memory.atomic_interval) + 8

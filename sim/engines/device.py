@@ -8,7 +8,7 @@ from arch.events import COUNTERS, EVENTS, Stall
 from arch.rooms import SmConfig
 from hdl.cta_dispatch import launch_layout
 from hdl.seams import uop_layout
-from sim.engines.design import Design, Path, field_names, port_name
+from sim.engines.design import Design, Path, field_names, port_name, tail
 from sim.events import IDS, NAMES
 
 #: Counters that tell that the machine still moves.
@@ -21,11 +21,6 @@ DYNAMIC_FIELDS = ("seq", "mask", "memory", "collects", "arrive", "wait", "barrie
 def cpp_name(path: Path) -> str:
     """The port's name in Verilator's C++, where a double underscore is written otherwise."""
     return port_name(path).replace("__", "___05F")
-
-
-def tail(config: SmConfig) -> int:
-    """Cycles that the L2 may need to serve what waits when the last warp has drained."""
-    return config.memory.queue * max(config.memory.l2_interval, config.memory.atomic_interval) + 8
 
 
 def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> str:
@@ -57,7 +52,8 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> s
         "namespace device {",
         "",
         f"using Model = V{top};",
-        f"constexpr int CORES = {config.sub_cores}, WARPS = {core.warps}, COLLECTORS = {core.collectors}, LANES = {config.lanes};",
+        f"constexpr int CORES = {config.sub_cores}, WARPS = {core.warps}, COLLECTORS = {core.collectors};",
+        f"constexpr int LANES = {config.lanes};",
         f"constexpr uint32_t LANE_MASK = {config.lane_mask:#x};",
         f"constexpr int UOP_WORDS = {-(-layout.size // 32)};",
         *(f"constexpr int UOP_{name} = {layout[name].offset};" for name in DYNAMIC_FIELDS),

@@ -24,9 +24,11 @@ from synth import netlist, yosys
 TOP = "sm"
 _HARNESS = Path(__file__).parent / "harness"
 _ROOT = Path(__file__).parent.parent.parent
-#: Folders whose Python makes the RTL and the harness.
-_SOURCES = ("arch", "hdl", "sim/engines", "synth")
-_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--flatten", "--output-split", "15000"]
+#: Files and folders that make the RTL and the harness.
+_SOURCES = ("arch", "hdl", "sim/engines/harness", "sim/engines/design.py", "sim/engines/device.py", "sim/engines/model.py",
+            "sim/engines/tuning.py", "sim/events.py", "synth/netlist.py", "synth/yosys.py")
+_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--flatten", "--output-split", "15000",
+              "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ def _processor() -> str:
 def source_digest() -> str:
     """A digest of all sources of ours that a model is made of."""
     digest = hashlib.sha256()
-    for folder in _SOURCES:
-        for path in sorted((_ROOT / folder).rglob("*")):
+    for source in _SOURCES:
+        at = _ROOT / source
+        for path in sorted(at.rglob("*")) if at.is_dir() else [at]:
             if path.suffix in (".py", ".h", ".cpp"):
                 digest.update(f"{path.relative_to(_ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:24]
@@ -131,7 +134,7 @@ def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work
     files = toolchain.verilate(verilog, TOP, work / "cpp", options, [control])["sources"]
     (work / "device.h").write_text(header(made, config, TOP, operands(work / "cpp", config)))
     quick = {Path(path): build.flags for path in files["classes_fast"]}
-    slow = {Path(path): ["-O1"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
+    slow = {Path(path): ["-O0"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
     sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
     flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
     objects = toolchain.compile_objects(sources, work, flags, jobs())

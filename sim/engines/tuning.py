@@ -21,8 +21,8 @@ _LANE = re.compile(
 def tuned(verilog: str) -> str:
     """The same design with every lane-masked write as one assignment.
 
-    As Yosys writes it, a write is an assignment per lane, each of which Verilator looks at in every cycle. As one, it costs nothing
-    without a write, and a full one is a copy (measured: a quarter to a seventh of the time).
+    As Yosys writes it, a write is an assignment per lane, each of which Verilator looks at in every cycle. As one, it costs
+    nothing without a write, and a full one is a copy (measured: a quarter to a seventh of the time).
     """
     out: list[str] = []
     at = 0
@@ -56,7 +56,7 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
 
 
 def operands(folder: Path, config: SmConfig) -> list[str]:
-    """Names of the collectors' slot memories in the C++ that Verilator wrote to `folder`: all of sub-core 0, all of 1, and so on."""
+    """Names of the collectors' slot memories in the C++ that Verilator wrote to `folder`: those of sub-core 0, of 1, ..."""
     found: dict[tuple[int, int], str] = {}
     for path in folder.glob("*___024root.h"):
         for name in re.findall(r"VlUnpacked<[^;]*> (\w+__DOT__slots_\d+);", path.read_text()):

@@ -15,10 +15,14 @@ from arch.events import COUNTERS, Stall
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 from golden.result import Result
+from hdl.cta_dispatch import launch_layout
+from hdl.seams import uop_layout
 from program.trace.schema import Trace
+from sim.engines import packing
 from sim.engines import waves as waves_
-from sim.engines.abi import Setup, State, Status, launch_payloads, uop_words
+from sim.engines.abi import Setup, State, Status, words_of
 from sim.engines.base import EngineError, Waves
+from sim.engines.host import launch_rows
 from sim.engines.model import Build, library
 from sim.engines.rtl import RtlEngine, Session, mismatch, patience, stuck
 from sim.events import RECORD
@@ -37,8 +41,8 @@ class VerilatorEngine(RtlEngine):
 
     name = "verilator"
 
-    def __init__(self, build: Build = Build()) -> None:
-        self._build = build
+    def __init__(self, build: Build | None = None) -> None:
+        self._build = build or Build()
 
     def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
                  waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
@@ -53,7 +57,8 @@ def _load(path: Path) -> Any:
     try:
         model = ctypes.CDLL(str(path))
     except OSError as error:
-        raise EngineError(f"the compiled model {path} cannot be loaded ({error}); remove its folder, and it is built anew") from None
+        remedy = "remove its folder, and it is built anew"
+        raise EngineError(f"the compiled model {path} cannot be loaded ({error}); {remedy}") from None
     model.warpbank_new.restype = c_void_p
     model.warpbank_new.argtypes = [POINTER(Setup)]
     model.warpbank_status.restype = POINTER(Status)
@@ -73,9 +78,11 @@ class VerilatorSession:
         self._trace = trace
         self._config = config
         self._model = _load(path)
-        words, collects = uop_words(trace, config)
-        arrays = {"code": trace.code, "words": words, "collects": collects, "launches": trace.launches,
-                  "payloads": launch_payloads(trace, config), "warps": trace.warps, "dynamic": trace.dynamic,
+        uops, collects = packing.uops(trace, config)
+        words = words_of(uops, uop_layout(config).size)
+        payloads = words_of(packing.launches(trace, config), launch_layout(config).size)
+        arrays = {"code": trace.code, "words": words, "collects": np.array(collects, np.uint8), "launches": trace.launches,
+                  "payloads": payloads, "warps": trace.warps, "dynamic": trace.dynamic,
                   "values": trace.values, "lines": trace.lines.astype(np.uint64, copy=False)}
         self._records = np.zeros(_CAPACITY if events else 0, RECORD)
         self._arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # kept alive for the harness
@@ -108,7 +115,8 @@ class VerilatorSession:
             elif state is State.STUCK:
                 raise stuck(self._trace, self.cycle, self._slots())
             elif state is State.PROTOCOL:
-                raise EngineError(f"the RTL asked for something impossible in cycle {self.cycle}: {self._status.message.decode()}")
+                reason = self._status.message.decode()
+                raise EngineError(f"the RTL asked for something impossible in cycle {self.cycle}: {reason}")
 
     def take(self) -> np.ndarray:
         """See `Session.take`."""
@@ -139,14 +147,7 @@ class VerilatorSession:
         numbers = status.stalls[: width * self._config.sub_cores]
         per_scheduler = [dict(zip(reasons, numbers[width * core : width * (core + 1)], strict=True))
                          for core in range(self._config.sub_cores)]
-        launches = []
-        for place, launch in enumerate(trace.launches):
-            if launch["ctas"]:
-                launches.append({
-                    "kernel": trace.kernels[int(launch["kernel"])], "ctas": int(launch["ctas"]),
-                    "warps_per_cta": int(launch["warps_per_cta"]), "registers": int(launch["registers"]),
-                    "cycles": int(status.launch_cycles[place]),
-                })
+        cycles = {place: int(status.launch_cycles[place]) for place, launch in enumerate(trace.launches) if launch["ctas"]}
         return Result(
             cycles=int(status.ended),
             warp_instructions=counters["retire.uops"],
@@ -154,7 +155,7 @@ class VerilatorSession:
             stalls_per_scheduler=per_scheduler,
             counters=counters,
             operands_checked=int(status.checked),
-            launches=launches,
+            launches=launch_rows(trace, self._config, cycles),
         )
 
     def _open_waves(self, waves: Waves) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sim.engines.base import EngineError, Waves
 
@@ -31,6 +31,40 @@ def finish(vcd: Path, waves: Waves) -> None:
         fst.unlink(missing_ok=True)
 
 
+def cut(vcd: Path, start: int, end: int | None) -> None:
+    """Leave of a VCD file the times from `start` up to, not including, `end`, with every value that holds at `start`."""
+    part = vcd.with_suffix(".part")
+    try:
+        with vcd.open() as source, part.open("w") as target:
+            for line in source:
+                target.write(line)
+                if line.startswith("$enddefinitions"):
+                    break
+            _copy_between(source, target, start, end)
+        os.replace(part, vcd)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy_between(source: TextIO, target: TextIO, start: int, end: int | None) -> None:
+    held: dict[str, str] = {}  # last change of every signal before `start`
+    inside = False
+    for line in source:
+        if line.startswith("#"):
+            time = int(line[1:])
+            if end is not None and time >= end:
+                break
+            if time >= start and not inside:
+                inside = True
+                target.write(f"#{start}\n" + "".join(held.values()))
+            if inside and time != start:
+                target.write(line)
+        elif inside:
+            target.write(line)
+        elif not line.startswith("$") and line.strip():
+            held[line.split()[-1] if line[0] in "bBrRsS" else line[1:].strip()] = line
+
+
 def _fst_library() -> Any:
     try:
         import pylibfst
@@ -43,37 +77,47 @@ def _fst_library() -> Any:
 
 def to_fst(vcd: Path, fst: Path) -> None:
     """Convert a VCD file."""
-    from vcd.reader import TokenKind, tokenize
-
     library = _fst_library()
     lib, ffi = library.lib, library.ffi
     writer = lib.fstWriterCreate(str(fst).encode(), 1)
     if writer == ffi.NULL:
         raise EngineError(f"cannot write {fst}")
-    handles: dict[str, tuple[int, int]] = {}
     try:
-        lib.fstWriterSetTimescaleFromString(writer, b"1ns")
-        with vcd.open("rb") as file:
-            for token in tokenize(file):
-                kind = token.kind
-                data: Any = token.data  # its type goes with the kind
-                if kind is TokenKind.SCOPE:
-                    lib.fstWriterSetScope(writer, lib.FST_ST_VCD_MODULE, data.ident.encode(), ffi.NULL)
-                elif kind is TokenKind.UPSCOPE:
-                    lib.fstWriterSetUpscope(writer)
-                elif kind is TokenKind.VAR:
-                    alias, _ = handles.get(data.id_code, (0, 0))
-                    name = data.ref_str.encode()
-                    handle = lib.fstWriterCreateVar(writer, lib.FST_VT_VCD_WIRE, lib.FST_VD_IMPLICIT, data.size, name, alias)
-                    handles.setdefault(data.id_code, (handle, data.size))
-                elif kind is TokenKind.CHANGE_TIME:
-                    lib.fstWriterEmitTimeChange(writer, data)
-                elif kind is TokenKind.CHANGE_SCALAR:
-                    handle, _ = handles[data.id_code]
-                    lib.fstWriterEmitValueChange(writer, handle, data.value.encode())
-                elif kind is TokenKind.CHANGE_VECTOR:
-                    handle, size = handles[data.id_code]
-                    text = format(data.value, f"0{size}b") if isinstance(data.value, int) else data.value.rjust(size, "x")
-                    lib.fstWriterEmitValueChange(writer, handle, text.encode())
+        with vcd.open() as file:
+            handles = _declare(file, writer, lib, ffi)
+            for line in file:
+                kind = line[0]
+                if kind == "#":
+                    lib.fstWriterEmitTimeChange(writer, int(line[1:]))
+                elif kind in "01xz":
+                    lib.fstWriterEmitValueChange(writer, handles[line[1:].strip()][0], kind.encode())
+                elif kind == "b":
+                    value, code = line[1:].split()
+                    handle, size = handles[code]
+                    lib.fstWriterEmitValueChange(writer, handle, value.rjust(size, "0" if value[0] == "1" else value[0]).encode())
     finally:
         lib.fstWriterClose(writer)
+
+
+def _declare(file: TextIO, writer: Any, lib: Any, ffi: Any) -> dict[str, tuple[int, int]]:
+    """Read the head of a VCD file and declare its signals: identifier -> (handle, bits)."""
+    handles: dict[str, tuple[int, int]] = {}
+    for line in file:
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "$timescale":
+            unit = "".join(words[1:]).replace("$end", "") or next(file).strip()
+            lib.fstWriterSetTimescaleFromString(writer, unit.encode())
+        elif words[0] == "$scope":
+            lib.fstWriterSetScope(writer, lib.FST_ST_VCD_MODULE, words[2].encode(), ffi.NULL)
+        elif words[0] == "$upscope":
+            lib.fstWriterSetUpscope(writer)
+        elif words[0] == "$var":
+            size, code, name = int(words[2]), words[3], " ".join(words[4:-1])
+            alias = handles[code][0] if code in handles else 0
+            handle = lib.fstWriterCreateVar(writer, lib.FST_VT_VCD_WIRE, lib.FST_VD_IMPLICIT, size, name.encode(), alias)
+            handles.setdefault(code, (handle, size))
+        elif words[0] == "$enddefinitions":
+            break
+    return handles
