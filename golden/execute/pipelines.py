@@ -17,8 +17,8 @@ from ..values import NEVER
 class Pipelines:
     """Unit pipelines with latency and initiation interval, and their result queues.
 
-    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch
-    and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+    A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have `result_queue` uops
+    between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class Pipelines:
         self._wake_lsu = wake_lsu
         self._probe = probe
         self._free_at = [0] * len(Unit)
+        self._freed = [-1] * len(Unit)  # cycle in which a result last left: its credit counts from the next one on
         #: Per unit, (first cycle in which the result may be written, uop), in order.
         self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
         #: Units with anything in `results`.
@@ -52,7 +53,7 @@ class Pipelines:
         """Whether the unit takes a uop in this cycle."""
         if unit == Unit.LSU:
             return len(self.lsu_queue) < self._queue_depth
-        return self._free_at[unit] <= cycle and len(self.results[unit]) < self._credits
+        return self._free_at[unit] <= cycle and len(self.results[unit]) + (self._freed[unit] == cycle) < self._credits
 
     def next_cycle(self, unit: int, cycle: int) -> int:
         """The next cycle after `cycle` in which it does, if nothing else happens before."""
@@ -78,6 +79,14 @@ class Pipelines:
             self._free_at[unit] = cycle + self._interval[unit]
             self.results[unit].append((cycle + self._latency[unit], uop))
             self.pending |= 1 << unit
+
+    def finish(self, unit: int, cycle: int) -> None:
+        """The last write of the unit's oldest uop is done."""
+        self._freed[unit] = cycle
+        queue = self.results[unit]
+        queue.popleft()
+        if not queue:
+            self.pending &= ~(1 << unit)
 
     def returned(self, uop: TraceUop, cycle: int) -> None:
         """The load/store unit returns a uop, to be written from `cycle` on."""

@@ -70,9 +70,7 @@ class ResultArbiter:
                 self._pointer = (unit + 1) % len(Unit)
                 served = True
             if uop.written == uop.count:
-                queue.popleft()
-                if not queue:
-                    self._pipelines.pending &= ~(1 << unit)
+                self._pipelines.finish(unit, cycle)
                 if uop.predicates_written:
                     self._written(uop.warp, uop.predicates_written << PREDICATE_BIT)
                 self._retired(uop)
