@@ -1,0 +1,102 @@
+"""Units and their queues: who may enter when, and whose result is there when, as in golden."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from arch.uop import Unit
+from golden.execute.pipelines import Pipelines as Golden
+from hdl.execute.pipelines import Pipelines
+from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
+from tests.hdl.sub_core_bench import result_fields
+
+
+def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    log = Log()
+    rtl = unit(config, probe=True)
+    model = Golden(config, None, lambda cycle: None, log.probe)
+
+    async def bench(ctx: Any) -> None:
+        away: list[Any] = []
+        eager = rng.choice((0.1, 0.5, 0.9))
+        for cycle in range(cycles):
+            extra = []
+            pops = [number for number in Unit if _head(ctx, number, cycle) and rng.random() < eager]
+            offers = {}
+            for number in Unit:
+                port = rtl.dispatch[number]
+                assert ctx.get(port.ready) == model.accepts(number, cycle), f"cycle {cycle}, {number!r}"
+                valid = rng.random() < 0.5
+                ctx.set(port.valid, valid)
+                uop = make_uop(rng.randrange(config.sub_core.warps), cycle, unit=number, destination=rng.randrange(250),
+                               count=rng.randrange(5), lane_mask=rng.getrandbits(config.lanes), memory=rng.randrange(13))
+                ctx.set(port.payload, {"collector": 0, "memory": uop.memory, "lines": 0, "passes": 0,
+                                       "result": result_fields(uop)})
+                if valid and model.accepts(number, cycle):
+                    offers[number] = uop
+            queue = model.lsu_queue
+            assert ctx.get(rtl.lsu.valid) == bool(queue)
+            takes = bool(queue) and rng.random() < 0.4
+            ctx.set(rtl.lsu.ready, takes)
+            # Golden's queue of returned uops has no bound.
+            back = bool(away) and rng.random() < 0.4 and len(model.results[Unit.LSU]) < 4 * config.lsu.pending
+            ctx.set(rtl.returned.valid, back)
+            if back:
+                uop = away.pop(rng.randrange(len(away)))
+                ctx.set(rtl.returned.payload, result_fields(uop))
+                model.returned(uop, cycle + 1)
+            if takes:
+                uop = queue.popleft()[1]
+                assert ctx.get(rtl.lsu.payload.result.seq) == uop.seq
+                assert ctx.get(rtl.lsu.payload.memory) == uop.memory
+                away.append(uop)
+                extra.append(("lsu_accept", (uop.warp, uop.seq)))
+            for uop in offers.values():
+                model.dispatch(uop, 0, cycle)
+            for number in Unit:
+                ctx.set(rtl.result[number].ready, number in pops)
+            for number in pops:
+                model.results[number].popleft()
+            assert seen(ctx, rtl.events) == sorted([*log.take(), *extra]), f"cycle {cycle}"
+            assert not ctx.get(rtl.overflow)
+            await ctx.tick()
+
+    def _head(ctx: Any, number: int, cycle: int) -> bool:
+        queue, port = model.results[number], rtl.result[number]
+        there = bool(queue) and queue[0][0] <= cycle
+        assert ctx.get(port.valid) == there, f"cycle {cycle}, {Unit(number)!r}"
+        if there:
+            fields = result_fields(queue[0][1])
+            assert {name: ctx.get(getattr(port.payload, name)) for name in fields} == fields
+        return there
+
+    simulate(rtl, bench)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+class NoInterval(Pipelines):
+    """Units take a uop in every cycle."""
+
+    def _unit(self, m: Any, unit: Any) -> None:
+        super()._unit(m, unit)
+        m.d.comb += self.dispatch[unit].ready.eq(1)
+
+
+def test_a_mutant_is_caught() -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, NoInterval))
+
+
+def test_needs_a_configuration() -> None:
+    with pytest.raises(TypeError, match="Pipelines needs the machine's configuration, an SmConfig, not 'turing'"):
+        Pipelines("turing")  # type: ignore[arg-type]

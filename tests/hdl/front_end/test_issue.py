@@ -1,0 +1,157 @@
+"""Status and drain: golden's masks, reasons, and a count of what is in flight."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from hypothesis import given
+
+from arch.events import Stall
+from arch.uop import Memory
+from golden.front_end.issue import Status as Golden
+from hdl.front_end.issue import InFlight, Status
+from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, seen, simulate, uop_record
+
+
+class Fake:
+    """Golden's buffers and scoreboard, made up anew for every cycle."""
+
+    def __init__(self, warps: int) -> None:
+        self.entries: list[list[Any]] = [[] for _ in range(warps)]
+        self.hazards = [0] * warps
+
+    def hazard(self, uop: Any) -> int:
+        return self.hazards[uop.warp]
+
+
+def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    warps = config.sub_core.warps
+    everyone = (1 << warps) - 1
+    fake = Fake(warps)
+    rtl, model = unit(config, probe=True), Golden(fake, fake)  # type: ignore[arg-type]
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(cycles):
+            for warp in range(warps):
+                waits = rng.random() < 0.2
+                fake.entries[warp] = [make_uop(
+                    warp, cycle, collects=rng.random() < 0.7, memory=rng.choice((0, 0, 0, Memory.FENCE)), arrive=waits,
+                    wait=waits, last=rng.random() < 0.1,
+                )] * rng.choice((0, 1, 1, 1))
+                fake.hazards[warp] = rng.choice((0, 0, 1, 2))
+            model.changed = everyone
+            model.update()
+            may_issue, refused = rng.choice((0, everyone, rng.getrandbits(warps))), rng.random() < 0.5
+            eligible = model.ready & (may_issue | model.free)
+            bit = {name: sum(1 << warp for warp in range(warps) if test(warp)) for name, test in {
+                "first": lambda warp: fake.entries[warp],
+                "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
+                "blocked": lambda warp: fake.hazards[warp], "memory": lambda warp: fake.hazards[warp] == 2,
+            }.items()}
+            for name, mask in bit.items():
+                ctx.set(getattr(rtl, name), mask)
+            ctx.set(rtl.may_issue, may_issue)
+            ctx.set(rtl.refused, refused)
+            assert ctx.get(rtl.eligible) == eligible, f"cycle {cycle}"
+            expected = [("scheduler", (int(Stall.ISSUED if eligible else model.stall(refused)),))]
+            if eligible:
+                pick = rng.choice([warp for warp in range(warps) if eligible >> warp & 1])
+                uop = fake.entries[pick][0]
+                ctx.set(rtl.pick, pick)
+                ctx.set(rtl.uop, uop_record(uop))
+                model.issue(uop)
+                expected.append(("issue", (pick, cycle, cycle)))
+                if not uop.collects:
+                    expected.append(("retire", (pick, cycle)))
+            # The barrier may open in the cycle of the arrival; a fence comes back later.
+            release = model.at_barrier & rng.getrandbits(warps)
+            ctx.set(rtl.release, release)
+            model.at_barrier &= ~release
+            for unit_, port in enumerate(rtl.retired):
+                fence = model.fenced and rng.random() < 0.3 and unit_ == 5
+                warp = rng.choice([warp for warp in range(warps) if model.fenced >> warp & 1]) if fence else 0
+                back = fence and not (eligible and warp == pick)
+                ctx.set(port.valid, back)
+                ctx.set(port.fence, 1)
+                ctx.set(port.warp, warp)
+                if back:
+                    model.fenced &= ~(1 << warp)
+            starts = ~model.live & rng.getrandbits(warps) & rng.getrandbits(warps) & everyone
+            if eligible:
+                starts &= ~(1 << pick)
+            ctx.set(rtl.start.warps, starts)
+            model.live |= starts
+            expected += [("warp_start", (warp, 0)) for warp in range(warps) if starts >> warp & 1]
+            assert ctx.get(rtl.live) == model.live
+            assert seen(ctx, rtl.events) == sorted(expected), f"cycle {cycle}"
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_status_equals_golden(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+class BarrierForgotten(Status):
+    """Reasons: a warp at a barrier counts as one that waits for memory."""
+
+    def _reason(self, m: Any, here: Any, ready: Any, fenced: Any, at_barrier: Any) -> Any:
+        return super()._reason(m, here | at_barrier, ready, fenced, at_barrier & 0)
+
+
+def test_a_mutant_is_caught() -> None:
+    assert fails(lambda seed: lockstep("single", seed, BarrierForgotten))
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_drain_is_seen_once_and_in_its_cycle(machine: str, seed: int) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    warps = config.sub_core.warps
+    rtl = InFlight(config)
+    flying, live, active = [0] * warps, [False] * warps, [False] * warps
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(300):
+            expected = 0
+            here = list(flying)
+            for port in rtl.retired:
+                able = [warp for warp in range(warps) if here[warp]]
+                valid = bool(able) and rng.random() < 0.15
+                warp = rng.choice(able) if able else 0
+                ctx.set(port.valid, valid)
+                ctx.set(port.warp, warp)
+                if valid:
+                    here[warp] -= 1
+                    flying[warp] -= 1
+            able = [warp for warp in range(warps) if live[warp]]
+            issue = bool(able) and rng.random() < 0.8 and max(flying) < 20
+            warp = rng.choice(able) if able else 0
+            collects = issue and rng.random() < 0.8
+            if issue:
+                flying[warp] += collects
+                live[warp] = rng.random() < 0.9
+            ctx.set(rtl.issue, collects)
+            ctx.set(rtl.warp, warp)
+            for slot in range(warps):
+                if active[slot] and not live[slot] and not flying[slot]:
+                    expected |= 1 << slot
+                    active[slot] = False
+            starts = sum(1 << slot for slot in range(warps)
+                         if not active[slot] and not expected >> slot & 1 and rng.random() < 0.2)
+            ctx.set(rtl.start, starts)
+            for slot in range(warps):
+                if starts >> slot & 1:
+                    live[slot] = active[slot] = True
+            ctx.set(rtl.live, sum(1 << slot for slot in range(warps) if live[slot]))
+            assert ctx.get(rtl.drain) == expected, f"cycle {cycle}"
+            await ctx.tick()
+
+    simulate(rtl, bench)

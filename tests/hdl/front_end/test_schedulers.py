@@ -1,0 +1,60 @@
+"""The schedulers pick what golden's pick."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import golden.front_end.gto
+import golden.front_end.lrr
+from hdl.front_end.gto import Gto
+from hdl.front_end.lrr import Lrr
+from tests.hdl.bench import FEW, SEEDS, simulate
+
+PAIRS = {"lrr": (Lrr, golden.front_end.lrr.Lrr), "gto": (Gto, golden.front_end.gto.Gto)}
+
+
+def lockstep(policy: str, warps: int, seed: int, unit: Any = None, cycles: int = 150) -> None:
+    rng = random.Random(seed)
+    made, specification = PAIRS[policy]
+    rtl, model = (unit or made)(warps), specification(warps)
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(cycles):
+            eligible = rng.getrandbits(warps) & rng.choice((-1, rng.getrandbits(warps)))
+            starts = rng.getrandbits(warps) & rng.getrandbits(warps) if rng.random() < 0.3 else 0
+            ctx.set(rtl.eligible, eligible)
+            ctx.set(rtl.start, starts)
+            if eligible:
+                assert ctx.get(rtl.pick) == model.pick(eligible)
+            for warp in range(warps):
+                if starts >> warp & 1:
+                    model.start(warp)
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+@pytest.mark.parametrize("policy", PAIRS)
+@FEW
+@given(warps=st.sampled_from([1, 2, 3, 4, 8, 48, 64]), seed=SEEDS)
+def test_equals_golden(policy: str, warps: int, seed: int) -> None:
+    lockstep(policy, warps, seed)
+
+
+@pytest.mark.parametrize("policy", [Lrr, Gto])
+@pytest.mark.parametrize("warps", [0, -1, 2.0, "8", None])
+def test_warps_must_be_a_number(policy: Any, warps: Any) -> None:
+    with pytest.raises(TypeError, match=f"{policy.__name__} needs a number of warp slots of at least 1, not"):
+        policy(warps)
+
+
+@pytest.mark.parametrize("policy", PAIRS)
+def test_the_other_policy_is_caught(policy: str) -> None:
+    other = PAIRS["gto" if policy == "lrr" else "lrr"][0]
+    with pytest.raises(AssertionError):
+        lockstep(policy, 4, 1, other)

@@ -1,0 +1,155 @@
+"""The scoreboard blocks what golden's blocks, whatever is set and released in a cycle."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from arch.uop import RZ, Unit
+from golden.front_end.scoreboard import Scoreboard as Golden
+from golden.stream import PREDICATE_BIT, TraceUop
+from hdl.front_end.scoreboard import Scoreboard
+from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
+
+REGISTERS = 10
+
+
+def random_uop(rng: random.Random, warp: int, seq: int) -> TraceUop:
+    """Few registers, so that hazards are frequent."""
+    count = rng.choice((0, 1, 1, 2, 4))
+    return make_uop(
+        warp, seq, unit=rng.choice((Unit.ALU, Unit.LSU)), sources=tuple(rng.sample(range(REGISTERS), rng.randrange(7))),
+        destination=rng.randrange(REGISTERS) if rng.random() < 0.9 else RZ - count, count=count,
+        predicates_read=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7),
+        predicates_written=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7), collects=rng.random() < 0.9,
+    )
+
+
+def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    core = config.sub_core
+    entries = rng.choice((1, 2, 5))
+    rtl, model = unit(config, entries), Golden(core)
+    heads = [random_uop(rng, warp, 0) for warp in range(core.warps)]
+    collecting: dict[int, tuple[TraceUop, list[int]]] = {}  # entry -> uop, slots to read
+    writing: list[tuple[TraceUop, list[int]]] = []
+
+    def show(ctx: Any, warp: int) -> None:
+        uop, port = heads[warp], rtl.hazards[warp]
+        sources = [*uop.sources, *(RZ for _ in range(6 - len(uop.sources)))]
+        targets = [uop.destination + place if place < uop.count else RZ for place in range(4)]
+        ctx.set(port.registers, [*sources, *targets])
+        ctx.set(port.predicates, uop.predicates_read | uop.predicates_written)
+        ctx.set(port.destination, uop.destination)
+        ctx.set(port.count, uop.count if uop.collects else 0)
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(cycles):
+            for warp in range(core.warps):
+                show(ctx, warp)
+            hazards = [model.hazard(uop) for uop in heads]
+            blocked, memory = ctx.get(rtl.blocked), ctx.get(rtl.memory)
+            found = [2 if memory >> warp & 1 else blocked >> warp & 1 for warp in range(core.warps)]
+            assert found == hazards, f"cycle {cycle}"
+            reads = _read(ctx)
+            writes = _write(ctx)
+            _issue(ctx, [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects], cycle)
+            for warp, register in reads:
+                model.read(warp, register)
+            for warp, mask in writes:
+                model.written(warp, mask)
+            for warp in range(core.warps):
+                if not heads[warp].collects:
+                    heads[warp] = random_uop(rng, warp, cycle)
+            await ctx.tick()
+
+    def _issue(ctx: Any, able: list[int], cycle: int) -> None:
+        free = [entry for entry in range(entries) if entry not in collecting]
+        chosen = bool(able and free) and rng.random() < 0.8
+        ctx.set(rtl.issue.valid, chosen)
+        if chosen:
+            warp, entry = rng.choice(able), rng.choice(free)
+            uop = heads[warp]
+            ctx.set(rtl.entry, entry)
+            ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
+            model.issue(uop)
+            collecting[entry] = (uop, list(range(len(uop.sources))))
+            heads[warp] = random_uop(rng, warp, cycle)
+
+    def _read(ctx: Any) -> list[tuple[int, int]]:
+        done = []
+        for entry, port in enumerate(rtl.read):
+            uop, slots = collecting.get(entry, (None, []))
+            valid = bool(slots) and rng.random() < 0.5
+            ctx.set(port.valid, valid)
+            if valid:
+                slot = slots.pop(rng.randrange(len(slots)))
+                ctx.set(port.slot, slot)
+                assert uop is not None
+                done.append((uop.warp, uop.sources[slot]))
+            if uop is not None and not slots:
+                del collecting[entry]
+                writing.append((uop, list(range(uop.count))))
+        return done
+
+    def _write(ctx: Any) -> list[tuple[int, int]]:
+        done = []
+        rng.shuffle(writing)
+        for bank, port in enumerate(rtl.written):
+            valid = bank < len(writing) and bool(writing[bank][1]) and rng.random() < 0.4
+            ctx.set(port.valid, valid)
+            if valid:
+                uop, registers = writing[bank]
+                register = uop.destination + registers.pop()
+                ctx.set(port.warp, uop.warp)
+                ctx.set(port.register, register)
+                done.append((uop.warp, 1 << register))
+        for number, port in enumerate(rtl.retired):
+            complete = [item for item in writing if not item[1]]
+            valid = bool(complete) and rng.random() < 0.5
+            ctx.set(port.valid, valid)
+            if valid:
+                writing.remove(complete[0])
+                ctx.set(port.warp, complete[0][0].warp)
+                ctx.set(port.predicates, complete[0][0].predicates_written)
+                done.append((complete[0][0].warp, complete[0][0].predicates_written << PREDICATE_BIT))
+            assert number < len(rtl.retired)
+        return done
+
+    simulate(rtl, bench)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+class NoWar(Scoreboard):
+    """Pending reads are forgotten."""
+
+    def _reads(self, m: Any) -> Any:
+        return super()._reads(m) & 0
+
+
+class NoPredicates(Scoreboard):
+    """Pending predicates of the load/store unit are forgotten."""
+
+    def _predicates(self, m: Any) -> Any:
+        pending, of_memory = super()._predicates(m)
+        return [pending, of_memory & 0]
+
+
+@pytest.mark.parametrize("mutant", [NoWar, NoPredicates])
+def test_mutants_are_caught(mutant: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, mutant))
+
+
+@pytest.mark.parametrize("entries", [0, -2, 1.5, None])
+def test_entries_must_be_a_number(entries: Any) -> None:
+    with pytest.raises(TypeError, match="Scoreboard needs the number of uops that can be in collection, at least 1, not"):
+        Scoreboard(MACHINES["tiny"], entries)

@@ -1,0 +1,46 @@
+"""Where golden says a register is."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from golden.mapping.direct import Direct as Golden
+from hdl.mapping.direct import Direct
+from tests.hdl.bench import FEW, MACHINES, SEEDS, machines, simulate
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden(machine: str, seed: int) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    core = config.sub_core
+    rtl, model = Direct(config, 2), Golden(core)
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(20):
+            rows = rng.randrange(core.rows // core.warps + 1)
+            ctx.set(rtl.start.warps, 1)
+            ctx.set(rtl.start.rows, rows)
+            await ctx.tick()
+            ctx.set(rtl.start.warps, 0)
+            ctx.set(rtl.start.rows, 0)
+            for warp in range(core.warps):
+                model.start(warp, warp * rows)
+            for port in rtl.locate:
+                warp, register = rng.randrange(core.warps), rng.randrange(min(255, max(1, rows * core.banks)))
+                ctx.set(port.warp, warp)
+                ctx.set(port.register, register)
+                assert (ctx.get(port.bank), ctx.get(port.row)) == model.locate(warp, register)
+
+    simulate(rtl, bench)
+
+
+@pytest.mark.parametrize("ports", [0, -1, "two"])
+def test_ports_must_be_a_number(ports: Any) -> None:
+    with pytest.raises(TypeError, match="Direct needs a number of ports of at least 1, not"):
+        Direct(MACHINES["tiny"], ports)

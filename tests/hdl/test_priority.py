@@ -1,0 +1,39 @@
+"""Rotating priority equals golden's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.sim import Simulator
+
+from golden import priority as golden
+from hdl.priority import first_from
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
+def test_first_from_is_golden_s(width: int) -> None:
+    m = Module()
+    mask, pointer = Signal(width), Signal(range(max(2, width)))
+    choice = first_from(m, mask, pointer)
+    after = Signal.like(pointer)
+    m.d.comb += after.eq(choice.after)
+
+    async def bench(ctx: Any) -> None:
+        for value in range(2**width):
+            for place in range(width):
+                ctx.set(mask, value)
+                ctx.set(pointer, place)
+                assert ctx.get(choice.any) == bool(value)
+                if value:
+                    expected = golden.first_from(value, place)
+                    assert ctx.get(choice.index) == expected
+                    assert ctx.get(choice.one_hot) == 1 << expected
+                    assert ctx.get(after) == (expected + 1) % width
+                else:
+                    assert ctx.get(choice.one_hot) == 0
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
