@@ -23,7 +23,7 @@ def wrapped(inner: Any, **changes: Change) -> Any:
             m.submodules.inner = inner
             pairs = zip(inner.signature.flatten(self), inner.signature.flatten(inner), strict=True)
             for (path, member, outer), (_, _, there) in pairs:
-                source, sink = (outer, there) if member.flow is wiring.In else (there, outer)
+                source, sink = (Value.cast(outer), there) if member.flow is wiring.In else (Value.cast(there), outer)
                 if not isinstance(Value.cast(sink), Const):  # `ready` of a stream that is always taken
                     m.d.comb += sink.eq(changes[path[0]](source, inner) if path[0] in changes else source)
             return m
