@@ -34,6 +34,7 @@ CONST_PARAMETERS = 0x160
 SHARED_WINDOW = 0x1_0000_0000
 LOCAL_WINDOW = 0x2_0000_0000
 CONST_WINDOW = 0x3_0000_0000
+CODE_WINDOW = 0x4_0000_0000  # addresses of functions: numbers to compare, with no memory behind them
 WINDOW_SIZE = 0x1_0000_0000
 #: First device address of global memory.
 GLOBAL_BASE = 0x10_0000_0000
@@ -446,7 +447,7 @@ class Kernel:
     parameters : in order.
     globals : module-scope variables in global memory. Their addresses are known only at load time: code refers to one by reading
         the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
-    constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader puts into .const variables.
+    constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader writes there.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
     required_block : CTA shape the kernel insists on (.reqntid), or None.
     ptx_path : for messages.

@@ -1,13 +1,14 @@
-"""Calls: every direct call of a function with a body is inlined."""
+"""Calls: every call of a function with a body is inlined; one through a register is a choice among functions."""
 
 from __future__ import annotations
 
-from program.isa import Imm, Op, Pred, Reg, Source, Space
-from program.lowering.context import Context
+from program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source, Space
+from program.lowering.context import MASK32, Context, word
 from program.lowering.driver import lower_body
 from program.lowering.form import Form
 from program.lowering.frame import Buffer, Frame
 from program.lowering.memory import store_buffer
+from program.lowering.pointers import candidates, function_address
 from program.lowering.table import lowers
 from program.lowering.types import TYPES
 from program.ptx.ast import Call, Function, Immediate, Register, Symbol, Variable
@@ -31,7 +32,8 @@ def call(ctx: Context, form: Form) -> None:
     if not isinstance(operand, Call):
         form.refuse("a function to call is expected")
     if isinstance(operand.function, Register):
-        form.refuse("calls through pointers are not supported: call the function by name")
+        _call_pointer(ctx, form, operand, operand.function)
+        return
     name = operand.function.name
     callee = ctx.layout.module.functions.get(name)
     if callee is None or callee.body is None:
@@ -43,12 +45,55 @@ def call(ctx: Context, form: Form) -> None:
         form.refuse(f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it as a loop")
     if len(operand.arguments) != len(callee.parameters) or len(operand.returns) != len(callee.returns):
         form.refuse(f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results")
-    guard, line = ctx.guard, ctx.line
+    behind = _branch_around(ctx)
+    _inline(ctx, form, operand, callee)
+    if behind is not None:
+        ctx.start_block(behind)
+
+
+def _branch_around(ctx: Context) -> str | None:
+    """Branches around a guarded call; the label behind it, or None if there is no guard."""
+    guard = ctx.guard
+    if guard is None:
+        return None
     behind = ctx.fresh_label("call")
-    if guard is not None:
-        ctx.branch(behind, Pred(guard.index, not guard.negated))
-        ctx.guard = None
-    caller = ctx.frame
+    ctx.branch(behind, Pred(guard.index, not guard.negated))
+    ctx.guard = None
+    return behind
+
+
+def _call_pointer(ctx: Context, form: Form, operand: Call, pointer: Register) -> None:
+    """A call through a register: the address is compared with that of every function it may be; none of them is a trap.
+
+    Functions that are being inlined already are left out: reaching one would be recursion, which the trap reports.
+    """
+    callees = candidates(ctx.layout.module, ctx.frame.function, operand)
+    active = ctx.frame.called()
+    inlined = [c for c in callees if c.name not in active]
+    if not inlined:
+        form.refuse("it can reach no function of this file that fits it: call a function by its name, or take one's address")
+    address = word(ctx.value(pointer, TYPES["b64"]), 0)
+    guarded = _branch_around(ctx)
+    behind = ctx.fresh_label("called")
+    for callee in inlined:
+        other = ctx.temp_predicate()
+        following = ctx.fresh_label("other")
+        known = function_address(ctx.layout.module, callee.name) & MASK32
+        ctx.emit(Op.ISETP, None, address, Imm(known), pdst=(other,), cmp=Cmp.NE, dtype=DType.U32)
+        ctx.branch(following, Pred(other))
+        _inline(ctx, form, operand, callee)
+        ctx.branch(behind)
+        ctx.start_block(following)
+    ctx.emit(Op.TRAP, volatile=True)
+    ctx.start_block(behind)
+    if guarded is not None:
+        ctx.start_block(guarded)
+
+
+def _inline(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
+    """The body of one function in place of an unguarded call."""
+    caller, line = ctx.frame, ctx.line
+    name = callee.name
     callee_frame = Frame(ctx.kernel, callee, ctx.path, f"{ctx.fresh_label(name)}:", caller.end, caller)
     for argument, parameter in zip(operand.arguments, callee.parameters, strict=True):
         _bind_argument(ctx, caller, callee_frame, argument, parameter)
@@ -61,8 +106,6 @@ def call(ctx: Context, form: Form) -> None:
     ctx.frame, ctx.form, ctx.line = caller, form, line
     for target, source in filter(None, returned):
         ctx.move(target, source)
-    if guard is not None:
-        ctx.start_block(behind)
 
 
 def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:

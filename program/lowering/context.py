@@ -23,6 +23,7 @@ from program.isa import (
 from program.lowering.form import Form
 from program.lowering.frame import Frame
 from program.lowering.layout import Layout
+from program.lowering.pointers import function_address
 from program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
 from program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
 
@@ -299,7 +300,9 @@ class Context:
         if found is not None:
             return Imm(found[1] + offset & MASK32, width)
         if name in self.layout.module.functions:
-            self.form.refuse(f"function pointers are not supported: call {name!r} by its name")
+            if width != 2:
+                self.form.refuse(f"the address of function {name!r} has 64 bits")
+            return Imm(function_address(self.layout.module, name) + offset, 2)
         variable = self.layout.module.variables.get(name)
         if variable is None or variable.space != "global":
             self.form.refuse(f"{name!r} has no address here")

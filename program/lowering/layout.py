@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from program.errors import PtxError
 from program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
+from program.lowering.pointers import callees, function_address
 from program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
 
 #: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and addresses.
@@ -28,15 +29,15 @@ def symbols_of(operand: Operand | None) -> Iterator[Symbol]:
 
 
 def reachable(module: Module, entry: Function) -> list[Function]:
-    """The entry and every function with a body that its direct calls reach, in order of discovery."""
+    """The entry and every function with a body that its calls may reach, in order of discovery."""
     found = {entry.name: entry}
     queue = [entry]
     while queue:
-        for statement in queue.pop(0).body or ():
+        caller = queue.pop(0)
+        for statement in caller.body or ():
             for operand in statement.operands if isinstance(statement, Instruction) else ():
-                if isinstance(operand, Call) and isinstance(operand.function, Symbol):
-                    callee = module.functions.get(operand.function.name)
-                    if callee is not None and callee.body is not None and callee.name not in found:
+                for callee in callees(module, caller, operand) if isinstance(operand, Call) else ():
+                    if callee.name not in found:
                         found[callee.name] = callee
                         queue.append(callee)
     return list(found.values())
@@ -180,7 +181,11 @@ class Layout:
             target = self.module.variables.get(symbol.name)
             held = f"the initial value of .{variable.space} variable {variable.name!r} holds the address of"
             if target is None:
-                raise self._error(variable.line, f"{held} function {symbol.name!r}: function pointers are not supported")
+                if symbol.name not in self.module.functions:
+                    raise self._error(variable.line, f"{held} {symbol.name!r}, which is not in this file")
+                known = function_address(self.module, symbol.name) + symbol.offset
+                image[offset : offset + size] = (known & (1 << 8 * size) - 1).to_bytes(size, "little")
+                continue
             if target.space == "global":
                 if size != 8:
                     raise self._error(variable.line, f"{held} .global {symbol.name!r} in {size} bytes: it takes 8")

@@ -1,0 +1,60 @@
+"""Functions by address: what the address of one is, and which functions a call through a register may reach."""
+
+from __future__ import annotations
+
+from program.isa import CODE_WINDOW
+from program.ptx.ast import Address, Call, Function, Instruction, Module, Register, Symbol
+
+#: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is out of bounds.
+_STEP = 16
+
+
+def function_address(module: Module, name: str) -> int:
+    """A number that only this function of the module has: its place in the file, in a window of its own; never 0."""
+    return CODE_WINDOW + _STEP * (1 + list(module.functions).index(name))
+
+
+def address_taken(module: Module) -> list[str]:
+    """Functions whose address occurs as an operand or in the initial value of a variable, in the order of the file."""
+    variables = [*module.variables.values(), *(v for f in module.functions.values() for v in f.variables)]
+    names = {symbol.name for variable in variables for _, symbol, _ in variable.relocations}
+    for function in module.functions.values():
+        for statement in function.body or ():
+            for operand in statement.operands if isinstance(statement, Instruction) else ():
+                if isinstance(operand, Symbol):
+                    names.add(operand.name)
+                elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
+                    names.add(operand.base.name)
+                elif isinstance(operand, Call):
+                    names.update(a.name for a in operand.arguments if isinstance(a, Symbol))
+    return [name for name in module.functions if name in names]
+
+
+def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
+    """The functions that a call through a register may reach: those of its .calltargets list, or else every function whose
+    address is taken; of these the ones that have a body and take and give what the call passes."""
+    sizes = {v.name: v.size for v in (*caller.variables, *caller.parameters, *caller.returns)}
+
+    def fits(given: list[str | None], formals: list[int]) -> bool:
+        return len(given) == len(formals) and all(
+            name is None or sizes.get(name, size) == size for name, size in zip(given, formals, strict=True)
+        )
+
+    found = []
+    for name in call.targets or address_taken(module):
+        function = module.functions.get(name)
+        if function is None or function.body is None or function.entry:
+            continue
+        arguments = [a.name if isinstance(a, Symbol) else None for a in call.arguments]
+        returns: list[str | None] = list(call.returns)
+        if fits(arguments, [p.size for p in function.parameters]) and fits(returns, [r.size for r in function.returns]):
+            found.append(function)
+    return found
+
+
+def callees(module: Module, caller: Function, call: Call) -> list[Function]:
+    """Every function with a body that a call may reach."""
+    if isinstance(call.function, Register):
+        return candidates(module, caller, call)
+    function = module.functions.get(call.function.name)
+    return [function] if function is not None and function.body is not None else []
