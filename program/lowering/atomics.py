@@ -34,7 +34,7 @@ def atomic(ctx: Context, form: Form) -> None:
         form.refuse(f"it takes {needed} operands besides its result")
     if any(isinstance(o, Vector) for o in operands):
         form.refuse("vector atomics are not supported: one atomic per element is")
-    dtype = _dtype(form, ptx)
+    dtype = _dtype(form, ptx, operation)
     where = place(ctx, operands[0], space)
     if where.buffer is not None or where.space == Space.CONST:
         form.refuse("atomics work on global, shared and local memory")
@@ -48,10 +48,12 @@ def atomic(ctx: Context, form: Form) -> None:
         ctx.emit(Op.MEMBAR, volatile=True)
 
 
-def _dtype(form: Form, ptx: PtxType) -> DType:
+def _dtype(form: Form, ptx: PtxType, operation: Atomic) -> DType:
     """The type the memory does the operation in."""
+    if ptx.name == "b16" and operation == Atomic.CAS:
+        return DType.U16
     if ptx.bits < 32 and not ptx.is_float:
-        form.refuse("atomics of less than 32 bits are not supported: use .b32 on the aligned word")
+        form.refuse("of the atomics of less than 32 bits only cas.b16 is supported: use .b32 on the aligned word")
     if ptx.bits > 64:
         form.refuse("128-bit atomics are not supported: .b32 and .b64 are")
     return ptx.dtype if ptx.is_float else ptx.compute

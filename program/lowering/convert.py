@@ -13,6 +13,8 @@ from program.ptx.ast import Register
 _FLOAT_ROUNDING = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP, "rna": Rnd.RNA}
 _INTEGER_ROUNDING = {"rni": Rnd.RN, "rzi": Rnd.RZ, "rmi": Rnd.RM, "rpi": Rnd.RP}
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "const": CONST_WINDOW, "param": CONST_WINDOW, "global": 0}
+#: Bits of the largest finite numbers, for .satfinite.
+_LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F, "f16x2": 0x7BFF7BFF, "bf16x2": 0x7F7F7F7F}
 _NARROW = ("tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "s2f6x2")
 
 
@@ -24,11 +26,13 @@ def convert(ctx: Context, form: Form) -> None:
     integral = form.maybe(_INTEGER_ROUNDING)
     rnd = form.maybe(_FLOAT_ROUNDING)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
-    form.flag("satfinite")
+    finite = form.flag("satfinite")
     to, source = form.type(), form.type()
     form.done()
+    if finite and (to.name not in _LARGEST or source.name != "f32"):
+        form.refuse(f".satfinite does not go with .{to.name}.{source.name}")
     if to.packed:
-        _pack(ctx, form, to, source, rnd or Rnd.RN, relu)
+        _pack(ctx, form, to, source, rnd or Rnd.RN, relu, finite)
         return
     form.arity(2)
     if not to.is_float and not source.is_float:
@@ -42,7 +46,7 @@ def convert(ctx: Context, form: Form) -> None:
         dst = ctx.dst(form.operands[0], to.words)
         ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.compute, rnd=rnd or Rnd.RN, ftz=ftz, sat=sat)
     else:
-        _float(ctx, form, to, source, rnd, integral, ftz, sat, relu)
+        _limit(ctx, _float(ctx, form, to, source, rnd, integral, ftz, sat), to, relu, finite)
 
 
 def _integer(ctx: Context, form: Form, to: PtxType, source: PtxType, sat: bool) -> None:
@@ -102,30 +106,23 @@ def _clamp(ctx: Context, a: Source, to: PtxType, source: PtxType) -> Source:
 
 
 def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, ftz: bool) -> None:
-    """Float to integer: clamps to the range; sub-word results clamp once more."""
+    """Float to integer: clamps to the range of the type, sub-word ones included, whose NaN is not that of 32 bits either."""
     a = ctx.value(form.operands[1], source)
     dst = ctx.dst(form.operands[0], to.words)
-    target = Reg(dst.index, to.words)
-    if to.bits >= 32:
-        ctx.emit(Op.CVT, target, a, dtype=to.compute, stype=source.dtype, rnd=rnd, ftz=ftz)
-    else:
-        whole = ctx.temp()
-        ctx.emit(Op.CVT, whole, a, dtype=to.compute, stype=source.dtype, rnd=rnd, ftz=ftz)
-        ctx.emit(Op.MOV, target, _clamp(ctx, whole, to, TYPES["s32" if to.signed else "u32"]))
+    ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.dtype, rnd=rnd, ftz=ftz)
     if dst.width > to.words:
         _fill(ctx, dst.word(1), dst.word(0), to.signed)
 
 
 def _float(
-    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool,
-    relu: bool,
-) -> None:
+    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool
+) -> Reg:
     """Float to float: another width, an integral value, or only .ftz and .sat."""
     a = ctx.value(form.operands[1], source)
     dst = ctx.dst(form.operands[0], to.words)
     if source.name == "bf16" and to.name == "f32" and not (sat or ftz):
         ctx.emit(Op.SHL, dst, a, Imm(16))
-        return
+        return dst
     through = (source.name == "bf16" and to.name in ("f16", "bf16")) or (to.name == "bf16" and source.name == "f16")
     if through and to.name != source.name:
         single = ctx.temp()
@@ -134,11 +131,20 @@ def _float(
     aux = 0 if integral is None else 1
     mode = integral if integral is not None else rnd or Rnd.RN
     ctx.emit(Op.CVT, dst, a, dtype=to.dtype, stype=source.dtype, rnd=mode, ftz=ftz, sat=sat, aux=aux)
+    return dst
+
+
+def _limit(ctx: Context, dst: Reg, to: PtxType, relu: bool, finite: bool) -> None:
+    """.relu and .satfinite: NaN stays NaN."""
+    if finite:
+        largest = _LARGEST[to.name]
+        ctx.emit(Op.FMIN, dst, dst, Imm(largest), dtype=to.dtype, aux=1)
+        ctx.emit(Op.FMAX, dst, dst, Imm(largest | (0x80008000 if to.packed else 0x8000)), dtype=to.dtype, aux=1)
     if relu:
         ctx.emit(Op.FMAX, dst, dst, Imm(0, to.words), dtype=to.dtype, aux=1)
 
 
-def _pack(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, relu: bool) -> None:
+def _pack(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, relu: bool, finite: bool) -> None:
     """cvt.f16x2.f32 d, a, b: a to the high half, b to the low one."""
     form.arity(3)
     if source.name != "f32":
@@ -151,8 +157,7 @@ def _pack(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, relu
         halves.append(part)
     dst = ctx.dst(form.operands[0], 1)
     ctx.emit(Op.PRMT, dst, *halves, Imm(0x5410))
-    if relu:
-        ctx.emit(Op.FMAX, dst, dst, Imm(0), dtype=to.dtype, aux=1)
+    _limit(ctx, dst, to, relu, finite)
 
 
 def _space(form: Form) -> str:

@@ -157,12 +157,20 @@ def function(ctx: Context, form: Form) -> None:
     elif ptx.name == "f64":
         if form.opcode not in ("rcp", "rsqrt"):
             form.refuse("of the f64 approximations only rcp and rsqrt exist")
-        ctx.emit(Op.MUFU, dst, a, dtype=DType.F64, aux=aux, ftz=ftz)
+        if ftz:
+            ctx.emit(Op.MUFU, dst, a, dtype=DType.F64, aux=aux, ftz=True)
+            return
+        # Without .ftz it is a function of all 64 bits, accurate to a few places of a double.
+        root = a
+        if form.opcode == "rsqrt":
+            root = ctx.temp(2)
+            ctx.emit(Op.FSQRT, root, a, dtype=DType.F64)
+        ctx.emit(Op.FRCP, dst, root, dtype=DType.F64)
     else:
-        _half_function(ctx, dst, a, ptx, aux)
+        _half_function(ctx, dst, a, ptx, aux, ftz)
 
 
-def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int) -> None:
+def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int, ftz: bool) -> None:
     """An approximate function of one or two 16-bit floats, computed in f32."""
     narrow = DType.BF16 if ptx.name.startswith("bf16") else DType.F16
     results = []
@@ -173,7 +181,8 @@ def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int) ->
             ctx.emit(Op.SHR, source, a, Imm(16))
         single = ctx.temp()
         ctx.emit(Op.CVT, single, source, dtype=DType.F32, stype=narrow)
-        ctx.emit(Op.MUFU, single, single, dtype=DType.F32, aux=aux)
+        # The subnormals of bf16 are those of f32.
+        ctx.emit(Op.MUFU, single, single, dtype=DType.F32, aux=aux, ftz=ftz and narrow is DType.BF16)
         last = ctx.temp() if ptx.packed else dst
         ctx.emit(Op.CVT, last, single, dtype=narrow, stype=DType.F32)
         results.append(last)

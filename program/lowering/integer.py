@@ -10,6 +10,9 @@ from program.lowering.form import Form
 from program.lowering.table import lowers
 from program.lowering.types import TYPES, PtxType
 
+#: Two 16-bit integers in one register, by the type of one.
+_PAIRS = {"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
+
 
 @lowers("add", "sub", in_place=True)
 def add(ctx: Context, form: Form) -> None:
@@ -19,6 +22,10 @@ def add(ctx: Context, form: Form) -> None:
     rest = [TYPES[m] for m in form.left if m in TYPES]
     if rest and rest[0].is_float:
         floating.add(ctx, form, subtract)
+        return
+    packed = form.maybe(_PAIRS)
+    if packed is not None:
+        _packed(ctx, form, Op.ISUB if subtract else Op.IADD, packed, False)
         return
     saturate = form.flag("sat")
     ptx = form.type()
@@ -190,13 +197,12 @@ def extremum(ctx: Context, form: Form) -> None:
     if kinds[0].is_float:
         floating.extremum(ctx, form, relu)
         return
-    form.arity(3)
-    packed = form.maybe({"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]})
+    packed = form.maybe(_PAIRS)
     if packed is not None:
-        form.done()
-        _packed_extremum(ctx, form, op, packed, relu)
+        _packed(ctx, form, op, packed, relu)
         return
     ptx = form.type()
+    form.arity(3)
     form.done()
     if ptx.bits == 64:
         wide.extremum(ctx, form, ptx)
@@ -208,8 +214,10 @@ def extremum(ctx: Context, form: Form) -> None:
         ctx.emit(Op.IMAX, dst, target, Imm(0), dtype=DType.S32)
 
 
-def _packed_extremum(ctx: Context, form: Form, op: Op, ptx: PtxType, relu: bool) -> None:
-    """min.s16x2 and the like: both halves by themselves."""
+def _packed(ctx: Context, form: Form, op: Op, ptx: PtxType, relu: bool) -> None:
+    """min.s16x2, add.u16x2 and the like: both halves by themselves."""
+    form.arity(3)
+    form.done()
     halves = []
     a, b = (ctx.value(o, TYPES["b32"]) for o in form.operands[1:3])
     for shift in (0, 16):

@@ -45,7 +45,7 @@ def test_every_needed_opcode_has_a_rule() -> None:
     ("add.s32.frob %r1, %r2, %r3;", "modifier .frob is not supported"),
     ("call (n), vprintf, (a, b);", "printf is not supported"),
     ("call again, (n);", "recursion is not supported: k -> again -> again"),
-    ("atom.global.cas.b16 %h1, [%rd1], %h2, %h3;", "less than 32 bits"),
+    ("atom.global.exch.b16 %h1, [%rd1], %h2;", "less than 32 bits"),
     ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1}, {%r2}, {%f3,%f4};", "m16n8k8"),
     ("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "8-bit and smaller floats"),
     ("st.param.b32 [p], %r1;", "cannot be written"),
