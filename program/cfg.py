@@ -2,7 +2,9 @@
 
 Blocks are numbered in layout order; one number past the last is the virtual exit, which every EXIT leads to. A guarded EXIT leads
 both there and to the next block: some lanes may leave while the others go on. A lane diverging at a conditional branch meets the
-others again at the first instruction of the branch block's immediate post-dominator, as a SIMT stack does it.
+others again at the first instruction of the branch block's immediate post-dominator, as a SIMT stack does it. Paths that leave
+early do not count for that: lanes that return in the middle of a kernel do not keep the others from meeting. Early is every exit
+but the one that most blocks lead to.
 
 A loop that no path leaves has no post-dominator of its own accord. Its last block in reverse post-order is given an imaginary
 edge to the exit, one such region after the other, so that every block has one. These edges count for post-dominance only.
@@ -56,6 +58,7 @@ class Cfg:
     successors, predecessors : per block, and for the virtual exit. A branch lists its target, then the fall-through.
     order : reverse post-order of the blocks that the entry reaches.
     idom : immediate dominator; None for the entry and for unreachable blocks.
+    meets : immediate post-dominator on the paths to the main exit; `ipdom` for blocks that do not lead there.
     ipdom : immediate post-dominator; `exit` where only the virtual exit is one.
     loops, loop_of : the loops, and per block the index of the innermost one around it or None.
     """
@@ -77,6 +80,7 @@ class Cfg:
             for b in self.order[1:]:
                 self.idom[b] = doms[b]
         self.ipdom = self._post_dominators()
+        self.meets = self._meeting_blocks()
         self._dominator_depth = _depths([-1 if d is None else d for d in self.idom], self.order)
         self.loops: list[Loop] = []
         self.loop_of: list[int | None] = [None] * n
@@ -115,6 +119,19 @@ class Cfg:
         doms = _dominators(forward, order)
         self.imaginary_exits = tuple(sorted(imaginary))
         return [doms[b] for b in range(n)]
+
+    def _meeting_blocks(self) -> list[int]:
+        """Immediate post-dominators of the graph without its early exits."""
+        n = self.exit
+        exits = [b for b in self.predecessors[n] if b in set(self.order)]
+        if len(exits) < 2:
+            return self.ipdom
+        lead = {b: len(_reverse_post_order(self.predecessors, b, n)) for b in exits}
+        main = max(exits, key=lambda b: (lead[b], b))
+        early = set(exits) - {main}
+        forward = [tuple(t for t in s if t != n) if b in early else s for b, s in enumerate(self.successors)]
+        doms = _dominators(forward, _reverse_post_order(_reverse(forward), n, n + 1))
+        return [doms.get(b, self.ipdom[b]) for b in range(n)]
 
     def dominates(self, a: int, b: int) -> bool:
         """Whether every path from the entry to b passes a. Both reachable."""
@@ -181,7 +198,7 @@ class Cfg:
 
     def reconvergence_block(self, block: int) -> int | None:
         """Block where lanes that part at the end of `block` meet again; None: nowhere before the exit."""
-        at = self.ipdom[block]
+        at = self.meets[block]
         return None if at == self.exit else at
 
     def reconvergence(self, pc: int) -> int | None:

@@ -241,7 +241,7 @@ def listing(kernel: Kernel, liveness: Callable[[Kernel, Cfg], _Alive] = thread_l
                 tuple(labels[s] for s in cfg.successors[b]),
                 cfg.depth(b),
                 b in headers,
-                labels[cfg.ipdom[b]] if b in branches else None,
+                labels[cfg.meets[b]] if b in branches else None,
                 b in divergent,
                 tuple(str(Reg(r)) for r in members(at_start.registers)),
                 tuple(rows),

@@ -3,7 +3,8 @@
 An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they meet again, for two
 (or one) new entries below it; an entry that reaches its own meeting pc ends, and its parent goes on when the last entry below it
 has ended. Entries without children can run. Normally the newest does, and the tree is the classic SIMT stack; but if it blocks at
-a CTA barrier the others run on, so that every lane can arrive.
+a CTA barrier the others run on, so that every lane can arrive. If all that could run is blocked, lanes that wait at a meeting pc
+for blocked ones go on without them: a barrier that half a warp has reached must not wait for the other half's waiting for it.
 """
 
 from __future__ import annotations
@@ -79,6 +80,28 @@ def choose(E, warp):
             end_entry(E, warp, i)
             i = warp[TOP]  # its parent may be newer than others that can run: look again from the top
         i -= 1
+    if release(E, warp):
+        warp[CURRENT] = warp[TOP] - 1
+
+
+@jit
+def release(E, warp):
+    """Nothing can run: lanes that wait at the newest meeting pc go on as an entry on top; False: no lanes wait at any."""
+    for i in range(warp[TOP] - 1, -1, -1):
+        if not E[i, E_USED] or E[i, E_CHILDREN] == 0:
+            continue
+        waiting = E[i, E_MASK] & warp[LIVE]
+        for k in range(warp[TOP]):
+            if E[k, E_USED] and E[k, E_PARENT] == i:
+                waiting &= ~E[k, E_MASK]
+        if waiting == 0:
+            continue
+        if warp[TOP] >= ENTRIES:
+            return False
+        new_entry(E, warp, E[i, E_PC], waiting, E[i, E_MEET], E[i, E_PARENT])
+        E[i, E_MASK] &= ~waiting
+        return True
+    return False
 
 
 @jit

@@ -88,11 +88,19 @@ def test_diamond_in_a_loop():
     assert cfg.region(4) == {1, 2, 3, 4}
 
 
-def test_early_exit_leaves_no_reconvergence_but_a_guarded_exit_below_does_not_matter():
+def test_early_exits_do_not_keep_the_others_from_meeting():
     cfg = Cfg(kernel_of([("branch", 2), ("exit", 0), ("maybe_exit", 0), ("branch", 5), ("fall", 0)]))
     assert cfg.successors[2] == (6, 3)
-    assert cfg.reconvergence_block(0) is None
+    assert cfg.ipdom[0] == cfg.exit
+    assert cfg.reconvergence_block(0) == 2
     assert cfg.reconvergence_block(3) == 5
+
+
+def test_an_exit_deep_inside_a_branch_does_not_undo_the_meeting_point():
+    # 0: if (a) { 1: if (b) { 2: if (c) 3: ; 4: return } 5: } 6:
+    cfg = Cfg(kernel_of([("branch", 6), ("branch", 5), ("branch", 4), ("fall", 0), ("exit", 0), ("fall", 0), ("fall", 0)]))
+    assert cfg.ipdom[0] == cfg.ipdom[1] == cfg.exit
+    assert [cfg.reconvergence_block(b) for b in (0, 1, 2)] == [6, 5, 4]
 
 
 def test_two_entrances_make_an_irreducible_region():

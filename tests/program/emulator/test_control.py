@@ -85,12 +85,12 @@ def test_early_exit_of_some_lanes() -> None:
     )
     out, trace = execute(code)
     assert out == [0] * 4 + [15, 0] + [i + 11 for i in range(6, 16)] + [i + 21 for i in range(16, 32)]
-    # A path leaves inside the branch, so only the exit post-dominates it: the halves do not meet again.
-    assert [int(r["mask"]) for r in trace.dynamic if int(r["pc"]) == 12] == [0xFFFF0000, 0xFFD0]
+    # A path leaves inside the branch; the halves meet again without it.
+    assert [int(r["mask"]) for r in trace.dynamic if int(r["pc"]) == 12] == [0xFFFFFFD0]
 
 
 def test_lanes_that_exit_are_not_waited_for_at_a_meeting_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Post-dominance never makes lanes meet behind an exit of some; the tree allows it: the group goes on without them."""
+    """Wherever lanes are told to meet behind an exit of some, the group goes on without them."""
 
     class Eager(Cfg):
         def reconvergence(self, pc: int) -> int:
@@ -215,13 +215,25 @@ def test_guarded_barriers_on_both_sides() -> None:
 def test_exit_completes_an_arrival() -> None:
     """Lanes that exit are not waited for: the EXIT of the last of them is the arrival."""
     code = program(
-        ("entry", [TID, OUT, add(1, 255, 0), setp(Cmp.LT, 0, 8), bra("wait", 0)]),
-        ("leave", [EXIT]),
+        ("entry", [TID, OUT, add(1, 255, 0), setp(Cmp.GE, 0, 8), bra("leave", 0)]),
         ("wait", [bar(), add(1, 0, 1), STORE, EXIT]),
+        ("leave", [EXIT]),
     )
     out, trace = execute(code)
     assert out == list(range(1, 9)) + [0] * 24
-    assert waves(trace) == [[(5, BOTH, 0, 0), (9, FLAG_LAST, 0, 0)]]
+    assert waves(trace) == [[(9, BOTH, 0, 0), (8, FLAG_LAST, 0, 0)]]
+
+
+def test_lanes_do_not_wait_for_those_that_wait_for_them() -> None:
+    """Half the lanes reach a barrier; the others, at the point where they would meet again, go on and leave."""
+    code = program(
+        ("entry", [TID, OUT, add(1, 255, 0), setp(Cmp.LT, 0, 16), bra("meet", 0)]),
+        ("wait", [bar(), add(1, 0, 100)]),
+        ("meet", [add(1, 1, 1), STORE, EXIT]),
+    )
+    out, trace = execute(code)
+    assert out == [1] * 16 + [i + 101 for i in range(16, 32)]
+    assert waves(trace) == [[(9, BOTH, 0, 0), (9, FLAG_LAST, 0, 0)]]
 
 
 def test_warps_that_exit_are_not_waited_for() -> None:

@@ -58,3 +58,41 @@ def test_a_branch_to_the_return_is_an_exit() -> None:
     ops = [i.op for i in _lower(True).instructions()]
     assert Op.BRA not in ops
     assert ops.count(Op.EXIT) == 3
+
+
+#: Threads below 4 leave from inside two branches; the others vote together.
+NESTED = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p_out)
+{
+    .reg .pred %p<4>;  .reg .b32 %r<9>;  .reg .b64 %rd<4>;
+    mov.u32 %r1, %tid.x;
+    ld.param.u64 %rd1, [p_out];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    mov.u32 %r2, 1000;
+    setp.gt.u32 %p1, %r1, 15;
+    @%p1 bra $vote;
+    setp.gt.u32 %p2, %r1, 3;
+    @%p2 bra $stay;
+    st.global.b32 [%rd1], %r2;
+    bra.uni $leave;
+$stay:
+    mul.lo.u32 %r2, %r1, 7;
+$vote:
+    setp.eq.u32 %p3, %r2, 35;
+    vote.sync.ballot.b32 %r3, !%p3, -1;
+    st.global.b32 [%rd1], %r3;
+$leave:
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_lanes_vote_together_after_others_returned(optimize: bool) -> None:
+    job = Job("k", "tiny", NESTED, "n.ptx", {"out": np.zeros(32, np.uint32)}, [Launch("k", (1, 1, 1), (32, 1, 1), ("out",))])
+    kernel = lower(parse(NESTED, "n.ptx"), "k", optimize=optimize)
+    assert run_job(job, {"k": kernel}).buffers["out"].tolist() == [1000] * 4 + [0xFFFFFFD0] * 28
