@@ -5,8 +5,9 @@ from __future__ import annotations
 from arch.names import unknown
 from sim.engines.base import Engine, EngineError, Waves
 from sim.engines.golden import GoldenEngine
+from sim.engines.rtl import RtlEngine
 
-__all__ = ["ENGINES", "Engine", "EngineError", "Waves", "engine"]
+__all__ = ["ENGINES", "Engine", "EngineError", "RtlEngine", "Waves", "engine", "rtl_engine"]
 
 #: Engine names, and what each is.
 ENGINES = {
@@ -16,20 +17,29 @@ ENGINES = {
 }
 
 
-def engine(name: str) -> Engine:
-    """The engine of that name. Raises EngineError that lists the known ones, or names what has to be installed."""
+def engine(name: str, *, fast: bool = True) -> Engine:
+    """The engine of that name; `fast`: Verilator's model is compiled for speed.
+
+    Raises EngineError that lists the known ones, or names what has to be installed.
+    """
     if name == "golden":
         return GoldenEngine()
-    if name not in ENGINES:
+    return rtl_engine(name, fast=fast)
+
+
+def rtl_engine(name: str, *, fast: bool = True) -> RtlEngine:
+    """The engine of that name that simulates the RTL. Raises EngineError, as `engine` does."""
+    if name not in ENGINES or name == "golden":
         raise EngineError(unknown("engine", name, ENGINES))
     try:
         if name == "pysim":
             from sim.engines.pysim import PysimEngine
 
             return PysimEngine()
+        from sim.engines.model import Build
         from sim.engines.verilator import VerilatorEngine
 
-        return VerilatorEngine()
+        return VerilatorEngine(Build(fast=fast))
     except ModuleNotFoundError as error:
         raise EngineError(
             f"the {name} engine needs the {error.name} package; install it with: pip install 'warpbank[rtl]'"

@@ -1,0 +1,116 @@
+"""Commands of `warpbank` about the RTL: lockstep, export, units."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from program import runner
+from sim import experiment as exp
+from sim import lockstep_report, progress, render
+from sim.engines import rtl_engine
+from sim.lockstep import lockstep
+from sim.options import (
+    ConfigOption,
+    FastOption,
+    JsonOption,
+    KernelArgument,
+    LaunchOption,
+    PresetOption,
+    RegistersOption,
+    RtlName,
+    RtlOption,
+    SchemeOption,
+    SetOption,
+    Size,
+    SizeOption,
+)
+from sim.output import write_text
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command("lockstep")(lockstep_)
+    app.command("export")(export)
+    app.command("units")(units)
+
+
+def lockstep_(
+    kernel: KernelArgument,
+    size: SizeOption = Size.TINY,
+    launch: LaunchOption = None,
+    preset: PresetOption = "turing",
+    config: ConfigOption = None,
+    scheme: SchemeOption = "baseline",
+    overrides: SetOption = None,
+    max_registers: RegistersOption = None,
+    engine: RtlOption = RtlName.VERILATOR,
+    fast: FastOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a kernel through the golden model and the RTL, and compare every event of every cycle. Exit code 0 only if equal."""
+    experiment = exp.Experiment(
+        job=exp.find_job(kernel, size, launch),
+        config=exp.find_config(preset, config, overrides or []),
+        preset=preset if config is None else str(config),
+        scheme=exp.find_scheme(scheme),
+        max_registers=max_registers,
+    )
+    with progress.reporter() as report:
+        limit = experiment.max_registers or exp.register_limit(experiment.job, experiment.config)
+        trace = runner.trace_job(experiment.job, runner.Options(max_registers=limit), on_emulate=report.emulating)
+        simulator = rtl_engine(engine, fast=fast)
+        outcome = lockstep(trace, experiment.config, experiment.scheme, simulator, progress=report.simulating,
+                           on_build=lambda: building(report))
+    if as_json:
+        _print_json(outcome.to_dict())
+    else:
+        console = Console()
+        title = f"Lockstep: {experiment.job.name} ({experiment.job.size}), {experiment.preset}, {experiment.scheme.name}, {engine}"
+        for part in lockstep_report.tables(outcome, title):
+            console.print(part)
+    if outcome.divergence is not None:
+        raise typer.Exit(1)
+
+
+def building(report: progress.Reporter) -> None:
+    """Tell that the RTL is being built, which takes a minute or two."""
+    report.bar.update(report.task, description="building the RTL", total=None, visible=True)
+
+
+def export(
+    unit: Annotated[str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
+    preset: PresetOption = "turing",
+    config: ConfigOption = None,
+    scheme: SchemeOption = "baseline",
+    overrides: SetOption = None,
+    probe: Annotated[bool, typer.Option("--probe", help="With the event ports that simulation uses.")] = False,
+) -> None:
+    """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
+    from synth.export import exported
+
+    machine = exp.find_config(preset, config, overrides or [])
+    text = exported(unit, machine, exp.find_scheme(scheme), kind=output.suffix, probe=probe)
+    write_text(output, text)
+    Console(stderr=True).print(f"wrote {output}", highlight=False)
+
+
+def units(as_json: JsonOption = False) -> None:
+    """List the units that can be exported."""
+    from synth.units import UNITS
+
+    if as_json:
+        _print_json({"units": [{"name": unit.name, "what": unit.what, "source": unit.source} for unit in UNITS.values()]})
+        return
+    rows = ((unit.name, unit.what, unit.source) for unit in UNITS.values())
+    Console().print(render.table("Units", ("name", "what it is", "source"), rows))
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(data, indent=2) + "\n")

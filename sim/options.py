@@ -1,0 +1,70 @@
+"""Options that several commands of `warpbank` share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arch.config import PRESETS
+from program.errors import WarpbankError
+from sim.engines import ENGINES
+
+
+class Size(StrEnum):
+    """Problem sizes of the shipped kernels."""
+
+    TINY = "tiny"
+    SMALL = "small"
+    FULL = "full"
+
+
+class EngineName(StrEnum):
+    """Engines."""
+
+    GOLDEN = "golden"
+    VERILATOR = "verilator"
+    PYSIM = "pysim"
+
+
+class RtlName(StrEnum):
+    """Engines that simulate the RTL."""
+
+    VERILATOR = "verilator"
+    PYSIM = "pysim"
+
+
+KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")]
+SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
+LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
+PresetOption = Annotated[str, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")]
+SchemeOption = Annotated[str, typer.Option("--scheme", help="Register file (`warpbank schemes`).")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")]
+RegistersOption = Annotated[
+    int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{name}: {what}" for name, what in ENGINES.items()) + ".")]
+RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the RTL.")]
+FastOption = Annotated[
+    bool, typer.Option("--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time.")
+]
+WavesOption = Annotated[
+    Path | None, typer.Option("--waves", metavar="FILE.vcd|FILE.fst", help="Write waves of the RTL (verilator, pysim).")
+]
+WaveCyclesOption = Annotated[
+    str | None, typer.Option("--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all].")
+]
+
+
+def wave_cycles(text: str | None) -> tuple[int, int | None]:
+    """The range that `--wave-cycles` names. Raises WarpbankError if it names none."""
+    if text is None:
+        return 0, None
+    first, colon, end = text.partition(":")
+    if not colon or not (first or "0").isdecimal() or not (end or "0").isdecimal():
+        raise WarpbankError(f"--wave-cycles takes two cycle numbers, for example 100:200 or 100:, not {text!r}")
+    return int(first or 0), int(end) if end else None

@@ -1,0 +1,93 @@
+"""The units that can be exported one by one: name, component, and the configuration it takes. A new unit is one row."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from arch.names import unknown
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from hdl.collector.arbiter import Arbiter
+from hdl.collector.ocu import Ocu
+from hdl.cta_dispatch import CtaDispatch
+from hdl.execute.l1 import Mshrs, Tags
+from hdl.execute.lsu import Lsu
+from hdl.execute.memory import Memory
+from hdl.execute.pipelines import Pipelines
+from hdl.execute.result_arbiter import ResultArbiter
+from hdl.front_end.barrier import Barriers
+from hdl.front_end.gto import Gto
+from hdl.front_end.instruction_buffer import InstructionBuffers
+from hdl.front_end.issue import InFlight, Status
+from hdl.front_end.lrr import Lrr
+from hdl.front_end.scoreboard import Scoreboard
+from hdl.hierarchy.flat import Flat
+from hdl.mapping.direct import Direct
+from hdl.rooms import build_registers
+from hdl.sm import Sm
+from hdl.storage.banks import Banks
+from hdl.sub_core import SubCore
+from program.errors import WarpbankError
+
+#: Makes a component from configuration, scheme and "with event ports".
+Factory = Callable[[SmConfig, Scheme, bool], Any]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit: its name on the command line, its class, and how one is made."""
+
+    name: str
+    component: type
+    make: Factory
+
+    @property
+    def what(self) -> str:
+        """First line of the class's docstring."""
+        return (inspect.getdoc(self.component) or "").partition("\n")[0].rstrip(".").partition(". ")[0]
+
+    @property
+    def source(self) -> str:
+        """The file it is in, from the root of the repository."""
+        return self.component.__module__.replace(".", "/") + ".py"
+
+
+UNITS: dict[str, Unit] = {
+    unit.name: unit
+    for unit in (
+        Unit("sm", Sm, Sm),
+        Unit("sub_core", SubCore, SubCore),
+        Unit("instruction_buffers", InstructionBuffers, lambda config, _, probe: InstructionBuffers(config, probe)),
+        Unit("scoreboard", Scoreboard, lambda config, *_: Scoreboard(config, Ocu.entries(config))),
+        Unit("status", Status, lambda config, _, probe: Status(config, probe)),
+        Unit("in_flight", InFlight, lambda config, *_: InFlight(config)),
+        Unit("lrr", Lrr, lambda config, *_: Lrr(config.sub_core.warps)),
+        Unit("gto", Gto, lambda config, *_: Gto(config.sub_core.warps)),
+        Unit("barriers", Barriers, lambda config, _, probe: Barriers(config, probe=probe)),
+        Unit("ocu", Ocu, lambda config, _, probe: Ocu(config, probe)),
+        Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
+        Unit("registers", Flat, build_registers),
+        Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
+        Unit("banks", Banks, lambda config, *_: Banks(config)),
+        Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
+        Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe)),
+        Unit("lsu", Lsu, lambda config, _, probe: Lsu(config, probe=probe)),
+        Unit("l1_tags", Tags, lambda config, *_: Tags(config.l1.sets, config.l1.ways, clearable=True)),
+        Unit("mshrs", Mshrs, lambda config, *_: Mshrs(config.l1.mshrs, config.l1.merges, config.lsu.pending)),
+        Unit("memory", Memory, lambda config, _, probe: Memory(config, probe=probe)),
+        Unit("cta_dispatch", CtaDispatch, lambda config, _, probe: CtaDispatch(config, probe=probe)),
+    )
+}
+
+
+def make(name: str, config: SmConfig, scheme: Scheme, *, probe: bool = False) -> Any:
+    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be built for."""
+    if name not in UNITS:
+        raise WarpbankError(unknown("unit", name, UNITS))
+    try:
+        return UNITS[name].make(config, scheme, probe)
+    except (ValueError, TypeError) as error:
+        raise WarpbankError(f"unit {name} cannot be built for this configuration: {error}") from None

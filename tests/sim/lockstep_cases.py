@@ -1,0 +1,52 @@
+"""What lockstep is run on."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import workloads
+from arch.config import SmConfig, preset, with_overrides
+from arch.schemes import parse_scheme
+from program import runner
+from program.errors import LaunchError
+from program.trace.schema import Trace
+from sim import experiment as exp
+from sim.engines.model import Build
+from sim.engines.verilator import VerilatorEngine
+from sim.lockstep import Outcome, lockstep
+
+PRESETS = ("tiny", "turing", "pascal", "fermi")
+SCHEDULERS = ("gto", "lrr")
+#: Kernels that are run at `small`, too: every unit, memory, barriers, divergence, several launches.
+SMALL = ("vectoradd", "sgemm", "matrixmul", "reduction", "blackscholes", "mma_gemm", "spmv", "bfs", "pathfinder", "scan")
+BASELINE = parse_scheme("baseline")
+
+
+def machine(name: str, scheduler: str) -> SmConfig:
+    """A preset with another scheduler."""
+    return with_overrides(preset(name), [f"sub_core.front_end.scheduler={scheduler}"])
+
+
+@cache
+def trace(kernel: str, size: str, limit: int) -> Trace:
+    """A kernel's trace, from the cache."""
+    return runner.trace_job(workloads.get(kernel).job(size), runner.Options(max_registers=limit))
+
+
+def fits(kernel: str, size: str, config: SmConfig) -> bool:
+    """Whether a CTA of the kernel fits the machine."""
+    from sim.engines.rtl import check_fits
+
+    job = workloads.get(kernel).job(size)
+    try:
+        check_fits(trace(kernel, size, exp.register_limit(job, config)), config)
+    except LaunchError:
+        return False
+    return True
+
+
+def compare(kernel: str, size: str, config: SmConfig, *, fast: bool = False) -> Outcome:
+    """Golden and Verilator in lockstep."""
+    job = workloads.get(kernel).job(size)
+    engine = VerilatorEngine(Build(fast=fast))
+    return lockstep(trace(kernel, size, exp.register_limit(job, config)), config, BASELINE, engine)

@@ -1,0 +1,106 @@
+"""Exported Verilog: the same every time, says what it is, and is taken by Verilator's lint, Yosys and, if there, Icarus."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arch.config import config_hash, preset, with_overrides
+from arch.schemes import parse_scheme
+from program.errors import WarpbankError
+from sim.engines import toolchain
+from synth import yosys
+from synth.export import exported
+from synth.units import UNITS
+from tests.sim.command import warpbank
+
+BASELINE = parse_scheme("baseline")
+TINY = preset("tiny")
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All units as Verilog."""
+    at = tmp_path_factory.mktemp("verilog")
+    for unit in UNITS:
+        (at / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v"))
+    return at
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_lint(unit: str, folder: Path) -> None:
+    tool = toolchain.verilator()
+    command = [str(tool.binary), "--lint-only", "-Wall", "--no-timing", "--top-module", unit, str(ROOT / "synth" / "lint.vlt"),
+               str(folder / f"{unit}.v")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
+    assert done.returncode == 0, done.stderr
+
+
+def test_yosys_takes_all(folder: Path) -> None:
+    for unit in UNITS:
+        yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], folder)
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
+@pytest.mark.parametrize("unit", UNITS)
+def test_icarus_takes_all(unit: str, folder: Path) -> None:
+    subprocess.run(["iverilog", "-g2005-sv", "-s", unit, "-o", os.devnull, str(folder / f"{unit}.v")], check=True)
+
+
+@pytest.mark.parametrize("unit", ["ocu", "lsu", "gto"])
+@pytest.mark.parametrize("kind", [".v", ".il"])
+def test_the_same_every_time(unit: str, kind: str) -> None:
+    text = exported(unit, TINY, BASELINE, kind=kind)
+    assert text == exported(unit, TINY, BASELINE, kind=kind)
+    assert str(ROOT) not in text
+
+
+def test_the_head_says_what_it_is() -> None:
+    config = with_overrides(TINY, ["sub_core.banks=4"])
+    text = exported("banks", config, BASELINE, kind=".v")
+    head = text.partition("module ")[0]
+    assert f"Configuration {config_hash(config)}, preset tiny, scheme baseline." in head
+    assert "--set sub_core.banks=4" in head
+    assert "hdl/storage/banks.py, class Banks" in head
+    assert "bank : In(BankPort) per bank." in head
+    assert all(line.startswith("//") or not line for line in head.splitlines())
+    assert "input  bank__3__row" in head
+
+
+def test_masked_writes_are_loops() -> None:
+    text = exported("banks", TINY, BASELINE, kind=".v")
+    assert "for (lane = 0; lane <= 3; lane = lane + 1)" in text
+    assert f"for (row = 0; row <= {TINY.sub_core.rows - 1}; row = row + 1)" in text
+
+
+def test_command(tmp_path: Path) -> None:
+    done = warpbank("export", "scoreboard", "--preset", "tiny", "--set", "sub_core.warps=8", "-o", str(tmp_path / "s.v"))
+    assert done.code == 0, done.err
+    assert "module scoreboard(" in (tmp_path / "s.v").read_text()
+    assert warpbank("export", "lrr", "--preset", "tiny", "-o", str(tmp_path / "l.il")).code == 0
+    assert "module \\lrr" in (tmp_path / "l.il").read_text()
+
+
+def test_units_command() -> None:
+    done = warpbank("units")
+    assert done.code == 0
+    assert all(unit in done.out for unit in UNITS)
+    assert '"scoreboard"' in warpbank("units", "--json").out
+
+
+def test_errors(tmp_path: Path) -> None:
+    done = warpbank("export", "scorebord", "-o", str(tmp_path / "x.v"))
+    assert done.code == 2
+    assert "Did you mean scoreboard" in " ".join(done.err.split())
+    done = warpbank("export", "lrr", "-o", str(tmp_path / "x.txt"))
+    assert done.code == 2
+    assert ".il" in done.err
+    with pytest.raises(WarpbankError, match="cannot write"):
+        from sim.output import write_text
+
+        write_text(tmp_path / "no" / "x.v", "")
