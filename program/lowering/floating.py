@@ -6,7 +6,7 @@ from program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
 from program.lowering.context import Context, word
 from program.lowering.form import Form
 from program.lowering.table import lowers
-from program.lowering.types import PtxType
+from program.lowering.types import TYPES, PtxType
 
 ROUNDINGS = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
 #: Sign bits of each type, per 32-bit word that has one.
@@ -18,7 +18,7 @@ _FUNCTIONS = {
 
 
 def _float_type(form: Form) -> PtxType:
-    """The operand type; mixed-precision forms have a second one and are refused by `done`."""
+    """The operand type; a second one, of forms with mixed precision, is left for the caller or for `done` to refuse."""
     ptx = form.type()
     if not ptx.is_float:
         form.refuse(f"it does not work on .{ptx.name}")
@@ -26,14 +26,28 @@ def _float_type(form: Form) -> PtxType:
 
 
 def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
-    """FADD, FMUL or FFMA with every modifier they share."""
+    """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends widened first."""
     rnd = form.choice(ROUNDINGS, Rnd.RN)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
     form.flag("noftz")
+    if form.flag("f32x2"):
+        form.arity(1 + sources)
+        form.done()
+        pairs = [ctx.value(o, TYPES["b64"]) for o in form.operands[1:]]
+        to = ctx.dst(form.operands[0], 2)
+        for i in range(2):
+            ctx.emit(op, to.word(i), *(word(p, i) for p in pairs), dtype=DType.F32, rnd=rnd, ftz=ftz, neg=neg)
+        return
     ptx = _float_type(form)
+    narrow = form.maybe({name: TYPES[name] for name in ("f16", "bf16")}) if ptx.name == "f32" and op != Op.FMUL else None
     form.arity(1 + sources)
     form.done()
-    values = [ctx.value(o, ptx) for o in form.operands[1:]]
+    values = [ctx.value(o, narrow if narrow and i < sources - 1 else ptx) for i, o in enumerate(form.operands[1:])]
+    if narrow:
+        for i in range(sources - 1):
+            widened = ctx.temp()
+            ctx.emit(Op.CVT, widened, values[i], dtype=DType.F32, stype=narrow.dtype)
+            values[i] = widened
     dst = ctx.dst(form.operands[0], ptx.words)
     ctx.emit(op, dst, *values, dtype=ptx.dtype, rnd=rnd, ftz=ftz, sat=sat, neg=neg)
     if relu:

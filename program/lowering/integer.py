@@ -20,7 +20,7 @@ def add(ctx: Context, form: Form) -> None:
     subtract = form.opcode == "sub"
     carry_out = form.flag("cc")
     rest = [TYPES[m] for m in form.left if m in TYPES]
-    if rest and rest[0].is_float:
+    if (rest and rest[0].is_float) or "f32x2" in form.left:
         floating.add(ctx, form, subtract)
         return
     packed = form.maybe(_PAIRS)
@@ -64,7 +64,7 @@ def _saturating(ctx: Context, form: Form, subtract: bool, a: Source, b: Source) 
 def multiply(ctx: Context, form: Form) -> None:
     """mul and mad: .lo, .hi, .wide, .cc, .sat of integers; floats go to `floating`."""
     kinds = [TYPES[m] for m in form.left if m in TYPES]
-    if kinds and kinds[0].is_float:
+    if (kinds and kinds[0].is_float) or "f32x2" in form.left:
         floating.multiply(ctx, form)
         return
     part = form.choice({"lo": "lo", "hi": "hi", "wide": "wide"})

@@ -74,6 +74,25 @@ def singles() -> list[Case]:
     ]
 
 
+def pairs() -> list[Case]:
+    def both(f: Callable[[np.float32, np.float32], np.float32]) -> Callable[[int, int, int], int]:
+        return lambda x, y, z: b32(f(f32(x), f32(y))) | b32(f(f32(x >> 32), f32(y >> 32))) << 32
+
+    table = tuple(a | b << 32 for a, b in zip(FINITE, FINITE[3:] + FINITE[:3], strict=True))
+    exact = (0x40400000_3F800000, 0xC0000000_3F000000, 0x40A00000_C1200000)
+    return [
+        Case("add.rn.f32x2 %d, %a, %b;", both(lambda p, q: p + q), table),
+        Case("sub.f32x2 %d, %a, %b;", both(lambda p, q: p - q), table),
+        Case("mul.rn.f32x2 %a, %a, %b; mov.b64 %d, %a;", both(lambda p, q: p * q), table),
+        Case("fma.rn.f32x2 %a, %b, %a, %a; mov.b64 %d, %a;", both(lambda p, q: p * q + p), exact),
+        Case("add.rn.f32.f16 %rout, %ha, %rb;", lambda x, y, z: b32(np.float32(f16(x)) + f32(y)), HALVES),
+        Case("sub.f32.f16 %rout, %ha, %rb;", lambda x, y, z: b32(np.float32(f16(x)) - f32(y)), HALVES),
+        Case("fma.rn.f32.f16 %rout, %ha, %hb, %rc;",
+             lambda x, y, z: b32(np.float32(f16(x)) * np.float32(f16(y)) + f32(z)), (0x3C00, 0xBC00, 0x3800, 0x4248)),
+        Case("add.f32.bf16 %rout, %ha, %rb;", lambda x, y, z: b32(f32((x & M16) << 16) + f32(y)), (0x3F80, 0xC2F6, 0x4049)),
+    ]
+
+
 def relations() -> list[Case]:
     cases = []
     table: dict[str, Callable[[float, float], bool]] = {
@@ -136,7 +155,7 @@ def halves() -> list[Case]:
 
 
 @pytest.mark.parametrize("optimize", [True, False], ids=["clean", "raw"])
-@pytest.mark.parametrize("family", [singles, relations, doubles, halves], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("family", [singles, pairs, relations, doubles, halves], ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_exact(family: Callable[[], list[Case]], optimize: bool) -> None:
     assert failures(family(), optimize=optimize) == []
