@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -80,9 +80,7 @@ class Sm(wiring.Component):
         m.d.comb += [
             *(getattr(self.started, name).eq(getattr(ctas.started, name)) for name in ctas.started.signature.members),
             lsu.launch.eq(self.launch.valid & self.launch.ready),
-            barriers.start.eq(ctas.started.valid),
-            barriers.start_cta.eq(ctas.started.cta),
-            barriers.start_warps.eq(ctas.started.warps),
+            barriers.start.eq(Cat(start.warps for start in ctas.start)),
         ]
         overflow: Any = 0
         for number, core in enumerate(self.cores):

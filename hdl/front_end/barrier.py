@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig, bits
@@ -21,9 +21,10 @@ class Barriers(wiring.Component):
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued their last uop.
 
-    Arrivals and expectations of a CTA's barriers are one row of a table. Each sub-core's issue may change one row; where several
-    change the same one in a cycle, the lowest of them does it for all. Waiting warps are kept per barrier number, of all CTAs
-    together, since a warp waits at one barrier only.
+    Golden counts both kinds alike. Here a barrier of all warps has no counter: PTX lets a warp arrive without waiting only where
+    it names a number, so all live warps have arrived when all of them wait, and at the same barrier. What a warp waits for is
+    kept as bit planes (bit p of all warps' barrier numbers in one register), so that a CTA is looked at in a few word operations.
+    Where a number is named, arrivals are counted in a table, and looked at when one arrives.
 
     Parameters
     ----------
@@ -32,11 +33,12 @@ class Barriers(wiring.Component):
 
     Members
     -------
-    start, start_cta, start_warps : In(1), In, In. This CTA slot receives a CTA of so many warps.
-    arrivals : In, `Arrival` per sub-core. A barrier number the machine does not have is the testbench's to refuse.
-    ctas, members : In, per sub-core: the CTA slot of the warp that issues; the warps of that CTA (bit sub-core x warps + slot).
+    start : In, a bit per warp of the SM (sub-core x warps + slot). These start.
+    arrivals : In, `Arrival` per sub-core. What the testbench must refuse: a barrier number the machine does not have; `arrive`
+        without `wait` and number of warps; both kinds of arrival at one barrier.
+    ctas, members : In, per sub-core: the CTA slot of the warp that issues; the warps of that CTA.
     release : Out, per sub-core a bit per warp slot. The warp may go on; also one that arrives in this cycle.
-    events : Out, if `probe`; instance (sub-core x barriers + barrier).
+    events : Out, if `probe`. Per sub-core one instance for a barrier of all warps, then one for a barrier of a number.
 
     Latency: a barrier completed in cycle t releases its warps in t, for t + 1.
 
@@ -49,92 +51,114 @@ class Barriers(wiring.Component):
         if not isinstance(config, SmConfig):
             raise TypeError(f"Barriers needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        cta_width = bits(config.cta.max_ctas)
         members: dict[str, Any] = {
-            "start": In(1), "start_cta": In(cta_width), "start_warps": In(bits(config.warps + 1)),
+            "start": In(config.warps),
             "arrivals": In(Arrival(config)).array(config.sub_cores),
-            "ctas": In(cta_width).array(config.sub_cores),
+            "ctas": In(bits(config.cta.max_ctas)).array(config.sub_cores),
             "members": In(config.warps).array(config.sub_cores),
             "release": Out(config.sub_core.warps).array(config.sub_cores),
         }
         if probe:
-            members["events"] = Out(Events(config, {"barrier_open": config.sub_cores * config.cta.barriers}))
+            members["events"] = Out(Events(config, {"barrier_open": 2 * config.sub_cores}))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        cores, count, slots = config.sub_cores, config.cta.barriers, max(2, config.cta.max_ctas)
-        width = bits(config.warps + 1)
-        # Below what is expected, between cycles; so it fits the width of an expectation.
-        row_shape = data.ArrayLayout(data.StructLayout({"arrived": width, "expected": width}), count)
-        m.submodules.rows = rows = memory.Memory(shape=row_shape, depth=slots, init=[])
-        m.submodules.live = live = memory.Memory(shape=width, depth=slots, init=[])
-        write_at(m, live, self.start_cta, self.start_warps, self.start)
+        warps = config.sub_core.warps
+        width = bits(config.cta.barriers)
 
-        busy = [Signal(name=f"busy_{core}") for core in range(cores)]
-        at = []  # the barrier arrived at, one-hot
-        for core, arrival in enumerate(self.arrivals):
-            m.d.comb += busy[core].eq(arrival.arrive | arrival.last)
-            at.append(decode(m, arrival.barrier[:bits(count)], arrival.arrive, count, f"at_{core}"))
+        def masks(name: str, enable: Any) -> Signal:
+            """A bit per warp of the SM: those that issue now and do what `enable` says."""
+            mask = Signal(config.warps, name=name)
+            m.d.comb += mask.eq(Cat(decode(m, arrival.warp, enable(arrival), warps, f"{name}_{core}")
+                                    for core, arrival in enumerate(self.arrivals)))
+            return mask
 
-        released: Any = 0
-        waiting = [Signal(config.warps, name=f"waiting_{barrier}") for barrier in range(count)]
-        waiting_now = [Signal(config.warps, name=f"waiting_now_{barrier}") for barrier in range(count)]
-        for core in range(cores):
-            opens = self._row(m, core, rows, live, busy, at)
-            chosen: Any = 0
-            for barrier in range(count):
-                chosen = chosen | Mux(opens[barrier], waiting_now[barrier], 0)
-            mine = Signal(config.warps, name=f"released_{core}")
-            m.d.comb += mine.eq(chosen & self.members[core])
-            released = released | mine
-            if hasattr(self, "events"):
-                for barrier in range(count):
-                    emit(m, self.events.barrier_open[core * count + barrier], opens[barrier], cta=self.ctas[core],
-                         barrier=barrier)
-        free = Signal(config.warps)
+        waits = masks("waits", lambda arrival: arrival.arrive & arrival.wait)
+        waits_whole = masks("waits_whole", lambda arrival: arrival.arrive & arrival.wait & (arrival.barrier_warps == 0))
+        lasts = masks("lasts", lambda arrival: arrival.last)
+        free, live, live_now = Signal(config.warps), Signal(config.warps), Signal(config.warps)
+        waiting, waiting_now = Signal(config.warps), Signal(config.warps)
+        whole, whole_now = Signal(config.warps), Signal(config.warps)  # among them, at a barrier of all warps
+        m.d.comb += [
+            live_now.eq(live & ~lasts),
+            waiting_now.eq(waiting | waits),
+            whole_now.eq((whole & ~waits) | waits_whole),
+        ]
+        m.d.sync += [live.eq(live_now | self.start), waiting.eq(waiting_now & ~free), whole.eq(whole_now)]
+        numbers = []
+        for place in range(width):
+            plane, plane_now = Signal(config.warps, name=f"number_{place}"), Signal(config.warps, name=f"number_now_{place}")
+            new = masks(f"number_new_{place}",
+                        lambda arrival, place=place: arrival.arrive & arrival.wait & arrival.barrier[place])
+            m.d.comb += plane_now.eq((plane & ~waits) | new)
+            m.d.sync += plane.eq(plane_now)
+            numbers.append(plane_now)
+
+        released: Any = self._whole(m, live_now, waiting_now & whole_now, numbers)
+        released = released | self._named(m, waiting_now & ~whole_now, numbers)
         m.d.comb += free.eq(released)
-        waits = [decode(m, arrival.warp, arrival.wait & arrival.arrive, config.sub_core.warps, f"waits_{core}")
-                 for core, arrival in enumerate(self.arrivals)]
-        for barrier in range(count):
-            new = Cat(Mux(at[core][barrier], mask, 0) for core, mask in enumerate(waits))
-            m.d.comb += waiting_now[barrier].eq(waiting[barrier] | new)
-            m.d.sync += waiting[barrier].eq(waiting_now[barrier] & ~free)
-        m.d.comb += [release.eq(free.word_select(core, config.sub_core.warps)) for core, release in enumerate(self.release)]
+        m.d.comb += [release.eq(free.word_select(core, warps)) for core, release in enumerate(self.release)]
         return m
 
-    def _row(self, m: Module, core: int, rows: memory.Memory, live: memory.Memory, busy: list[Signal],
-             at: list[Signal]) -> Signal:
-        """The barriers of the CTA whose warp sub-core `core` issues; returns which of them open. 0 if another core does it."""
-        count = self._config.cta.barriers
-        cta = self.ctas[core]
-        same = [Signal(name=f"same_{core}_{other}") for other in range(len(busy))]
-        m.d.comb += [bit.eq(busy[core] & busy[other] & (self.ctas[other] == cta)) for other, bit in enumerate(same)]
-        lead = Signal(name=f"lead_{core}")
-        m.d.comb += lead.eq(busy[core] & ~Cat(same[:core]).any())
-        alive = Signal(len(self.start_warps), name=f"alive_{core}")
-        m.d.comb += alive.eq(read_at(m, live, cta) - sum(
-            Cat(bit & arrival.last)[0] for bit, arrival in zip(same, self.arrivals, strict=True)))
-        write_at(m, live, cta, alive, lead)
+    def _whole(self, m: Module, live: Signal, waiting: Any, numbers: list[Signal]) -> Any:
+        """Barriers of all warps: looked at where a warp of the CTA arrives or ends. Returns the warps released."""
+        released: Any = 0
+        there = Signal.like(live, name="there")
+        m.d.comb += there.eq(waiting)
+        busy = Signal(len(self.ctas))  # sub-cores; of those that issue of one CTA, the lowest
+        for core, arrival in enumerate(self.arrivals):
+            earlier = [busy[other] & (self.ctas[other] == self.ctas[core]) for other in range(core)]
+            m.d.comb += busy[core].eq((arrival.arrive | arrival.last) & ~Cat(earlier).any())
+            left = Signal.like(live, name=f"left_{core}")  # warps of the CTA that must be there
+            opens = Signal(name=f"opens_{core}")
+            number = Signal(len(numbers), name=f"opened_{core}")
+            m.d.comb += left.eq(self.members[core] & live)
+            agree: Any = (left & ~there) == 0
+            for place, plane in enumerate(numbers):
+                m.d.comb += number[place].eq((left & plane).any())
+                agree = agree & ~(number[place] & (left & ~plane).any())
+            m.d.comb += opens.eq(busy[core] & (left != 0) & agree)
+            released = released | Mux(opens, left, 0)
+            if hasattr(self, "events"):
+                emit(m, self.events.barrier_open[core], opens, cta=self.ctas[core], barrier=number)
+        return released
 
-        row = read_at(m, rows, cta)
-        after = Signal(rows.shape, name=f"row_{core}")
-        opens = Signal(count, name=f"opens_{core}")
-        here = [Signal(count, name=f"here_{core}_{other}") for other in range(len(busy))]
-        m.d.comb += [mask.eq(Mux(bit, arrived, 0)) for mask, bit, arrived in zip(here, same, at, strict=True)]
-        for barrier in range(count):
-            expected = row[barrier].expected
-            for mask, arrival in zip(here, self.arrivals, strict=True):
-                expected = Mux(mask[barrier], arrival.barrier_warps, expected)
-            arrived = Signal(len(alive) + 1, name=f"arrived_{core}_{barrier}")
-            needed = Signal(len(alive), name=f"needed_{core}_{barrier}")
+    def _named(self, m: Module, waiting: Any, numbers: list[Signal]) -> Any:
+        """Barriers of a number of warps: looked at where one arrives. Returns the warps released."""
+        config = self._config
+        width, barrier_width = bits(config.warps + 1), len(numbers)
+        m.submodules.counts = counts = memory.Memory(
+            shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[])
+        released: Any = 0
+        there = Signal(config.warps, name="there_named")
+        m.d.comb += there.eq(waiting)
+        keys = [Cat(arrival.barrier[:barrier_width], cta) for arrival, cta in zip(self.arrivals, self.ctas, strict=True)]
+        counted = Signal(len(keys))
+        m.d.comb += [counted[core].eq(arrival.arrive & (arrival.barrier_warps != 0))
+                     for core, arrival in enumerate(self.arrivals)]
+        for core, key in enumerate(keys):
+            # Several sub-cores may arrive at one barrier: the lowest counts for all, the highest says what is expected.
+            same = Signal(len(keys), name=f"same_{core}")
+            m.d.comb += [same[other].eq(counted[other] & (keys[other] == key)) for other in range(len(keys))]
+            expected = Signal(width, name=f"expected_{core}")
+            for other, arrival in enumerate(self.arrivals):
+                with m.If(same[other]):
+                    m.d.comb += expected.eq(arrival.barrier_warps)
+            leads, opens = Signal(name=f"leads_{core}"), Signal(name=f"opens_named_{core}")
+            total = Signal(width + 1, name=f"total_{core}")
             m.d.comb += [
-                arrived.eq(row[barrier].arrived + sum(mask[barrier] for mask in here)),
-                after[barrier].expected.eq(expected),
-                needed.eq(Mux(after[barrier].expected == 0, alive, after[barrier].expected)),
-                opens[barrier].eq(lead & (arrived != 0) & (arrived >= needed)),
-                after[barrier].arrived.eq(Mux(opens[barrier], 0, arrived)),
+                leads.eq(counted[core] & ~same[:core].any()),
+                total.eq(read_at(m, counts, key) + sum(same)),
+                opens.eq(leads & (total >= expected)),
             ]
-        write_at(m, rows, cta, after, lead)
-        return opens
+            write_at(m, counts, key, Mux(opens, 0, total), leads)
+            here: Any = self.members[core] & there
+            for place, plane in enumerate(numbers):
+                here = here & Mux(self.arrivals[core].barrier[place], plane, ~plane)
+            released = released | Mux(opens, here, 0)
+            if hasattr(self, "events"):
+                emit(m, self.events.barrier_open[len(keys) + core], opens, cta=self.ctas[core],
+                     barrier=self.arrivals[core].barrier[:barrier_width])
+        return released

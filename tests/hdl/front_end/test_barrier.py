@@ -46,15 +46,16 @@ class Warps:
             return None
         core, warp = self.rng.choice(ready)
         arrive = self.rng.random() < 0.9
-        wait = arrive and self.rng.random() < 0.8
+        barrier = self.rng.randrange(self.config.cta.barriers)
+        named = barrier % 2  # a number of warps, or all
+        wait = arrive and not (named and self.rng.random() < 0.3)
         last = not arrive or (not wait and self.rng.random() < 0.1)
         if wait:
             self.waiting.add((core, warp))
         if last:
             self.done.add((core, warp))
         return SimpleNamespace(sub_core=core, warp=warp, pc=0, arrive=arrive, wait=wait, last=last,
-                               barrier=self.rng.randrange(self.config.cta.barriers),
-                               barrier_warps=self.rng.choice((0, 0, 0, self.rng.randint(1, self.config.warps))))
+                               barrier=barrier, barrier_warps=self.rng.randint(1, self.config.warps) if named else 0)
 
     def start(self) -> tuple[int, list[tuple[int, int]]] | None:
         """A CTA starts in a free slot on free warps."""
@@ -112,11 +113,10 @@ def compare(config: SmConfig, seed: int, cycles: int, dut: Any = None) -> str:
                     golden.exit(cta)
             golden.step()
             start = warps.start()
-            ctx.set(dut.start, start is not None)
+            places = [] if start is None else start[1]
+            ctx.set(dut.start, sum(1 << (core * config.sub_core.warps + warp) for core, warp in places))
             if start is not None:
-                golden.start(start[0], len(start[1]))
-                ctx.set(dut.start_cta, start[0])
-                ctx.set(dut.start_warps, len(start[1]))
+                golden.start(start[0], len(places))
             opened = sorted(tuple(ctx.get(field) for field in port.fields) for port in ports if ctx.get(port.valid))
             there = {(core, warp) for core in range(config.sub_cores) for warp in range(config.sub_core.warps)
                      if ctx.get(dut.release[core]) >> warp & 1}
@@ -146,8 +146,7 @@ def test_random_arrivals(config: SmConfig, seed: int) -> None:
 
 
 MUTANTS = {
-    "a warp that is not there is expected": lambda config: wrapped(
-        Barriers(config, probe=True), start_warps=lambda value, _: value + 1),
+    "warp 0 is not expected": lambda config: wrapped(Barriers(config, probe=True), start=lambda value, _: value & ~1),
     "warps of other CTAs are released": lambda config: wrapped(Barriers(config, probe=True), members=lambda value, _: ~value),
     "all CTAs share their barriers": lambda config: wrapped(Barriers(config, probe=True), ctas=lambda value, _: 0),
 }
