@@ -16,6 +16,7 @@ from program.lowering import (  # noqa: F401 (each registers its opcodes)
     lanes,
     memory,
     moves,
+    staging,
     tensor,
 )
 from program.lowering.cleanup import clean

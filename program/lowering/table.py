@@ -48,8 +48,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(
         ("wmma", "wgmma", "tcgen05"), "of the tensor instructions only mma.sync m16n8k8 and m16n8k16 on f16 or bf16 are supported"
     ),
-    **dict.fromkeys(("ldmatrix", "stmatrix", "movmatrix"), "matrix loads are not supported: load fragments with ld.shared"),
-    "cp": "asynchronous copies are not supported: copy with ld.global and st.shared",
+    **dict.fromkeys(("stmatrix", "movmatrix"), "matrix stores are not supported: store fragments with st.shared"),
     "mbarrier": "mbarrier objects are not supported: synchronise with bar.sync",
     "clusterlaunchcontrol": "thread-block clusters are not supported: launch ordinary CTAs",
     **dict.fromkeys(("mapa", "getctarank"), "thread-block clusters are not supported: use shared memory of the own CTA"),

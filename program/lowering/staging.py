@@ -1,0 +1,106 @@
+"""From global to shared memory and from there into matrix fragments: cp.async and ldmatrix."""
+
+from __future__ import annotations
+
+from program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Shuffle, Source, Space
+from program.lowering.context import Context
+from program.lowering.form import Form
+from program.lowering.memory import Place, place, take_space
+from program.lowering.table import lowers
+from program.lowering.types import B32
+from program.ptx.ast import Immediate, Operand, Register, Vector
+
+
+@lowers("cp")
+def copy(ctx: Context, form: Form) -> None:
+    """cp.async: the copy is made on the spot, which is one of the times it may happen at; groups need no waiting for."""
+    if not form.flag("async") or any(m in ("bulk", "mbarrier", "reduce") for m in form.left):
+        form.refuse("bulk copies and mbarrier objects are not supported: copy with cp.async, ld.global and st.shared")
+    if form.flag("commit_group", "wait_group", "wait_all"):
+        form.done()
+        return
+    form.flag("ca", "cg")
+    form.ignore("L2::")
+    spaces = take_space(form), take_space(form)
+    if spaces != ("shared", "global"):
+        form.refuse("it copies from .global to .shared")
+    form.arity(3, 4, 5)
+    form.done()
+    size = form.operands[2]
+    if not isinstance(size, Immediate) or size.value not in (4, 8, 16):
+        form.refuse("it copies 4, 8 or 16 bytes")
+    to, source = place(ctx, form.operands[0], "shared"), place(ctx, form.operands[1], "global")
+    data = ctx.temp(size.value // 4)
+    given = form.operands[3] if len(form.operands) > 3 else None
+    if given is None:
+        ctx.emit(Op.LD, data, source.base, space=source.space, offset=source.offset, size=size.value)
+    else:
+        _copy_part(ctx, data, source, given)
+    ctx.emit(Op.ST, None, to.base, data, space=to.space, offset=to.offset, size=size.value, dtype=DType.U32)
+
+
+def _copy_part(ctx: Context, data: Reg, source: Place, given: Operand) -> None:
+    """Loads the words that the source size covers, or none if the ignoring predicate holds; the others are zero."""
+    guard = ctx.guard
+    ignore = isinstance(given, Register) and ctx.register_type(given).kind == "pred"
+    limit: Source = Imm(0) if ignore else ctx.value(given, B32)
+    for i in range(data.width):
+        ctx.emit(Op.MOV, data.word(i), Imm(0))
+        wanted = ctx.temp_predicate()
+        also = (guard,) if guard else ()
+        if ignore:
+            inverse = ctx.pred(given)
+            ctx.emit(Op.PLOP, pdst=(wanted,), psrc=(Pred(inverse.index, not inverse.negated), *also), aux=0b11000000)
+        else:
+            ctx.emit(Op.ISETP, None, limit, Imm(4 * i), pdst=(wanted,), psrc=also, cmp=Cmp.GT, boolop=BoolOp.AND, dtype=DType.U32)
+        ctx.guard = Pred(wanted)
+        ctx.emit(Op.LD, data.word(i), source.base, space=source.space, offset=source.offset + 4 * i, size=4)
+        ctx.guard = guard
+
+
+@lowers("ldmatrix")
+def load_matrices(ctx: Context, form: Form) -> None:
+    """ldmatrix: lanes 8i to 8i+7 hold the addresses of the rows of matrix i. A lane gets elements 2t and 2t+1 of row g, for
+    g = lane / 4 and t = lane % 4; with .trans elements g of rows 2t and 2t+1. So it asks the lanes for their addresses and loads.
+    """
+    form.flag("sync", "aligned")
+    form.choice({"m8n8": 8})
+    count = form.choice({"x1": 1, "x2": 2, "x4": 4})
+    transposed = form.flag("trans")
+    space = take_space(form)
+    form.choice({"b16": 16})
+    form.arity(2)
+    form.done()
+    target = form.operands[0]
+    elements = target.elements if isinstance(target, Vector) else (target,)
+    if len(elements) != count:
+        form.refuse(f"it loads {count} matrices into {len(elements)} registers")
+    where = place(ctx, form.operands[1], space)
+    if where.space != Space.SHARED:
+        form.refuse("it loads from .shared")
+    lane = ctx.special("%laneid", 1)
+    group, member = ctx.temp(), ctx.temp()
+    ctx.emit(Op.SHR, group, lane, Imm(2))
+    ctx.emit(Op.AND, member, lane, Imm(3))
+    for i, element in enumerate(elements):
+        dst = ctx.dst(element, 1)
+        if not transposed:
+            address = _address(ctx, where, group, 1, 8 * i, member, 4)
+            ctx.emit(Op.LD, dst, address, space=Space.SHARED, offset=where.offset, size=4)
+            continue
+        halves = []
+        for row in range(2):
+            half = ctx.temp()
+            address = _address(ctx, where, member, 2, 8 * i + row, group, 2)
+            ctx.emit(Op.LD, half, address, space=Space.SHARED, offset=where.offset, size=2, dtype=DType.U16)
+            halves.append(half)
+        ctx.emit(Op.PRMT, dst, *halves, Imm(0x5410))
+
+
+def _address(ctx: Context, where: Place, row: Reg, rows: int, first: int, column: Reg, size: int) -> Reg:
+    """The address that lane first + rows * row holds, plus size * column."""
+    holder, address, result = ctx.temp(), ctx.temp(), ctx.temp()
+    ctx.emit(Op.IMAD, holder, row, Imm(rows), Imm(first))
+    ctx.emit(Op.SHFL, address, where.base, holder, Imm(31), aux=int(Shuffle.IDX))
+    ctx.emit(Op.IMAD, result, column, Imm(size), address)
+    return result

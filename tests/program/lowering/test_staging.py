@@ -1,0 +1,93 @@
+"""cp.async and ldmatrix against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from program.emulator import run_job
+from program.launch import Job, Launch
+from program.lowering import lower
+from program.ptx.parser import parse
+
+#: Thread t has the 16 bytes at %rd1 in global memory, %r1 in shared memory and %rd2 in the result; %r3 is t.
+TEXT = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p_in, .param .u64 p_out)
+{{
+    .reg .pred %p<4>;  .reg .b32 %r<12>;  .reg .b64 %rd<6>;
+    .shared .align 16 .b8 tile[512];
+    ld.param.u64 %rd1, [p_in];
+    ld.param.u64 %rd2, [p_out];
+    mov.u32 %r3, %tid.x;
+    mul.wide.u32 %rd3, %r3, 16;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    mov.u32 %r1, tile;
+    mad.lo.u32 %r1, %r3, 16, %r1;
+    {copy}
+    cp.async.commit_group;
+    cp.async.wait_group 0;
+    bar.sync 0;
+    {read}
+    st.global.v4.b32 [%rd2], {{%r4, %r5, %r6, %r7}};
+    ret;
+}}
+"""
+PLAIN = "cp.async.cg.shared.global.L2::128B [%r1], [%rd1], 16;"
+READ = "ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r1];"
+TILE = np.arange(256, dtype=np.uint16).reshape(32, 8) * 257  # thread t's row of 8 elements
+
+
+def _run(copy: str, read: str) -> np.ndarray:
+    """32 rows of 4 words."""
+    text = TEXT.format(copy=copy, read=read)
+    buffers = {"in": TILE.view(np.uint32), "out": np.zeros((32, 4), np.uint32)}
+    job = Job("k", "tiny", text, "k.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("in", "out"))])
+    found = [run_job(job, {"k": lower(parse(text, "k.ptx"), "k", optimize=o)}).buffers["out"] for o in (True, False)]
+    np.testing.assert_array_equal(*found)
+    return found[0]
+
+
+def test_copy() -> None:
+    np.testing.assert_array_equal(_run(PLAIN, READ), TILE.view(np.uint32))
+    eights = "cp.async.ca.shared::cta.global [%r1], [%rd1], 8; cp.async.ca.shared.global [%r1+8], [%rd1+8], 8;"
+    np.testing.assert_array_equal(_run(eights, READ), TILE.view(np.uint32))
+
+
+def test_copy_of_less_than_the_whole() -> None:
+    """The source size is 0, 4, 8 or 12; a guard leaves the zeros of before."""
+    wanted = TILE.view(np.uint32).copy()
+    for t in range(32):
+        wanted[t, t % 4 :] = 0
+    sized = "and.b32 %r2, %r3, 3; shl.b32 %r2, %r2, 2; cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;"
+    np.testing.assert_array_equal(_run(sized, READ), wanted)
+    guarded = "setp.lt.u32 %p1, %r3, 20; @%p1 cp.async.cg.shared.global [%r1], [%rd1], 16, 8;"
+    wanted = TILE.view(np.uint32).copy()
+    wanted[:, 2:], wanted[20:] = 0, 0
+    np.testing.assert_array_equal(_run(guarded, READ), wanted)
+
+
+def test_copy_with_a_predicate_that_says_no() -> None:
+    wanted = TILE.view(np.uint32).copy()
+    wanted[7:] = 0
+    ignoring = "setp.gt.u32 %p1, %r3, 6; cp.async.cg.shared.global [%r1], [%rd1], 16, %p1;"
+    np.testing.assert_array_equal(_run(ignoring, READ), wanted)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_matrices(count: int, transposed: bool) -> None:
+    """Rows are handed out in reverse, so that matrix i is rows 31-8i, 30-8i, ..."""
+    registers = ", ".join(f"%r{4 + i}" for i in range(count))
+    zeros = "mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r7, 0; mov.u32 %r8, tile; sub.u32 %r9, 31, %r3;"
+    trans = ".trans" if transposed else ""
+    load = f"mad.lo.u32 %r8, %r9, 16, %r8; ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{registers}}}, [%r8];"
+    wanted = np.zeros((32, 4), np.uint32)
+    for i in range(count):
+        matrix = TILE[::-1][8 * i : 8 * i + 8]
+        matrix = matrix.T if transposed else matrix
+        wanted[:, i] = np.ascontiguousarray(matrix).view(np.uint32).reshape(32)
+    np.testing.assert_array_equal(_run(PLAIN, zeros + load), wanted)
