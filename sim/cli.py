@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +11,32 @@ import typer
 from rich.console import Console
 
 import workloads
-from arch.config import PRESETS
 from golden.check import OperandMismatch
 from program import runner
 from program.cuda import compile_cuda
 from program.errors import WarpbankError
+from sim import cli_rtl, engines, progress, render
 from sim import experiment as exp
 from sim import explain as explaining
-from sim import progress, render
 from sim.explain import Liveness
+from sim.options import (
+    ConfigOption,
+    EngineName,
+    EngineOption,
+    FastOption,
+    JsonOption,
+    KernelArgument,
+    LaunchOption,
+    PresetOption,
+    RegistersOption,
+    SchemeOption,
+    SetOption,
+    Size,
+    SizeOption,
+    WaveCyclesOption,
+    WavesOption,
+    wave_cycles,
+)
 from sim.output import write_text
 
 app = typer.Typer(
@@ -32,27 +48,10 @@ app = typer.Typer(
 )
 trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one.", no_args_is_help=True)
 app.add_typer(trace_app, name="trace")
+cli_rtl.register(app)
 
 
-class Size(StrEnum):
-    """Problem sizes of the shipped kernels."""
-
-    TINY = "tiny"
-    SMALL = "small"
-    FULL = "full"
-
-
-KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")]
-SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
-LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
-PresetOption = Annotated[str, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.")]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")]
-SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")]
-RegistersOption = Annotated[
-    int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
-]
 LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 
 
 @app.command()
@@ -62,12 +61,20 @@ def run(
     launch: LaunchOption = None,
     preset: PresetOption = "turing",
     config: ConfigOption = None,
-    scheme: Annotated[str, typer.Option(help="Register file (`warpbank schemes`).")] = "baseline",
+    scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    engine: EngineOption = EngineName.GOLDEN,
+    fast: FastOption = True,
+    waves: WavesOption = None,
+    cycles: WaveCyclesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
+    simulator = engines.engine(engine, fast=fast)
+    if waves is None and cycles is not None:
+        raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     experiment = exp.Experiment(
         job=exp.find_job(kernel, size, launch),
         config=exp.find_config(preset, config, overrides or []),
@@ -76,7 +83,14 @@ def run(
         max_registers=max_registers,
     )
     with progress.reporter() as report:
-        outcome = exp.run(experiment, on_emulate=report.emulating, progress=report.simulating)
+        outcome = exp.run(
+            experiment,
+            simulator,
+            waves=recorded,
+            on_emulate=report.emulating,
+            on_build=report.building,
+            progress=report.simulating,
+        )
     _emit(outcome.to_dict(), as_json, lambda: render.run_tables(outcome))
 
 

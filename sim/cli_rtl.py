@@ -62,25 +62,20 @@ def lockstep_(
         max_registers=max_registers,
     )
     with progress.reporter() as report:
-        limit = experiment.max_registers or exp.register_limit(experiment.job, experiment.config)
-        trace = runner.trace_job(experiment.job, runner.Options(max_registers=limit), on_emulate=report.emulating)
+        trace = runner.trace_job(experiment.job, exp.compile_options(experiment), on_emulate=report.emulating)
         simulator = rtl_engine(engine, fast=fast)
         outcome = lockstep(trace, experiment.config, experiment.scheme, simulator, progress=report.simulating,
-                           on_build=lambda: building(report))
+                           on_build=report.building)
     if as_json:
         _print_json(outcome.to_dict())
     else:
         console = Console()
-        title = f"Lockstep: {experiment.job.name} ({experiment.job.size}), {experiment.preset}, {experiment.scheme.name}, {engine}"
+        job = experiment.job
+        title = f"Lockstep: {job.name} ({job.size}), {experiment.preset}, {experiment.scheme.name}, {engine}"
         for part in lockstep_report.tables(outcome, title):
             console.print(part)
     if outcome.divergence is not None:
         raise typer.Exit(1)
-
-
-def building(report: progress.Reporter) -> None:
-    """Tell that the RTL is being built, which takes a minute or two."""
-    report.bar.update(report.task, description="building the RTL", total=None, visible=True)
 
 
 def export(

@@ -12,12 +12,15 @@ from typing import Any
 import workloads
 from arch.config import SmConfig, config_hash, load_config, preset, with_overrides
 from arch.schemes import Scheme, parse_scheme
-from golden.sm import Result, simulate
+from golden.result import Result
 from program import runner
 from program.description import load_job
 from program.errors import LaunchError, WarpbankError
 from program.launch import Job
 from program.trace.schema import Trace
+from sim.engines import Engine, RtlEngine, Waves
+from sim.engines.base import Progress
+from sim.engines.golden import GoldenEngine
 
 #: Fewest registers per thread the allocator accepts.
 MIN_REGISTERS = 16
@@ -114,23 +117,38 @@ def register_limit(job: Job, config: SmConfig) -> int:
 
 def run(
     experiment: Experiment,
+    engine: Engine | None = None,
     *,
+    waves: Waves | None = None,
     on_emulate: Callable[[], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    on_build: Callable[[], None] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Trace the job (or take its trace from the cache) and simulate it.
 
-    `on_emulate` is called when a trace has to be made; `progress(retired, total)` now and then during the simulation.
+    Parameters
+    ----------
+    engine : the simulator; the golden model unless another is named.
+    waves : waves to write; only engines that simulate the RTL have any.
+    on_emulate, on_build : called when a trace has to be made, when the RTL has to be built.
+    progress : called with (retired, total) now and then during the simulation.
     """
     job, config = experiment.job, experiment.config
-    limit = experiment.max_registers
-    if limit is None:
-        limit = register_limit(job, config)
+    simulator = engine if engine is not None else GoldenEngine()
     started = time.perf_counter()
-    trace = runner.trace_job(job, runner.Options(max_registers=limit), on_emulate=on_emulate)
+    trace = runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate)
     traced = time.perf_counter()
-    result = simulate(trace, config, experiment.scheme, progress=progress)
+    if isinstance(simulator, RtlEngine):
+        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, on_build=on_build)
+    else:
+        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress)
     done = time.perf_counter()
     registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}
-    seconds = {"trace": round(traced - started, 3), "simulate": round(done - traced, 3)}
-    return Report(experiment, trace, result, "golden", registers, seconds)
+    seconds = {"trace": traced - started, "simulate": done - traced}
+    return Report(experiment, trace, result, simulator.name, registers, {name: round(took, 3) for name, took in seconds.items()})
+
+
+def compile_options(experiment: Experiment) -> runner.Options:
+    """How the job is compiled for the machine."""
+    limit = experiment.max_registers
+    return runner.Options(max_registers=limit if limit is not None else register_limit(experiment.job, experiment.config))

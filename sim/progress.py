@@ -25,6 +25,10 @@ class Reporter:
         """The emulator starts; it cannot tell how far it will have to go."""
         self.bar.update(self.task, description="emulating", total=None, visible=True)
 
+    def building(self) -> None:
+        """The RTL is built, which takes a minute or two."""
+        self.bar.update(self.task, description="building the RTL", total=None, visible=True)
+
     def simulating(self, retired: int, total: int) -> None:
         """So many of the trace's warp instructions have retired."""
         if time.monotonic() - self.started > QUIET_SECONDS:
