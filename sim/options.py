@@ -47,7 +47,7 @@ RegistersOption = Annotated[
     int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{n}: {what}" for n, what in ENGINES.items()) + ".")]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")]
 RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the RTL.")]
 FastOption = Annotated[
     bool, typer.Option("--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time.")
