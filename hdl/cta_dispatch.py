@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -111,19 +111,18 @@ class CtaDispatch(wiring.Component):
         per_cta = Signal(bits(config.warps + 1))
         each, more = Signal(bits(warps + 1)), Signal(range(cores))  # warps of a CTA: per sub-core; so many have one more
         begin = Signal(range(cores))
-        free = Signal(config.warps)  # warp slots
+        usable, held, free = Signal(config.warps), Signal(config.warps), Signal(config.warps)  # warp slots
         running = Signal(config.warps)  # warps that have not drained
         active = Signal(slots)  # CTA slots
-        members = [Signal(config.warps, name=f"members_{slot}") for slot in range(slots)]
+        # CTA slot of every warp, as bit planes: bit p of all of them in one register.
+        numbers = [Signal(config.warps, name=f"number_{place}") for place in range(bits(slots))]
 
         # End: CTAs of which no warp is left.
         after, ends, freed = Signal(config.warps), Signal(slots), Signal(config.warps)
-        m.d.comb += [
-            after.eq(running & ~Cat(self.drain)),
-            ends.eq(active & ~Cat((mask & after).any() for mask in members)),
-        ]
+        m.d.comb += [free.eq(usable & ~held), after.eq(running & ~Cat(self.drain))]
         given_back: Any = 0
-        for slot, mask in enumerate(members):
+        for slot, mask in enumerate(self._by_number(m, numbers, slots)):
+            m.d.comb += ends[slot].eq(active[slot] & ~(mask & after).any())
             given_back = given_back | Mux(ends[slot], mask, 0)
         m.d.comb += [freed.eq(given_back), self.launch.ready.eq((left == 0) & ((active & ~ends) == 0))]
 
@@ -161,36 +160,45 @@ class CtaDispatch(wiring.Component):
 
         m.d.sync += [
             running.eq(after | taken),
-            free.eq((free & ~taken) | freed),
+            held.eq((held & ~freed) | taken),
             active.eq((active & ~ends) | Mux(starts, cta.one_hot, 0)),
         ]
         with m.If(starts):
             m.d.sync += [left.eq(left - 1), begin.eq(self._modulo(place.index + more))]
-            for slot in range(slots):
-                with m.If(cta.one_hot[slot]):
-                    m.d.sync += members[slot].eq(taken)
+            m.d.sync += [plane.eq((plane & ~taken) | Mux(cta.index[place_], taken, 0)) for place_, plane in enumerate(numbers)]
         with m.If(self.launch.valid & self.launch.ready):
             new = self.launch.payload
             m.d.sync += [
                 left.eq(new.ctas), shared.eq(new.shared_bytes), rows.eq(new.rows), per_cta.eq(new.warps_per_cta),
                 each.eq(new.warps_per_cta // cores), more.eq(new.warps_per_cta % cores), begin.eq(0),
-                free.eq(Cat(warp < new.slots for _ in range(cores) for warp in range(warps))),
+                usable.eq(Cat(warp < new.slots for _ in range(cores) for warp in range(warps))),
             ]
 
         for core in range(cores):
-            of = [Signal(range(slots), name=f"cta_of_{core}_{warp}") for warp in range(warps)]
-            for warp, signal in enumerate(of):
-                with m.If(taken[core * warps + warp]):
-                    m.d.sync += signal.eq(cta.index)
-            m.d.comb += [
-                self.ctas[core].eq(Array(of)[self.warps[core]]),
-                self.members[core].eq(Array(members)[self.ctas[core]]),
-            ]
+            number = self.ctas[core]
+            alike: Any = held
+            for place_, plane in enumerate(numbers):
+                m.d.comb += number[place_].eq(plane.word_select(core, warps).bit_select(self.warps[core], 1))
+                alike = alike & Mux(number[place_], plane, ~plane)
+            m.d.comb += self.members[core].eq(alike)
         if hasattr(self, "events"):
             emit(m, self.events.cta_start[0], starts, cta=cta.index)
             for slot in range(slots):
                 emit(m, self.events.cta_end[slot], ends[slot], cta=slot)
         return m
+
+    def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Any]:
+        """The mask of warps with number n, for every n below `count`; a tree over the planes."""
+        masks: list[Any] = [Const((1 << len(planes[0])) - 1)]
+        for place, plane in reversed(list(enumerate(planes))):
+            split: list[Any] = []
+            for number, mask in enumerate(masks):
+                for bit in range(2):
+                    part = Signal(len(plane), name=f"warps_{place}_{2 * number + bit}")
+                    m.d.comb += part.eq(mask & (plane if bit else ~plane))
+                    split.append(part)
+            masks = split
+        return masks[:count]
 
     def _ranks(self, m: Module, share: Any, core: int) -> list[Any]:
         """For every warp slot, how many free ones are below it; last, how many there are."""
