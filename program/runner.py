@@ -40,7 +40,7 @@ class Options:
     max_registers: int = 255
     schedule: bool = True
     allocate: bool = True
-    max_instructions: int = 2_000_000_000
+    max_instructions: int = emulator.MAX_INSTRUCTIONS
 
 
 def compile_job(job: Job, options: Options = Options()) -> dict[str, Kernel]:

@@ -14,6 +14,7 @@ import workloads
 from golden.check import OperandMismatch
 from program import runner
 from program.cuda import compile_cuda
+from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
 from sim import cli_rtl, engines, progress, render
 from sim import experiment as exp
@@ -24,6 +25,7 @@ from sim.options import (
     EngineName,
     EngineOption,
     FastOption,
+    InstructionsOption,
     JsonOption,
     KernelArgument,
     LaunchOption,
@@ -59,11 +61,12 @@ def run(
     kernel: KernelArgument,
     size: SizeOption = Size.SMALL,
     launch: LaunchOption = None,
-    preset: PresetOption = "turing",
+    preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: EngineOption = EngineName.GOLDEN,
     fast: FastOption = True,
     waves: WavesOption = None,
@@ -75,13 +78,7 @@ def run(
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment = exp.Experiment(
-        job=exp.find_job(kernel, size, launch),
-        config=exp.find_config(preset, config, overrides or []),
-        preset=preset if config is None else str(config),
-        scheme=exp.find_scheme(scheme),
-        max_registers=max_registers,
-    )
+    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
     with progress.reporter() as report:
         outcome = exp.run(
             experiment,
@@ -144,13 +141,15 @@ def trace_write(
     size: SizeOption = Size.SMALL,
     launch: LaunchOption = None,
     max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+    max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
 ) -> None:
     """Emulate a kernel and write its trace (docs/trace.md)."""
     from program.trace.file import write_trace
 
     job = exp.find_job(kernel, size, launch)
+    options = runner.Options(max_registers=max_registers, max_instructions=max_instructions)
     with progress.reporter() as report:
-        trace = runner.trace_job(job, runner.Options(max_registers=max_registers), on_emulate=report.emulating)
+        trace = runner.trace_job(job, options, on_emulate=report.emulating)
     write_trace(trace, output)
     Console(stderr=True).print(f"wrote {output}: {trace.warp_instructions} warp instructions", highlight=False)
 

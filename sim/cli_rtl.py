@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from program import runner
+from program.emulator import MAX_INSTRUCTIONS
 from sim import experiment as exp
 from sim import lockstep_report, progress, render
 from sim.engines import rtl_engine
@@ -18,6 +19,7 @@ from sim.lockstep import lockstep
 from sim.options import (
     ConfigOption,
     FastOption,
+    InstructionsOption,
     JsonOption,
     KernelArgument,
     LaunchOption,
@@ -44,23 +46,18 @@ def lockstep_(
     kernel: KernelArgument,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
-    preset: PresetOption = "turing",
+    preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: RtlOption = RtlName.VERILATOR,
     fast: FastOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the golden model and the RTL, and compare every event of every cycle. Exit code 0 only if equal."""
-    experiment = exp.Experiment(
-        job=exp.find_job(kernel, size, launch),
-        config=exp.find_config(preset, config, overrides or []),
-        preset=preset if config is None else str(config),
-        scheme=exp.find_scheme(scheme),
-        max_registers=max_registers,
-    )
+    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
     with progress.reporter() as report:
         trace = runner.trace_job(experiment.job, exp.compile_options(experiment), on_emulate=report.emulating)
         simulator = rtl_engine(engine, fast=fast)
@@ -81,7 +78,7 @@ def lockstep_(
 def export(
     unit: Annotated[str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
-    preset: PresetOption = "turing",
+    preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
@@ -90,7 +87,7 @@ def export(
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
     from synth.export import exported
 
-    machine = exp.find_config(preset, config, overrides or [])
+    machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
     text = exported(unit, machine, exp.find_scheme(scheme), kind=output.suffix, probe=probe)
     write_text(output, text)
     Console(stderr=True).print(f"wrote {output}", highlight=False)

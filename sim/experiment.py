@@ -15,6 +15,7 @@ from arch.schemes import Scheme, parse_scheme
 from golden.result import Result
 from program import runner
 from program.description import load_job
+from program.emulator import MAX_INSTRUCTIONS
 from program.errors import LaunchError, WarpbankError
 from program.launch import Job
 from program.trace.schema import Trace
@@ -22,6 +23,8 @@ from sim.engines import Engine, RtlEngine, Waves
 from sim.engines.base import Progress
 from sim.engines.golden import GoldenEngine
 
+#: The machine of the comparisons.
+DEFAULT_PRESET = "turing"
 #: Fewest registers per thread the allocator accepts.
 MIN_REGISTERS = 16
 
@@ -36,6 +39,7 @@ class Experiment:
     config : the machine; `preset` is the name it started from.
     scheme : the register file.
     max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch fit.
+    max_instructions : warp instructions after which the job counts as endless.
     """
 
     job: Job
@@ -43,6 +47,7 @@ class Experiment:
     preset: str
     scheme: Scheme
     max_registers: int | None = None
+    max_instructions: int = MAX_INSTRUCTIONS
 
 
 @dataclass
@@ -76,8 +81,29 @@ class Report:
         }
 
 
+def find(
+    kernel: str,
+    size: str,
+    launch: Path | None,
+    preset_name: str | None,
+    file: Path | None,
+    scheme: str,
+    overrides: list[str] | None,
+    max_registers: int | None,
+    max_instructions: int,
+) -> Experiment:
+    """The experiment that a command's arguments name. Raises WarpbankError that says which of them is wrong."""
+    if file is not None and preset_name is not None:
+        raise WarpbankError(f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a preset")
+    name = str(file) if file is not None else preset_name or DEFAULT_PRESET
+    config = find_config(name, file, overrides or [])
+    return Experiment(find_job(kernel, size, launch), config, name, find_scheme(scheme), max_registers, max_instructions)
+
+
 def find_job(kernel: str, size: str, launch: Path | None) -> Job:
     """The shipped kernel of that name, or the user's own PTX file with its launch description."""
+    if kernel.endswith(".cu"):
+        raise WarpbankError(f"{kernel} is CUDA source; make PTX of it first: warpbank compile {kernel}")
     if kernel.endswith(".ptx"):
         return load_job(Path(kernel), launch)
     if launch is not None:
@@ -151,4 +177,6 @@ def run(
 def compile_options(experiment: Experiment) -> runner.Options:
     """How the job is compiled for the machine."""
     limit = experiment.max_registers
-    return runner.Options(max_registers=limit if limit is not None else register_limit(experiment.job, experiment.config))
+    if limit is None:
+        limit = register_limit(experiment.job, experiment.config)
+    return runner.Options(max_registers=limit, max_instructions=experiment.max_instructions)

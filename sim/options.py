@@ -39,12 +39,15 @@ class RtlName(StrEnum):
 KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")]
 SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
 LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
-PresetOption = Annotated[str, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.")]
+PresetOption = Annotated[str | None, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)} [default: turing].")]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")]
 SchemeOption = Annotated[str, typer.Option("--scheme", help="Register file (`warpbank schemes`).")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")]
 RegistersOption = Annotated[
     int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
+]
+InstructionsOption = Annotated[
+    int, typer.Option("--max-instructions", min=1, help="Warp instructions after which a kernel counts as endless.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")]

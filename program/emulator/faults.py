@@ -108,7 +108,7 @@ class Explainer:
         text = f"{self._block()}, warp {warp} still runs after {s[at.LIMIT]} warp instructions, at {self._instruction(pc)}."
         if loop:
             text += f" Its last backward branch was {self._instruction(loop)}."
-        return text + " If the loop does end, raise the limit (max_instructions)."
+        return text + " If the loop does end, raise the limit (--max-instructions)."
 
     def _deadlock(self) -> str:
         a = self.arrays

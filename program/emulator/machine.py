@@ -16,6 +16,7 @@ from program.emulator.grid import run_grid
 from program.emulator.lanes.memory import WORK_ROWS
 from program.emulator.record import Recorder, check_traceable
 from program.emulator.state import Arrays
+from program.errors import LaunchError
 from program.isa import Kernel
 from program.launch import Job, Launch
 from program.listing import disassemble
@@ -67,6 +68,12 @@ class _Run:
         for launch in job.launches:
             if launch.entry in kernels:
                 check_launch(launch, kernels[launch.entry])
+        warps = sum(prod(launch.grid) * -(-prod(launch.block) // 32) for launch in job.launches)
+        if warps > max_instructions:
+            raise LaunchError(
+                f"{job.name} launches {warps} warps, each of which executes at least one instruction, and the limit is "
+                f"{max_instructions} warp instructions; use a smaller grid, or raise the limit (--max-instructions)"
+            )
         self.device = Device(job, kernels)
         entries = dict.fromkeys(launch.entry for launch in job.launches)
         self.kernels = {entry: kernels[entry] for entry in entries}
@@ -135,7 +142,11 @@ class _Run:
         return Execution(self.device.contents(), trace, executed, threads)
 
 
-def run_job(job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = 2_000_000_000) -> Execution:
+#: Warp instructions after which a job counts as endless. A trace takes some 180 bytes for each, so that it stays below 4 GB.
+MAX_INSTRUCTIONS = 20_000_000
+
+
+def run_job(job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = MAX_INSTRUCTIONS) -> Execution:
     """Run every launch of a job on machine code, before or after register allocation.
 
     Parameters

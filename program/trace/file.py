@@ -87,7 +87,7 @@ def read_trace(path: Path | str) -> Trace:
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise WarpbankError(f"trace file {path} cannot be read: {error.strerror}.") from error
-        raise WarpbankError(f"trace file {path} is damaged or truncated ({error}). {remedy}") from error
+        raise WarpbankError(f"trace file {path} is damaged or truncated, or no trace at all. {remedy}") from error
     for name, dtype in (_MEMBERS | _PLAIN).items():
         if arrays[name].dtype != dtype:
             raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")

@@ -167,3 +167,25 @@ def test_source_that_does_not_compile(tmp_path: Path) -> None:
     assert done.code == 2
     assert "bad.cu:2" in done.err
     assert not (tmp_path / "bad.ptx").exists()
+
+
+def test_endless_loop_ends_at_the_limit(tmp_path: Path) -> None:
+    path = _files(tmp_path, COPY.replace("ret;", "$L: bra $L;\n\tret;"))
+    text = _refused("run", path, "--max-instructions", "100000")
+    assert "100000" in text
+    assert "--max-instructions" in text
+
+
+def test_grid_beyond_the_limit_is_refused_at_once(tmp_path: Path) -> None:
+    text = _refused("run", _files(tmp_path, grid="[2147483647, 1, 1]"))
+    assert "4294967294 warps" in text
+
+
+def test_two_machines(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text('preset = "pascal"\n')
+    text = _refused("run", "vectoradd", "--config", str(tmp_path / "m.toml"), "--preset", "turing")
+    assert "--preset" in text
+
+
+def test_cuda_source_is_not_ptx() -> None:
+    assert "warpbank compile" in _refused("run", "saxpy.cu")

@@ -28,7 +28,7 @@ def test_endless_loop() -> None:
         "kernel k, block (0, 0, 0), warp 0",
         "5000 warp instructions",
         "backward branch was pc 2 (test.ptx:12)",
-        "max_instructions",
+        "--max-instructions",
     ):
         assert part in text
 
