@@ -146,7 +146,9 @@ class _Run:
 MAX_INSTRUCTIONS = 20_000_000
 
 
-def run_job(job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = MAX_INSTRUCTIONS) -> Execution:
+def run_job(
+    job: Job, kernels: Mapping[str, Kernel], *, trace: bool = False, max_instructions: int = MAX_INSTRUCTIONS
+) -> Execution:
     """Run every launch of a job on machine code, before or after register allocation.
 
     Parameters
