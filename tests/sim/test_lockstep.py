@@ -1,0 +1,123 @@
+"""Lockstep: golden and RTL are equal, event by event; what differs is found, shown, and ends with exit code 1."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from sim import lockstep_report
+from sim.engines.pysim import PysimEngine
+from sim.events import Batch, encode, ordered, same
+from sim.lockstep import first_difference, lockstep
+from tests.random_trace import random_trace
+from tests.sim.command import warpbank
+from tests.sim.lockstep_cases import BASELINE, compare, machine
+
+#: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor, FP64 and special functions.
+KERNELS = ("vectoradd", "sgemm", "reduction", "bfs", "mma_gemm", "blackscholes", "pathfinder", "gaussian")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_on_tiny(kernel: str) -> None:
+    outcome = compare(kernel, "tiny", machine("tiny", "gto"))
+    assert outcome.divergence is None, outcome.divergence.reason
+    assert outcome.result is not None
+    assert outcome.result.operands_checked > 0
+    assert outcome.events > outcome.cycles  # at least the scheduler's event in every cycle
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_traces_in_pysim(seed: int) -> None:
+    trace = random_trace(seed, ctas=2, warps=2, length=12, launches=2)
+    outcome = lockstep(trace, machine("tiny", "lrr"), BASELINE, PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
+
+
+def test_command() -> None:
+    done = warpbank("lockstep", "vectoradd", "--size", "tiny", "--preset", "tiny", "--set",
+                    "sub_core.front_end.scheduler=gto", "--json")
+    assert done.code == 0, done.err
+    content = json.loads(done.out)
+    assert content["equal"]
+    assert content["counters"]["issue.uops"] > 0
+
+
+def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The RTL has another machine than golden: its multiplier is a cycle slower."""
+    config = preset("tiny")
+    slower = with_overrides(config, ["sub_core.execute.fma.latency=5"])
+
+    class Slower(PysimEngine):
+        def open(self, trace, config, scheme, **options):  # type: ignore[no-untyped-def]
+            return super().open(trace, slower, scheme, **options)
+
+    outcome = lockstep(random_trace(5, ctas=1, warps=2, length=20), config, parse_scheme("baseline"), Slower())
+    found = outcome.divergence
+    assert found is not None
+    assert found.cycle is not None
+    assert found.reason == f"The events of cycle {found.cycle} differ."
+    assert int(found.golden["cycle"].min()) >= found.cycle - 19
+    assert int(found.golden["cycle"].max()) <= found.cycle
+    lines = lockstep_report.side_by_side(found)
+    marks = list(lines.columns[2].cells)
+    assert any(str(mark) in "<>" and str(mark) for mark in marks)
+    cycles = [str(cell) for cell in lines.columns[0].cells if str(cell)]
+    last = len(cycles) and int(cycles[-1])
+    assert last == found.cycle
+    monkeypatch.setattr("sim.cli_rtl.rtl_engine", lambda *_, **__: Slower())
+    done = warpbank("lockstep", "reduction", "--size", "tiny", "--preset", "tiny")
+    assert done.code == 1
+    assert "DIFFERENT" in done.out
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["lockstep", "vectorad"], "vectoradd"),
+    (["lockstep", "vectoradd", "--preset", "tinny"], "tiny"),
+    (["lockstep", "vectoradd", "--set", "sub_core.banks=3"], "power of two"),
+])
+def test_user_errors(arguments: list[str], words: str) -> None:
+    done = warpbank(*arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+def records(*rows: tuple[int, int, str, tuple[int, ...]]) -> np.ndarray:
+    return encode(list(rows))
+
+
+def test_the_order_within_a_cycle_means_nothing() -> None:
+    left = records((3, 0, "retire", (1, 7)), (3, 0, "fill", (1, 9)), (4, -1, "l1_fill", (1 << 56,)))
+    assert same(left, left[[1, 0, 2]])
+    assert not same(left, left[:2])
+    assert (ordered(left)["cycle"] == [3, 3, 4]).all()
+
+
+def test_the_order_of_cycles_does() -> None:
+    left = records((3, 0, "retire", (1, 7)), (4, 0, "retire", (1, 8)))
+    right = records((3, 0, "retire", (1, 8)), (4, 0, "retire", (1, 7)))
+    assert not same(left, right)
+    assert first_difference(left, right) == 3
+    assert first_difference(left, left) is None
+    assert first_difference(left, left[:1]) == 4
+
+
+def test_repeated_events_count() -> None:
+    one = records((1, 0, "retire", (0, 0)))
+    assert not same(one, np.concatenate([one, one]))
+
+
+def test_batches_follow_each_other() -> None:
+    from sim.engines.golden import GoldenEngine
+
+    batches: list[Batch] = []
+    result = GoldenEngine().run(random_trace(1), preset("tiny"), BASELINE, events=batches.append)
+    assert batches[0].start == 0
+    assert batches[-1].end == result.cycles
+    for one, other in zip(batches, batches[1:], strict=False):
+        assert one.end == other.start
+        assert (one.records["cycle"] < one.end).all()
+        assert (other.records["cycle"] >= other.start).all()
