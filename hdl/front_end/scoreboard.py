@@ -52,6 +52,9 @@ class Scoreboard(wiring.Component):
     TypeError : `entries` is no positive number.
     """
 
+    #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo it.
+    registers = 256
+
     def __init__(self, config: SmConfig, entries: int) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
@@ -89,7 +92,7 @@ class Scoreboard(wiring.Component):
 
     def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
         """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, and owed by the load/store unit."""
-        pending = m.submodules[f"pending_{warp}"] = Memory(shape=2, depth=256, init=[])
+        pending = m.submodules[f"pending_{warp}"] = Memory(shape=2, depth=self.registers, init=[])
         uop = self.issue.payload.uop
         for number in range(MAX_DESTINATIONS):
             enable = issued & (number < uop.count)

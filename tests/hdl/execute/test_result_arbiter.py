@@ -41,7 +41,7 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
     config = MACHINES[machine]
     log, registers, retired = Log(), Registers(config.sub_core.banks), []
     queues: list[deque[Any]] = [deque() for _ in range(UNITS)]
-    pipelines = SimpleNamespace(results=queues, pending=0)
+    pipelines = SimpleNamespace(results=queues, pending=0, finish=lambda unit, cycle: queues[unit].popleft())
     rtl = unit(config, probe=True)
     model = Golden(pipelines, registers, lambda warp, mask: None, retired.append, log.probe)  # type: ignore[arg-type]
 

