@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import wiring
 
 from arch.events import EVENTS
@@ -17,6 +19,9 @@ from hdl.probe import Events
 from hdl.seams import Fill, WriteBack
 from hdl.sm import Sm
 from sim.engines.base import EngineError
+
+# A component that is made to look at its ports, or whose maker fails half-way, is no mistake of anybody's.
+warnings.filterwarnings("ignore", category=UnusedElaboratable)
 
 #: Member names from the SM down to a port.
 Path = tuple[str | int, ...]

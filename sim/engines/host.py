@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -163,13 +162,13 @@ class Host:
         elif name == "cta_end":
             self._left -= 1
 
-    def dispatch(self, core: int, warp: int, seq: int, operand: Callable[[int], int]) -> None:
-        """A uop is dispatched: compare what its collector holds; `operand` reads a slot."""
+    def dispatch(self, core: int, warp: int, seq: int, slots: list[int]) -> None:
+        """A uop is dispatched: compare what the slots of its collector hold."""
         if self._checker is None:
             return
         uop = self._uop(core, warp, seq)
         size = 4 * self._config.lanes
-        uop.operands = [np.frombuffer(operand(slot).to_bytes(size, "little"), "<u4") for slot in range(len(uop.sources))]
+        uop.operands = [np.frombuffer(slot.to_bytes(size, "little"), "<u4") for slot in slots[: len(uop.sources)]]
         self._checker.dispatch(uop)
 
     def quiet(self, cycle: int) -> int:

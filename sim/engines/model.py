@@ -12,7 +12,6 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from arch.config import config_hash
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 from sim.engines import model_cache, toolchain
@@ -70,13 +69,23 @@ def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callabl
 def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
     """All that a model depends on."""
     return {
-        "config": config_hash(config),
+        "config": _machine(config, scheme),
         "scheme": scheme.name,
         "sources": source_digest(),
         "variant": build.variant,
         "waves": build.waves,
         **_tools(build),
     }
+
+
+def _machine(config: SmConfig, scheme: Scheme) -> dict[str, object]:
+    """The configuration, without what changes no hardware: its preset's name, and who names the scheduler."""
+    content = config.to_dict()
+    del content["preset"]
+    front_end = content["sub_core"]["front_end"]
+    if front_end["scheduler"] == "scheme":
+        front_end["scheduler"] = scheme.scheduler
+    return content
 
 
 def _tools(build: Build) -> dict[str, object]:

@@ -100,7 +100,7 @@ def _whole(entry: Path) -> bool:
         if not files or any(_digest(entry / name) != digest for name, digest in files.items()):
             raise ValueError("a file has changed")
         os.utime(entry)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if entry.exists():
             warnings.warn(f"the model cache entry {entry} is incomplete and is built anew", stacklevel=3)
         return False

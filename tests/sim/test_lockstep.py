@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.lockstep_cases import BASELINE, compare, machine
 
-#: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor, FP64 and special functions.
+#: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor, special functions.
 KERNELS = ("vectoradd", "sgemm", "reduction", "bfs", "mma_gemm", "blackscholes", "pathfinder", "gaussian")
 
 
@@ -117,7 +118,7 @@ def test_batches_follow_each_other() -> None:
     result = GoldenEngine().run(random_trace(1), preset("tiny"), BASELINE, events=batches.append)
     assert batches[0].start == 0
     assert batches[-1].end == result.cycles
-    for one, other in zip(batches, batches[1:], strict=False):
+    for one, other in itertools.pairwise(batches):
         assert one.end == other.start
         assert (one.records["cycle"] < one.end).all()
         assert (other.records["cycle"] >= other.start).all()
