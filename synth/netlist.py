@@ -17,8 +17,9 @@ from synth import yosys
 #: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en is 0.
 #: Memories that only a testbench looks into stay.
 SIMULATION = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean -purge", "opt_dff -nosdff", "opt_clean -purge"]
-#: Passes that keep names and processes as a reader expects them.
-READABLE = ["proc", "opt_clean", "opt_dff -nosdff", "opt_clean -purge"]
+#: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a testbench looks into
+#: stay: without them the SM would have no operands.
+READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,95 @@
+"""What runs inside the simulator: one cocotb test, which calls the bench that the environment names.
+
+The benches are those of tests/hdl, in which a unit runs beside its golden twin; `tests.cocotb.stand_in` takes the place of
+Amaranth's simulator under them, so it must be there before they are imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import Any
+
+import amaranth.sim
+import cocotb
+from cocotb._bridge import bridge
+
+from tests.cocotb import stand_in
+
+amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
+
+from arch.config import SmConfig, preset, with_overrides  # noqa: E402
+from tests.cocotb import memory_bench, sm_bench  # noqa: E402
+from tests.hdl import test_cta_dispatch  # noqa: E402
+from tests.hdl.bench import MACHINES  # noqa: E402
+from tests.hdl.collector import test_arbiter, test_ocu  # noqa: E402
+from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter  # noqa: E402
+from tests.hdl.front_end import (  # noqa: E402
+    test_barrier,
+    test_instruction_buffer,
+    test_schedulers,
+    test_scoreboard,
+)
+from tests.hdl.hierarchy import test_flat  # noqa: E402
+from tests.hdl.storage import test_banks  # noqa: E402
+
+
+def _config(overrides: list[str]) -> SmConfig:
+    return with_overrides(preset("tiny"), overrides)
+
+
+def _same(difference: str) -> None:
+    assert not difference, difference
+
+
+def _scoreboard(machine: str, seed: int) -> None:
+    """The bench draws the number of collectors from its seed first; go on to a seed that draws the one that was exported."""
+    collectors = MACHINES[machine].sub_core.collectors
+    while random.Random(seed).choice((1, 2, 5)) != collectors:
+        seed += 1
+    test_scoreboard.lockstep(machine, seed)
+
+
+def _tags(overrides: list[str], seed: int) -> None:
+    l1 = _config(overrides).l1
+    test_l1.test_tags.hypothesis.inner_test(l1.sets, l1.ways, False, seed)
+
+
+def _mshrs(overrides: list[str], seed: int) -> None:
+    config = _config(overrides)
+    test_l1.test_mshrs.hypothesis.inner_test(config.l1.mshrs, config.l1.merges, config.lsu.pending, seed)
+
+
+BENCHES: dict[str, Any] = {
+    "arbiter": test_arbiter.lockstep,
+    "ocu": test_ocu.lockstep,
+    "scoreboard": _scoreboard,
+    "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),
+    "gto": lambda machine, seed: test_schedulers.lockstep("gto", MACHINES[machine].sub_core.warps, seed),
+    "instruction_buffers": test_instruction_buffer.lockstep,
+    "registers": test_flat.lockstep,
+    "banks": test_banks.lockstep,
+    "pipelines": test_pipelines.lockstep,
+    "result_arbiter": test_result_arbiter.lockstep,
+    "lsu": lambda overrides, seed: _same(test_lsu.compare(_config(overrides), seed, 300, 12, 4, 0.3)),
+    "l1_tags": _tags,
+    "mshrs": _mshrs,
+    "memory": lambda overrides, seed: memory_bench.lockstep(_config(overrides), seed),
+    "barriers": lambda overrides, seed: _same(test_barrier.compare(_config(overrides), seed, 150)),
+    "cta_dispatch": lambda overrides, seed: _same(test_cta_dispatch.compare(_config(overrides), seed)),
+}
+#: Benches that are cocotb's own coroutines.
+COROUTINES: dict[str, Any] = {"sm": sm_bench.lockstep}
+
+
+@cocotb.test()
+async def bench(_: Any) -> None:
+    """Run it."""
+    order = json.loads(os.environ["WARPBANK_BENCH"])
+    cocotb.log.info("bench %s", order)
+    name, arguments = order["bench"], order["arguments"]
+    if name in COROUTINES:
+        await COROUTINES[name](**arguments)
+    else:
+        await bridge(BENCHES[name])(**arguments)

@@ -1,0 +1,63 @@
+"""Exported Verilog of every unit with logic in it, driven by cocotb beside the golden unit, and mutants that must be caught."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arch.config import preset, with_overrides
+from tests.cocotb.runner import run
+from tests.hdl.bench import MACHINES
+
+#: Units whose bench takes a machine of tests/hdl/bench.py.
+BY_MACHINE = ("arbiter", "ocu", "scoreboard", "lrr", "gto", "instruction_buffers", "registers", "banks", "pipelines",
+              "result_arbiter")
+#: Units whose bench takes a configuration, and the one they are tried with.
+BY_CONFIG: dict[str, list[str]] = {
+    "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
+    "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
+}
+
+
+def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str], str] | None = None) -> str:
+    """The first difference of the unit from golden."""
+    if unit in BY_MACHINE:
+        return run(unit, MACHINES[machine], unit, {"machine": machine, "seed": seed}, work, mutate=mutate)
+    overrides = BY_CONFIG[unit]
+    return run(unit, with_overrides(preset("tiny"), overrides), unit, {"overrides": overrides, "seed": seed}, work, mutate=mutate)
+
+
+@pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_CONFIG])
+def test_equals_golden(unit: str, tmp_path: Path) -> None:
+    assert bench(unit, "tiny", 1, tmp_path) == ""
+
+
+def replaced(pattern: str, text: str) -> Callable[[str], str]:
+    """A mutation of Verilog: the first match of a regular expression becomes `text`."""
+    return lambda verilog: re.sub(pattern, text, verilog, count=1)
+
+
+#: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set, ...
+MUTANTS: dict[str, Callable[[str], str]] = {
+    "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
+    "arbiter": replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;"),
+    "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
+    "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
+    "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
+}
+
+
+@pytest.mark.parametrize("unit", MUTANTS)
+def test_mutants_are_caught(unit: str, tmp_path: Path) -> None:
+    assert "AssertionError" in bench(unit, "tiny", 1, tmp_path, MUTANTS[unit])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("machine", ["tiny", "single"])
+@pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_CONFIG])
+def test_more_seeds(unit: str, machine: str, seed: int, tmp_path: Path) -> None:
+    assert bench(unit, machine, seed, tmp_path) == ""
