@@ -89,7 +89,7 @@ def _machine(config: SmConfig, scheme: Scheme) -> dict[str, object]:
 
 
 def _tools(build: Build) -> dict[str, object]:
-    compiler = toolchain.compiler()
+    compiler = toolchain.compiler(fast=build.fast)
     return {
         "flags": build.flags,
         "processor": _processor() if build.fast else platform.machine(),
@@ -144,10 +144,11 @@ def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work
     (work / "device.h").write_text(header(made, config, TOP, operands(work / "cpp", config)))
     quick = {Path(path): build.flags for path in files["classes_fast"]}
     slow = {Path(path): ["-O0"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
+    compiler = toolchain.compiler(fast=build.fast)
     sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
     flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
-    objects = toolchain.compile_objects(sources, work, flags, jobs())
-    toolchain.link([*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so")
+    objects = toolchain.compile_objects(compiler, sources, work, flags, jobs())
+    toolchain.link(compiler, [*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so")
 
 
 def _common_flags(build: Build) -> list[str]:
@@ -163,7 +164,8 @@ def _runtime(build: Build, sources: list[Path]) -> list[Path]:
     parts = {"runtime": [path.name for path in sources], "waves": build.waves, **_tools(build)}
 
     def make(folder: Path) -> None:
-        toolchain.compile_objects(dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs())
+        compiler = toolchain.compiler(fast=build.fast)
+        toolchain.compile_objects(compiler, dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs())
 
     return sorted(model_cache.get(parts, make).glob("*.o"))
 
