@@ -1,0 +1,55 @@
+"""docs/units/: every unit has a page, and every port that its class documents stands on it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from hdl.collector.arbiter import Arbiter
+from hdl.collector.ocu import Ocu
+from hdl.execute.pipelines import Pipelines
+from hdl.execute.result_arbiter import ResultArbiter
+from hdl.front_end.gto import Gto
+from hdl.front_end.instruction_buffer import InstructionBuffers
+from hdl.front_end.issue import InFlight, Status
+from hdl.front_end.lrr import Lrr
+from hdl.front_end.scoreboard import Scoreboard
+from hdl.hierarchy.flat import Flat
+from hdl.mapping.direct import Direct
+from hdl.storage.banks import Banks
+
+PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
+UNITS: dict[str, tuple[type, ...]] = {
+    "instruction_buffer": (InstructionBuffers,),
+    "scoreboard": (Scoreboard,),
+    "issue": (Status, InFlight),
+    "schedulers": (Lrr, Gto),
+    "ocu": (Ocu,),
+    "arbiter": (Arbiter,),
+    "flat": (Flat,),
+    "direct": (Direct,),
+    "banks": (Banks,),
+    "pipelines": (Pipelines,),
+    "result_arbiter": (ResultArbiter,),
+}
+
+
+@pytest.mark.parametrize("page", UNITS)
+def test_every_port_stands_on_its_page(page: str) -> None:
+    text = (PAGES / f"{page}.md").read_text()
+    for unit in UNITS[page]:
+        members = inspect.cleandoc(unit.__doc__ or "").split("Members\n-------\n")[1].split("\n\n")[0]
+        names = [n.strip() for group in re.findall(r"([\w, ]+?) : (?:In|Out)", members) for n in group.split(",")]
+        assert names
+        for name in names:
+            assert f"`{name}`" in text, f"{unit.__name__}.{name}"
+
+
+def test_the_index_names_every_page() -> None:
+    index = (PAGES / "README.md").read_text()
+    for page in PAGES.glob("*.md"):
+        if page.stem != "README":
+            assert f"({page.name})" in index, page.name
