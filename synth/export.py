@@ -57,7 +57,7 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
         f"and Yosys {yosys.version()}; change the source, not this file.",
         "",
         f"Configuration {config_hash(config)}, preset {config.preset}, scheme {scheme.name}.",
-        *_differences(config),
+        f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}" + _continued(_differences(config)),
         "",
         *(inspect.getdoc(entry.component) or "").splitlines(),
         "",
@@ -66,8 +66,14 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
     ]
     ports = netlist.ports(component)
     width = max((len(port.name) for port in ports), default=0)
-    lines += [f"  {'output' if port.output else 'input ':6} {port.name:{width}} {port.width:5}" for port in ports]
+    for port in ports:
+        lines.append(f"  {'output' if port.output else 'input ':6} {port.name:{width}} {port.width:5}")
+        lines += [f"         {field}" for field in port.fields]
     return lines
+
+
+def _continued(options: list[str]) -> str:
+    return "".join(f" {option.strip()}" for option in options)
 
 
 def _differences(config: SmConfig) -> list[str]:

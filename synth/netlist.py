@@ -10,7 +10,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 
 from synth import yosys
 
@@ -32,12 +32,14 @@ class Port:
     name : in Verilog.
     width : bits.
     output : direction.
+    fields : what its bits are, if it carries a record: `name [high:low]`, records in records by dotted names.
     """
 
     path: tuple[str | int, ...]
     name: str
     width: int
     output: bool
+    fields: tuple[str, ...] = ()
 
 
 def ports(component: Any) -> list[Port]:
@@ -45,7 +47,19 @@ def ports(component: Any) -> list[Port]:
     found = []
     for path, member, value in component.signature.flatten(component):
         name = "__".join(str(part) for part in path)
-        found.append(Port(tuple(path), name, len(Value.cast(value)), member.flow is wiring.Out))
+        found.append(Port(tuple(path), name, len(Value.cast(value)), member.flow is wiring.Out, tuple(_fields(member.shape))))
+    return found
+
+
+def _fields(shape: Any, prefix: str = "", offset: int = 0) -> list[str]:
+    """The fields of a record, one text each."""
+    if not isinstance(shape, data.StructLayout):
+        return []
+    found = []
+    for name, field in shape:
+        low, high = offset + field.offset, offset + field.offset + field.width - 1
+        inner = _fields(field.shape, f"{prefix}{name}.", low)
+        found += inner or [f"{prefix}{name} [{high}:{low}]"]
     return found
 
 

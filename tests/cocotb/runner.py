@@ -112,5 +112,5 @@ def run(unit: str, config: SmConfig, bench: str, arguments: dict[str, object], w
     cases = list(ElementTree.parse(results).getroot().iter("testcase"))
     assert cases, (work / "run.log").read_text()[-3000:]
     failures = [item for case in cases for item in (*case.iter("failure"), *case.iter("error"))]
-    return "\n".join(f"{item.get('error_type', '')} {item.get('error_msg', '')} {item.get('message', '')} {item.text or ''}".strip()
+    return "\n".join(" ".join([*(item.get(name, "") for name in ("error_type", "error_msg", "message")), item.text or ""]).strip()
                      for item in failures)

@@ -1,4 +1,4 @@
-"""A small SM that runs a kernel: the bench answers at the testbench seams, and compares every event of every cycle with golden."""
+"""A small SM that runs a kernel: the bench answers at the testbench seams and compares every event of every cycle with golden."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _names(component: Any) -> dict[int, str]:
 
 
 async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) -> None:
-    """Run the first `cycles` cycles. Raises AssertionError in the first that differs. `seed` is not used: a kernel is a kernel."""
+    """Run the first `cycles` cycles. Nothing is drawn from `seed`. Raises AssertionError in the first cycle that differs."""
     config = with_overrides(preset("tiny"), overrides)
     job = workloads.get(kernel).job("tiny")
     trace = runner.trace_job(job, runner.Options(max_registers=min(255, config.sub_core.warp_registers // 8)))
@@ -68,7 +68,8 @@ async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) ->
         if cycle >= 0:
             found = sorted((number, port.name, tuple(read(field) for field in port.fields))
                            for number, port in events if read(port.valid))
-            assert found == sorted(expected.get(cycle, ())), f"cycle {cycle}: golden {sorted(expected.get(cycle, ()))}, RTL {found}"
+            there = sorted(expected.get(cycle, ()))
+            assert found == there, f"cycle {cycle}: golden {there}, RTL {found}"
         if read(machine.started.valid):
             streams.started(read(machine.started.begin), read(machine.started.warps),
                             [read(start.warps) for start in machine.start])

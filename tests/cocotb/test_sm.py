@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arch.config import preset, with_overrides
 from tests.cocotb.runner import run
+from tests.cocotb.test_units import replaced
 
 #: Two lanes are enough for the events; the queues are as short as the preset's.
 SMALL = ["lanes=2", "memory.l2_sets=4", "lsu.pending=4"]
 
 
-def bench(kernel: str, cycles: int, work: Path) -> str:
+def bench(kernel: str, cycles: int, work: Path, mutate: Callable[[str], str] | None = None) -> str:
     return run("sm", with_overrides(preset("tiny"), SMALL), "sm",
-               {"overrides": SMALL, "kernel": kernel, "seed": 0, "cycles": cycles}, work)
+               {"overrides": SMALL, "kernel": kernel, "seed": 0, "cycles": cycles}, work, mutate=mutate)
 
 
 def test_a_kernel(tmp_path: Path) -> None:
     assert bench("vectoradd", 400, tmp_path) == ""
+
+
+@pytest.mark.long
+def test_a_mutant_is_caught(tmp_path: Path) -> None:
+    """The bank arbiter does not hear of writes."""
+    difference = bench("vectoradd", 400, tmp_path, replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;"))
+    assert "AssertionError" in difference
 
 
 @pytest.mark.long

@@ -22,6 +22,12 @@ TINY = preset("tiny")
 ROOT = Path(__file__).parent.parent.parent
 
 
+#: One warp, one bank, lanes and queues of one: where widths become zero or one.
+ODD = with_overrides(TINY, ["lanes=1", "sub_cores=3", "sub_core.warps=1", "sub_core.banks=1", "sub_core.collectors=1",
+                            "l1.sets=1", "l1.ways=1", "l1.mshrs=1", "l1.merges=1",
+                            "lsu.pending=1", "lsu.queue=1", "memory.queue=1"])
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All units as Verilog."""
@@ -38,6 +44,29 @@ def test_lint(unit: str, folder: Path) -> None:
                str(folder / f"{unit}.v")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_odd_sizes(unit: str, tmp_path: Path) -> None:
+    (tmp_path / f"{unit}.v").write_text(exported(unit, ODD, BASELINE, kind=".v"))
+    test_lint(unit, tmp_path)
+    yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], tmp_path)
+
+
+@pytest.mark.parametrize("unit", ["arbiter", "ocu", "banks", "cta_dispatch"])
+def test_turing(unit: str, tmp_path: Path) -> None:
+    (tmp_path / f"{unit}.v").write_text(exported(unit, preset("turing"), BASELINE, kind=".v"))
+    test_lint(unit, tmp_path)
+
+
+def test_the_sm_keeps_its_operands() -> None:
+    text = exported("sm", TINY, BASELINE, kind=".v")
+    assert "reg [127:0] slots_0 [" in text
+
+
+def test_records_are_taken_apart() -> None:
+    head = exported("ocu", TINY, BASELINE, kind=".v").partition("module ")[0]
+    assert "//          uop.seq [" in head
 
 
 def test_yosys_takes_all(folder: Path) -> None:
