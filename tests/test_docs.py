@@ -11,7 +11,7 @@ import pytest
 from tests.sim.command import warpbank
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _commands() -> list[tuple[str, str]]:

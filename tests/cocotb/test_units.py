@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from arch.config import preset, with_overrides
 from tests.cocotb.runner import run
@@ -30,7 +31,16 @@ def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str]
     return run(unit, with_overrides(preset("tiny"), overrides), unit, {"overrides": overrides, "seed": seed}, work, mutate=mutate)
 
 
-@pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_CONFIG])
+#: Benches of the default suite. Each is a Verilator build of its own, so the others wait for `pytest -m long tests/cocotb`.
+QUICK = ("arbiter", "ocu", "scoreboard", "gto", "banks", "lsu")
+
+
+def some(units: list[str]) -> list[ParameterSet]:
+    """All units, those that are not quick marked long."""
+    return [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in units]
+
+
+@pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_CONFIG]))
 def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""
 
@@ -50,7 +60,7 @@ MUTANTS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("unit", MUTANTS)
+@pytest.mark.parametrize("unit", some([*MUTANTS]))
 def test_mutants_are_caught(unit: str, tmp_path: Path) -> None:
     assert "AssertionError" in bench(unit, "tiny", 1, tmp_path, MUTANTS[unit])
 
