@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +16,7 @@ from program import runner
 from program.emulator import MAX_INSTRUCTIONS
 from sim import experiment as exp
 from sim import lockstep_report, progress, render
-from sim.engines import rtl_engine
+from sim.engines import EngineError, rtl_engine
 from sim.lockstep import lockstep
 from sim.options import (
     ConfigOption,
@@ -85,7 +87,8 @@ def export(
     probe: Annotated[bool, typer.Option("--probe", help="With the event ports that simulation uses.")] = False,
 ) -> None:
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
-    from synth.export import exported
+    with _wheels():
+        from synth.export import exported
 
     machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
     text = exported(unit, machine, exp.find_scheme(scheme), kind=output.suffix, probe=probe)
@@ -95,13 +98,23 @@ def export(
 
 def units(as_json: JsonOption = False) -> None:
     """List the units that can be exported."""
-    from synth.units import UNITS
+    with _wheels():
+        from synth.units import UNITS
 
     if as_json:
         _print_json({"units": [{"name": unit.name, "what": unit.what, "source": unit.source} for unit in UNITS.values()]})
         return
     rows = ((unit.name, unit.what, unit.source) for unit in UNITS.values())
     Console().print(render.table("Units", ("name", "what it is", "source"), rows))
+
+
+@contextmanager
+def _wheels() -> Iterator[None]:
+    """Imports of what only the extra `rtl` brings. Raises EngineError that names it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise EngineError(f"this needs the {error.name} package; install it with: pip install 'warpbank[rtl]'") from None
 
 
 def _print_json(data: dict[str, Any]) -> None:

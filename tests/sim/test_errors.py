@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,12 @@ def test_two_machines(tmp_path: Path) -> None:
 
 def test_cuda_source_is_not_ptx() -> None:
     assert "warpbank compile" in _refused("run", "saxpy.cu")
+
+
+@pytest.mark.parametrize("arguments", [("units",), ("export", "ocu", "-o", "ocu.v")])
+def test_missing_wheel(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine where only the golden model is installed."""
+    for name in [name for name in sys.modules if name.split(".")[0] in ("amaranth", "hdl", "synth")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "amaranth", None)
+    assert "warpbank[rtl]" in _refused(*arguments)
