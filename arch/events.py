@@ -73,6 +73,7 @@ class Counter:
     event : name of the event counted.
     field : field that is summed; "" counts events.
     when : (field, value) that an event must have; None takes all.
+    also : another event that counts, one each.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Counter:
     event: str
     field: str = ""
     when: tuple[str, int] | None = None
+    also: str = ""
 
 
 _UOP = (("warp", "warp"), ("seq", "seq"))
@@ -100,8 +102,27 @@ EVENTS: dict[str, Event] = {
         Event("dispatch", (("collector", "collector"), ("unit", "unit"), *_UOP), "A collector's uop goes to its execution unit."),
         Event("write", (("bank", "bank"), ("row", "row"), *_UOP, ("register", "register"), ("mask", "mask")),
               "A result is written into a bank."),
+        Event("write_back", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
+              "A value that leaves a collector is written into a bank, all lanes."),
         Event("write_wait", (("unit", "unit"), ("bank", "bank")),
               "The result at the head of its unit's queue found its bank taken."),
+        Event("forward", (("collector", "collector"), *_UOP, ("slots", "slots"), ("count", "count")),
+              "Sources of a uop are found in its collector and cost no bank read."),
+        Event("collector_write", (("collector", "collector"), *_UOP, ("register", "register")),
+              "A result is written into a collector."),
+        Event("reserve", (("collector", "collector"), *_UOP, ("count", "count")),
+              "A uop's result registers are expected in its collector: so many entries are kept for them."),
+        Event("squeeze", (("collector", "collector"), ("register", "register"), ("dirty", "bit")),
+              "A value is evicted from a collector because its entry is needed, although its window has not passed."),
+        Event("discard", (("collector", "collector"), ("overwritten", "count"), ("transient", "count")),
+              "Dirty values leave a collector without a bank write: overwritten while they were there, or of no further use by "
+              "the compiler's word."),
+        Event("insert_wait", (("collectors", "count"),),
+              "Uops that wait for entries of their collector at the start of this cycle, if any."),
+        Event("port_wait", (("unit", "unit"), ("collector", "collector")),
+              "The result at the head of its unit's queue found its collector's port taken."),
+        Event("window", (("collector", "collector"), ("entries", "count")),
+              "A collector holds another number of values than in the cycle before."),
         Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
         Event("occupied", (("collectors", "count"),), "Collectors that hold a uop at the start of this cycle, if any."),
         Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
@@ -126,7 +147,8 @@ COUNTERS: dict[str, Counter] = {
         Counter("issue.uops", "uops", "Uops issued.", "issue"),
         Counter("fill.uops", "uops", "Uops that entered an instruction buffer.", "fill"),
         Counter("rf.reads", "warp registers", "Bank reads.", "grant"),
-        Counter("rf.writes", "warp registers", "Bank writes.", "write"),
+        Counter("rf.writes", "warp registers", "Bank writes, of results and of evicted values.", "write", also="write_back"),
+        Counter("rf.write_backs", "warp registers", "Bank writes of values that a collector evicts.", "write_back"),
         Counter("rf.conflict.write", "request-cycles", "Oldest requests that waited because a write took their bank.",
                 "conflict", "count", ("cause", Cause.WRITE)),
         Counter("rf.conflict.port", "request-cycles", "Oldest requests that waited because their collector's port was taken.",
@@ -138,6 +160,18 @@ COUNTERS: dict[str, Counter] = {
         Counter("collector.residency", "collector-cycles", "Cycles in which a collector was occupied, summed over collectors.",
                 "occupied", "collectors"),
         Counter("collector.deliveries", "warp registers", "Operands that arrived in a collector.", "deliver"),
+        Counter("boc.forwards", "warp registers", "Sources found in the window: bank reads saved.", "forward", "count"),
+        Counter("boc.writes", "warp registers", "Results written into a collector.", "collector_write"),
+        Counter("boc.port_wait", "result-cycles", "Results that waited because another one took their collector's port.",
+                "port_wait"),
+        Counter("boc.reserved", "warp registers", "Result registers for which an entry was kept.", "reserve", "count"),
+        Counter("boc.squeezed", "warp registers", "Values evicted because entries were short.", "squeeze"),
+        Counter("boc.overwritten", "warp registers", "Dirty values overwritten in the window: bank writes saved.",
+                "discard", "overwritten"),
+        Counter("boc.transient", "warp registers", "Dirty values dropped by the compiler's hint: bank writes saved.",
+                "discard", "transient"),
+        Counter("boc.insert_wait", "uop-cycles", "Cycles in which an issued uop waited for entries.",
+                "insert_wait", "collectors"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
         Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),
@@ -165,6 +199,7 @@ def field_width(kind: str, config: SmConfig) -> int:
         "warp": core.warp_width, "seq": 32, "pc": 32, "collector": core.collector_width, "slot": core.slot_width,
         "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
         "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
+        "slots": core.collector.slots,
     }
     return widths[kind]
 
@@ -177,14 +212,19 @@ def count(records: Iterable[Record]) -> dict[str, int]:
     """Every counter of the registry, summed from recorded events."""
     totals = dict.fromkeys(COUNTERS, 0)
     by_event: dict[str, list[Counter]] = {}
+    also: dict[str, list[Counter]] = {}
     for counter in COUNTERS.values():
         by_event.setdefault(counter.event, []).append(counter)
+        if counter.also:
+            also.setdefault(counter.also, []).append(counter)
     positions = {name: {field: place for place, (field, _) in enumerate(event.fields)} for name, event in EVENTS.items()}
     for _, _, name, values in records:
         place = positions[name]
         for counter in by_event.get(name, ()):
             if counter.when is None or values[place[counter.when[0]]] == counter.when[1]:
                 totals[counter.name] += values[place[counter.field]] if counter.field else 1
+        for counter in also.get(name, ()):
+            totals[counter.name] += 1
     return totals
 
 

@@ -68,6 +68,27 @@ class CollectorConfig(_Checked):
     slots: int = item(6, "registers", "source slots of one collector", low=6, high=6)
     allocation: str = item("shared", "policy", "`shared`: any free collector takes a uop; `per_warp`: collector w serves warp w",
                            choices=("shared", "per_warp"))
+    window: int = item(3, "uops", "BOW: instruction window IW of a bypassing operand collector", low=2, high=7)
+    boc_entries: str = item("full", "registers", "BOW: entries of a bypassing operand collector: `full` (4 x window), `half` "
+                            "(2 x window, at least one per source slot), or a number")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.boc_entries in ("full", "half"):
+            return
+        text = self.boc_entries
+        if not text.isdecimal() or not self.slots <= int(text) <= 64:
+            raise ValueError(
+                f"CollectorConfig.boc_entries must be 'full', 'half' or a number from {self.slots} (a uop may have that many "
+                f"sources) to 64, not {text!r}."
+            )
+
+    @property
+    def window_entries(self) -> int:
+        """Entries of a bypassing operand collector."""
+        if self.boc_entries == "full":
+            return max(4 * self.window, self.slots)
+        return max(2 * self.window, self.slots) if self.boc_entries == "half" else int(self.boc_entries)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ of these; `a+b` joins rows. A new scheme is one new file per room it changes and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .names import unknown
+from .rooms import SmConfig
 
 #: The rooms a scheme chooses, in the order of the documentation.
 ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
@@ -23,6 +24,8 @@ class Row:
     ----------
     name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
     collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other rows.
+    private_collectors : every warp has a collector of its own, whatever the configuration says.
+    hints : fields of `program.hints.Hints` that the compiler must fill in.
     description : one line for `warpbank schemes`.
     paper : where it was published.
     """
@@ -35,11 +38,13 @@ class Row:
     mapping: str = ""
     storage: str = ""
     scheduler: str = ""
+    private_collectors: bool = False
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A complete choice: what stands in every room. `name` is the canonical scheme string."""
+    """A complete choice: what stands in every room, and what the rows ask for besides. `name` is the canonical scheme string."""
 
     name: str
     collector: str
@@ -47,6 +52,16 @@ class Scheme:
     mapping: str
     storage: str
     scheduler: str
+    private_collectors: bool = False
+    hints: tuple[str, ...] = ()
+
+    def machine(self, config: SmConfig) -> SmConfig:
+        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent."""
+        core = config.sub_core
+        if not self.private_collectors or core.collector.allocation == "per_warp":
+            return config
+        collector = replace(core.collector, allocation="per_warp")
+        return replace(config, sub_core=replace(core, collectors=core.warps, collector=collector))
 
 
 #: A rule sees a scheme and returns "", or a sentence that says why it cannot work.
@@ -76,6 +91,36 @@ BASELINE = register_scheme(
         mapping="direct",
         storage="plain",
         scheduler="gto",
+    )
+)
+
+register_scheme(
+    Row(
+        name="bow",
+        description="Bypassing operand collectors, one per warp: sources of the last uops are not read again; results also go to "
+        "the banks.",
+        paper="BOW, section IV-A",
+        collector="boc_write_through",
+        private_collectors=True,
+    )
+)
+register_scheme(
+    Row(
+        name="bow-wb",
+        description="The same with write-back: a result goes to the banks when it leaves the window.",
+        paper="BOW, section IV-B",
+        collector="boc",
+        private_collectors=True,
+    )
+)
+register_scheme(
+    Row(
+        name="bow-wr",
+        description="Write-back with the compiler's word on where each result is wanted.",
+        paper="BOW, section IV-B",
+        collector="boc",
+        private_collectors=True,
+        hints=("write_back",),
     )
 )
 
@@ -111,7 +156,12 @@ def parse_scheme(text: str) -> Scheme:
                 )
             chosen[room] = unit
             chooser[room] = row.name
-    scheme = Scheme(name="+".join(row.name for row in rows) or BASELINE.name, **chosen)
+    scheme = Scheme(
+        name="+".join(row.name for row in rows) or BASELINE.name,
+        private_collectors=any(row.private_collectors for row in rows),
+        hints=tuple(dict.fromkeys(hint for row in rows for hint in row.hints)),
+        **chosen,
+    )
     for rule in RULES:
         reason = rule(scheme)
         if reason:

@@ -13,6 +13,9 @@ MAX_DESTINATIONS = 4
 RZ = 255
 #: General predicates P0..P6; P7 (PT) is constant true and never appears in a uop.
 PREDICATES = 7
+#: Bits of `Uop.write_back`.
+TO_COLLECTOR = 1
+TO_BANKS = 2
 
 
 class Unit(IntEnum):
@@ -70,6 +73,9 @@ class Uop:
     predicates_read, predicates_written : bit masks over P0..P6 (7 each); dependences only.
     mask : active lanes that execute (active and guard true) (32).
     memory, control : what the load/store unit or the front end has to do (4, 2).
+    write_back : where the compiler wants the result: bit 0 the collector, bit 1 the banks (BOW-WR; 3 without hints) (2).
+    near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh) (7).
+    dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming) (6).
     """
 
     warp: int
@@ -84,3 +90,6 @@ class Uop:
     mask: int
     memory: Memory
     control: Control
+    write_back: int = TO_COLLECTOR | TO_BANKS
+    near: int = 0
+    dead: int = 0

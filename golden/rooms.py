@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 
 from .collector.arbiter import Arbiter
+from .collector.boc import Boc, WriteThroughBoc
 from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
 from .hierarchy.flat import Flat
@@ -16,7 +18,7 @@ from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
 
-COLLECTORS = {"ocu": Ocu}
+COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc}
 HIERARCHIES = {"flat": Flat}
 MAPPINGS = {"direct": Direct}
 STORAGES = {"plain": Banks}
@@ -34,13 +36,15 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Hierarchy
     core = config.sub_core
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(core)
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
-    registers: Hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)(mapping, storage, Arbiter(core.banks, probe), probe)
+    registers: Hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)(mapping, storage, Arbiter(core.banks, probe),
+                                                                        config.lanes, probe)
     return registers
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, probe: Probe) -> Collector:
-    """The collectors of one sub-core."""
-    collectors: Collector = _unit("collector", COLLECTORS, scheme.collector)(config.sub_core, registers, probe)
+def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, read: Callable[[int, int], None],
+                     probe: Probe) -> Collector:
+    """The collectors of one sub-core; they call `read` with (warp, register) for every operand that no longer hinders a write."""
+    collectors: Collector = _unit("collector", COLLECTORS, scheme.collector)(config, registers, read, probe)
     return collectors
 
 

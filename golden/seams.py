@@ -41,8 +41,8 @@ class Hierarchy(Protocol):
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
 
-    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
-        """Request an operand."""
+    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+        """Request an operand; `tag`: which of the collector's uops it is for."""
 
     def bank_of(self, warp: int, register: int) -> int:
         """The bank a write goes to."""
@@ -50,9 +50,12 @@ class Hierarchy(Protocol):
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """Offer one result register; whether it was taken in this cycle."""
 
-    def step(self) -> list[tuple[int, int, Value]]:
-        """One cycle of reads, after its writes; returns what arrives at the collectors: (collector, slot, value), at most one
-        per collector."""
+    def write_back(self, warp: int, register: int, value: Value) -> bool:
+        """Offer a value that a collector evicts, all lanes; whether it was taken in this cycle."""
+
+    def step(self) -> list[tuple[int, int, int, Value]]:
+        """One cycle of reads, after its writes; returns what arrives at the collectors: (collector, slot, tag, value), at most
+        one per collector."""
 
 
 class Units(Protocol):
@@ -69,29 +72,55 @@ class Units(Protocol):
 
 
 class Collector(Protocol):
-    """Seams 1 and 3: from issue to dispatch."""
+    """Seams 1, 3 and 4: from issue to dispatch, and what of the results is kept."""
 
     any_ready: int  # units for which a complete uop waits
+    caches: bool  # takes results, and evicts values; else `claim` and what follows it are not called
+    busy: bool  # something happens here in the next cycle, whatever else does
 
     @property
     def may_issue(self) -> int:
         """Mask of the warps whose next uop would be taken in this cycle."""
 
     @property
+    def may_slide(self) -> int:
+        """Mask of the warps that may issue a uop that needs no collector."""
+
+    @property
     def holds(self) -> int:
         """Mask of the warps that have cached values here."""
 
+    def start(self, warp: int) -> None:
+        """A new warp starts in this slot."""
+
     def edge(self) -> int:
-        """The clock edge at the end of a cycle. Returns how many collectors are occupied from now on."""
+        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
 
     def allocate(self, uop: TraceUop) -> None:
         """Take an issued uop."""
 
-    def deliver(self, collector: int, slot: int, value: Value) -> tuple[int, int]:
-        """An operand arrives. Returns (warp, register), which the scoreboard counts as read."""
+    def slide(self, warp: int) -> None:
+        """The warp issues a uop that needs no collector."""
+
+    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+        """An operand arrives."""
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """Give complete uops to their units. Returns whether a unit refused one."""
+
+    def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
+        """Results that are offered in this cycle, as (unit, uop, register) in the order in which units are looked at. Returns
+        masks of units: those that have to wait, and those whose result goes nowhere but here."""
+
+    def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
+        """A unit's result is written in this cycle (also into its bank, unless `claim` said otherwise)."""
+
+    @property
+    def evicted(self) -> tuple[int, int, Value] | None:
+        """The value that is offered to the banks in this cycle: (warp, register, value)."""
+
+    def written_back(self) -> None:
+        """The banks took `evicted`."""
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
         """The next cycle after `cycle` in which a complete uop finds its unit free."""

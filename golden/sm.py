@@ -46,6 +46,7 @@ class Sm:
 
     def __init__(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: Sink | None = None, check_operands: bool = True,
                  skip: bool = True) -> None:
+        config = scheme.machine(config)
         self._trace = trace
         self._config = config
         self._skip = skip

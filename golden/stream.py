@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arch.uop import Control, Unit, Uop
+from arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
 from program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
 from .values import Value
@@ -66,10 +66,11 @@ class TraceUop(Uop):
 class Template:
     """What all executions of one machine instruction have in common."""
 
-    __slots__ = ("control", "count", "destination", "hazard", "predicates_read", "predicates_written", "sources", "unit",
-                 "writes")
+    __slots__ = ("control", "count", "dead", "destination", "hazard", "near", "predicates_read", "predicates_written", "sources",
+                 "unit", "write_back", "writes")
 
-    def __init__(self, row: Any) -> None:
+    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0) -> None:
+        self.write_back, self.near, self.dead = write_back, near, dead
         self.unit = Unit(int(row["unit"]))
         self.control = Control(int(row["control"]))
         self.sources = tuple(int(register) for register in row["sources"][: int(row["source_count"])])
@@ -128,6 +129,9 @@ class WarpStream:
         uop.predicates_written = template.predicates_written
         uop.control = template.control
         uop.hazard = template.hazard
+        uop.write_back = template.write_back
+        uop.near = template.near
+        uop.dead = template.dead
         uop.memory = memories[position]
         mask = uop.mask = masks[position]
         uop.lane_mask = mask & self._lane_mask
@@ -162,5 +166,9 @@ class WarpStream:
 
 
 def templates_of(trace: Trace) -> list[Template]:
-    """One `Template` per pc."""
-    return [Template(row) for row in np.asarray(trace.code)]
+    """One `Template` per pc, with the compiler's hints if the trace carries any."""
+    rows = np.asarray(trace.code)
+    if trace.hints is None:
+        return [Template(row) for row in rows]
+    hints = (trace.hints.write_back.tolist(), trace.hints.near.tolist(), trace.hints.dead.tolist())
+    return [Template(row, *bits) for row, *bits in zip(rows, *hints, strict=True)]

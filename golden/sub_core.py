@@ -56,9 +56,9 @@ class SubCore:
         self.status = Status(self.buffers, self.scoreboard)
         self.scheduler = build_scheduler(config, scheme)
         self.registers = build_registers(config, scheme, probe)
-        self.collectors = build_collectors(config, scheme, self.registers, probe)
+        self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe)
-        self.results = ResultArbiter(self.pipelines, self.registers, self._written, self._retired, probe)
+        self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
         self.stalls = [0] * len(Stall)
         self.wake = NEVER
         self._flying = [0] * core.warps
@@ -73,6 +73,7 @@ class SubCore:
         self.registers.start(warp, row)
         self.buffers.start(warp, stream)
         self.scheduler.start(warp)
+        self.collectors.start(warp)
         self.status.live |= 1 << warp
         self.status.changed |= 1 << warp
         self._lengths[warp] = stream.length
@@ -94,16 +95,14 @@ class SubCore:
         if status.changed:
             status.update()
         collectors = self.collectors
-        eligible = status.ready & (collectors.may_issue | status.free)
+        eligible = status.ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
 
-        if self.pipelines.pending:
+        if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
         arrived = self.registers.step()
         refused = collectors.dispatch(cycle, self.pipelines) if collectors.any_ready else False
-        for collector, slot, value in arrived:
-            warp, register = collectors.deliver(collector, slot, value)
-            self.scoreboard.read(warp, register)
-            status.changed |= 1 << warp
+        for collector, slot, tag, value in arrived:
+            collectors.deliver(collector, slot, tag, value)
         status.changed |= self.buffers.step(cycle)
         if eligible:
             self._issue(self.scheduler.pick(eligible), cycle)
@@ -134,9 +133,15 @@ class SubCore:
             self.scoreboard.issue(uop)
             self.collectors.allocate(uop)
         else:
+            self.collectors.slide(warp)
             self._retired(uop)
         if uop.arrive or uop.last:
             self._at_issue(uop)
+
+    def _read(self, warp: int, register: int) -> None:
+        """An operand no longer hinders a write of its register."""
+        self.scoreboard.read(warp, register)
+        self.status.changed |= 1 << warp
 
     def _written(self, warp: int, mask: int) -> None:
         """Registers and predicates in `mask` have been written."""
@@ -188,7 +193,7 @@ class SubCore:
         """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core."""
         soon = cycle + 1
         status = self.status
-        if self.registers.busy or status.ready & (self.collectors.may_issue | status.free):
+        if self.registers.busy or self.collectors.busy or status.ready & (self.collectors.may_issue | status.free):
             return soon
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:

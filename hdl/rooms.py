@@ -35,9 +35,12 @@ def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:
 def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
     """The register file of one sub-core below its collectors."""
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
-    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config))
+    collectors = _unit("collector", COLLECTORS, scheme.collector)
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
     storage = _unit("storage", STORAGES, scheme.storage)(config)
-    return hierarchy(config, mapping, storage, Arbiter(config, probe=probe), probe)
+    tags = collectors.tags(config)
+    arbiter = Arbiter(config, collectors.entries(config), tags, probe)
+    return hierarchy(config, mapping, storage, arbiter, tags, collectors.evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

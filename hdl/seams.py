@@ -48,6 +48,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0 for all of the CTA.
     last : end of the warp's stream.
     lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
+    write_back, near, dead : the compiler's hints.
     """
     return data.StructLayout({
         "seq": field_width("seq", config),
@@ -70,6 +71,9 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
         "last": 1,
         "lines": COUNT_WIDTH,
         "passes": COUNT_WIDTH,
+        "write_back": 2,
+        "near": MAX_SOURCES + 1,
+        "dead": MAX_SOURCES,
     })
 
 
@@ -123,13 +127,26 @@ def write_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
-def read_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 2: all operands of a uop, requested at once in slot order: one group of read requests."""
+def tag_fields(tags: int) -> dict[str, int]:
+    """The field that tells the uops of one collector apart, where it can have several in collection."""
+    return {"tag": bits(tags)} if tags > 1 else {}
+
+
+def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
+    """Seam 2: operands of a uop, requested at once in slot order: one group of read requests. `tags`: uops per collector."""
     return data.StructLayout({
+        **tag_fields(tags),
         "collector": config.sub_core.collector_width,
         "warp": config.sub_core.warp_width,
         "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
         "source_valid": MAX_SOURCES,
+    })
+
+
+def evicted_layout(config: SmConfig) -> data.StructLayout:
+    """Seam 4: a value that a collector evicts, on its way to the banks: all lanes of `register` of `warp`."""
+    return data.StructLayout({
+        "warp": config.sub_core.warp_width, "register": REGISTER_WIDTH, "value": config.value_width,
     })
 
 
@@ -157,11 +174,11 @@ class Fill(wiring.Signature):
 
 
 class WriteBack(wiring.Signature):
-    """A bank is written (seen from the sub-core).
+    """A result is written, into a bank or into a collector that keeps it (seen from the sub-core).
 
     Members
     -------
-    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written into this bank, on the lanes of `mask`.
+    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written there, on the lanes of `mask`.
     warp, seq, register, mask : Out.
     value : In, 32 bits per lane, lane 0 lowest. The answer, in the same cycle; used for the next state only.
     """
@@ -214,11 +231,15 @@ class Delivery(wiring.Signature):
     Members
     -------
     valid, slot : Out. An operand for source slot `slot` arrives.
+    tag : Out, if `tags` > 1. Which of the collector's uops it is for.
     value : Out, 32 bits per lane.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "slot": Out(config.sub_core.slot_width), "value": Out(config.value_width)})
+    def __init__(self, config: SmConfig, tags: int = 1) -> None:
+        super().__init__({
+            "valid": Out(1), "slot": Out(config.sub_core.slot_width), "value": Out(config.value_width),
+            **{name: Out(width) for name, width in tag_fields(tags).items()},
+        })
 
 
 class Location(wiring.Signature):
@@ -258,13 +279,13 @@ class BankPort(wiring.Signature):
 
 
 class ReadDone(wiring.Signature):
-    """Seam 6: an operand was read, for the WAR hazards (seen from the collectors): source slot of a uop in collection.
+    """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a uop in collection.
 
     There is one per uop that can be in collection at a time; the scoreboard knows the uop's registers.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "slot": Out(config.sub_core.slot_width)})
+        super().__init__({"slots": Out(config.sub_core.collector.slots)})
 
 
 class Written(wiring.Signature):
@@ -304,9 +325,31 @@ def result_stream(config: SmConfig) -> stream.Signature:
     return stream.Signature(write_layout(config))
 
 
-def read_stream(config: SmConfig) -> Always:
-    """Seam 2: an issued uop's operands, requested in the cycle it is allocated. Always taken."""
-    return Always(read_layout(config))
+class ResultOffer(wiring.Signature):
+    """Seam 4: a result register that a unit offers, as collectors that keep results see it (seen from the result arbiter).
+
+    Members
+    -------
+    valid, payload : Out. It is offered.
+    taken : Out. It is written in this cycle; may depend on `held` and `absorbed`.
+    held : In. It has to wait for its collector's port.
+    absorbed : In. It goes into its collector and needs no bank.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "valid": Out(1), "payload": Out(write_layout(config)), "taken": Out(1), "held": In(1), "absorbed": In(1),
+        })
+
+
+def evicted_stream(config: SmConfig) -> stream.Signature:
+    """Seam 4: what the collectors of a sub-core evict, one value at a time. `valid` and `payload` are from registers."""
+    return stream.Signature(evicted_layout(config))
+
+
+def read_stream(config: SmConfig, tags: int = 1) -> Always:
+    """Seam 2: a uop's operands, requested in the cycle it is allocated or inserted. Always taken."""
+    return Always(read_layout(config, tags))
 
 
 def issue_stream(config: SmConfig) -> Always:
@@ -325,12 +368,13 @@ class SubCorePorts(wiring.Signature):
     drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
     fill : Out, `Fill`. Question to the testbench.
     write : Out, `WriteBack` per bank. Question to the testbench.
+    keep : Out, `WriteBack` per collector, if `caches`. Question to the testbench: a result that a collector keeps.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
     events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
     """
 
-    def __init__(self, config: SmConfig, events: wiring.Signature | None) -> None:
+    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False) -> None:
         core = config.sub_core
         super().__init__({
             "start": In(Start(config)),
@@ -339,6 +383,7 @@ class SubCorePorts(wiring.Signature):
             "drain": Out(core.warps),
             "fill": Out(Fill(config)),
             "write": Out(WriteBack(config)).array(core.banks),
+            **({"keep": Out(WriteBack(config)).array(core.collectors)} if caches else {}),
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),
             **({} if events is None else {"events": Out(events)}),

@@ -37,6 +37,7 @@ class Sm(wiring.Component):
     started, start : Out, `hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
+    keep : Out, `WriteBack` per sub-core and collector, if these keep results. The same question.
     lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
@@ -51,6 +52,7 @@ class Sm(wiring.Component):
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
+        config = scheme.machine(config)
         self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
@@ -66,6 +68,8 @@ class Sm(wiring.Component):
             "lines": Out(Lines(config)),
             "overflow": Out(1),
         }
+        if self.cores[0].collectors.caches:
+            members["keep"] = Out(WriteBack(config)).array(cores, config.sub_core.collectors)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
             members["core_events"] = Out(self.cores[0].events.signature).array(cores)
@@ -101,6 +105,9 @@ class Sm(wiring.Component):
             wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
             for outer, inner in zip(self.write[number], core.write, strict=True):
                 wiring.connect(m, wiring.flipped(outer), inner)
+            if core.collectors.caches:
+                for outer, inner in zip(self.keep[number], core.keep, strict=True):
+                    wiring.connect(m, wiring.flipped(outer), inner)
             overflow = overflow | core.pipelines.overflow
             if self._shared:
                 gather(m, self.core_events[number], [core.events])

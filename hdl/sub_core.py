@@ -36,19 +36,21 @@ class SubCore(wiring.Component):
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"SubCore needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
+        config = scheme.machine(config)
         self.buffers = InstructionBuffers(config, probe)
         self.status = Status(config, probe)
         self.in_flight = InFlight(config)
         self.scheduler = build_scheduler(config, scheme)
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, probe)
-        self.scoreboard = Scoreboard(config, self.collectors.entries(config))
+        caches = self.collectors.caches
+        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if caches else None, self.collectors.per_warp)
         self.pipelines = Pipelines(config, probe)
-        self.results = ResultArbiter(config, probe)
+        self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
-        super().__init__(SubCorePorts(config, events))
+        super().__init__(SubCorePorts(config, events, caches))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -75,12 +77,14 @@ class SubCore(wiring.Component):
             status.release.eq(self.release),
             status.first.eq(buffers.first), status.collects.eq(buffers.collects),
             status.blocked.eq(scoreboard.blocked), status.memory.eq(scoreboard.memory),
-            status.may_issue.eq(collectors.may_issue), status.refused.eq(collectors.refused),
+            status.may_issue.eq(collectors.may_issue), status.may_slide.eq(collectors.may_slide),
+            status.refused.eq(collectors.refused),
             scheduler.eligible.eq(status.eligible), status.pick.eq(scheduler.pick),
             buffers.warp.eq(scheduler.pick), buffers.pop.eq(status.issues), status.uop.eq(buffers.uop),
             in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
             self.drain.eq(in_flight.drain),
             scoreboard.entry.eq(collectors.entry),
+            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done),
         ]
         for taker in (collectors.issue, scoreboard.issue):
             m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
@@ -92,11 +96,30 @@ class SubCore(wiring.Component):
         for source, sink in (
             *zip(registers.deliver, collectors.deliver, strict=True),
             *zip(collectors.read_done, scoreboard.read, strict=True),
-            *zip(registers.written, scoreboard.written, strict=True),
         ):
             wiring.connect(m, source, sink)
         for outer, inner in zip(self.write, registers.write, strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)
+        if collectors.caches:
+            self._keep_results(m)
+        else:
+            for source, sink in zip(registers.written, scoreboard.written, strict=True):
+                wiring.connect(m, source, sink)
+
+    def _keep_results(self, m: Module) -> None:
+        """Collectors that keep results, and may evict them."""
+        collectors, results = self.collectors, self.results
+        for offer, taker, written in zip(results.offer, collectors.result, self.scoreboard.written, strict=True):
+            wiring.connect(m, offer, taker)
+            m.d.comb += [
+                written.valid.eq(offer.taken), written.warp.eq(offer.payload.warp), written.register.eq(offer.payload.register),
+            ]
+        m.d.comb += collectors.first.eq(results.first)
+        for outer, inner in zip(self.keep, collectors.keep, strict=True):
+            wiring.connect(m, wiring.flipped(outer), inner)
+        if collectors.evicts:
+            wiring.connect(m, collectors.evicted, self.registers.evicted)
+            m.d.comb += results.evicted.eq(collectors.evicted.valid & collectors.evicted.ready)
 
     def _execution(self, m: Module) -> None:
         pipelines, results = self.pipelines, self.results

@@ -136,7 +136,7 @@ class Batcher:
         """The run is over after so many cycles."""
         while cycles > self._end:
             self._flush(self._end)
-        self._sink(Batch(self._start, cycles, encode(self._records)))
+        self._sink(Batch(self._start, cycles, encode([record for record in self._records if record[0] < cycles])))
 
     def _flush(self, end: int) -> None:
         records = self._records
@@ -159,3 +159,5 @@ class Totals:
             if counter.when is not None:
                 chosen = chosen[chosen[:, fields.index(counter.when[0])] == counter.when[1]]
             self.counters[counter.name] += int(chosen[:, fields.index(counter.field)].sum()) if counter.field else len(chosen)
+            if counter.also:
+                self.counters[counter.name] += int((rows["event"] == IDS[counter.also]).sum())

@@ -26,25 +26,25 @@ class Arbiter:
     """
 
     def __init__(self, banks: int, probe: Probe) -> None:
-        self._queues: list[deque[tuple[int, int, int]]] = [deque() for _ in range(banks)]
+        self._queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
         self._banks = banks
         self._waiting = 0  # banks with requests
         self._pointer = 0
         self._probe = probe
         self.pending = 0
 
-    def request(self, bank: int, row: int, collector: int, slot: int) -> None:
+    def request(self, bank: int, row: int, collector: int, slot: int, tag: int = 0) -> None:
         """Queue a read."""
-        self._queues[bank].append((row, collector, slot))
+        self._queues[bank].append((row, collector, slot, tag))
         self._waiting |= 1 << bank
         self.pending += 1
 
-    def step(self, written: int) -> list[tuple[int, int, int, int]]:
-        """Grants of this cycle as (bank, row, collector, slot); `written`: mask of the banks being written."""
+    def step(self, written: int) -> list[tuple[int, int, int, int, int]]:
+        """Grants of this cycle as (bank, row, collector, slot, tag); `written`: mask of the banks being written."""
         waiting = self._waiting
         probe = self._probe
         counters = probe.counters
-        grants: list[tuple[int, int, int, int]] = []
+        grants: list[tuple[int, int, int, int, int]] = []
         ports = 0
         bank = self._pointer
         visit = waiting
@@ -54,7 +54,7 @@ class Arbiter:
             visit &= ~(1 << bank)
             heads += 1
             queue = self._queues[bank]
-            row, collector, slot = queue[0]
+            row, collector, slot, tag = queue[0]
             if written >> bank & 1:
                 counters["rf.conflict.write"] += 1
                 if probe.sink is not None:
@@ -67,7 +67,7 @@ class Arbiter:
                 if not grants:
                     self._pointer = (bank + 1) % self._banks
                 ports |= 1 << collector
-                grants.append((bank, row, collector, slot))
+                grants.append((bank, row, collector, slot, tag))
                 if probe.sink is not None:
                     probe.emit("grant", bank, row, collector, slot)
         if self.pending > heads:

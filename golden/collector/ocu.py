@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from arch.rooms import SubCoreConfig
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
 from arch.uop import Unit
 
 from ..priority import first_from
@@ -24,20 +26,26 @@ class Ocu:
     ----------
     config : collectors, slots, allocation.
     registers : where operands are read.
+    read : called with (warp, register) for every operand that has been read (seam 6).
     probe : receives `allocate`, `deliver`.
 
     Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and its uop can be
     dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
     """
 
-    def __init__(self, config: SubCoreConfig, registers: Hierarchy, probe: Probe) -> None:
-        self._count = config.collectors
-        self._per_warp = config.collector.allocation == "per_warp"
-        self._everyone = (1 << config.warps) - 1
+    caches = False
+    busy = False
+
+    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+        core = config.sub_core
+        self._count = core.collectors
+        self._per_warp = core.collector.allocation == "per_warp"
+        self._everyone = (1 << core.warps) - 1
         self._registers = registers
+        self._read = read
         self._probe = probe
-        self._uops: list[TraceUop | None] = [None] * config.collectors
-        self.free = (1 << config.collectors) - 1
+        self._uops: list[TraceUop | None] = [None] * core.collectors
+        self.free = (1 << core.collectors) - 1
         self._free_at_edge = self.free
         self._pointer = 0
         self.ready = [0] * len(Unit)  # per unit, collectors whose uop is complete
@@ -55,6 +63,17 @@ class Ocu:
         if self._per_warp:
             return self._free_at_edge
         return self._everyone if self._free_at_edge else 0
+
+    @property
+    def may_slide(self) -> int:
+        """Mask of the warps that may issue a uop that needs no collector: all."""
+        return self._everyone
+
+    def start(self, warp: int) -> None:
+        """A new warp starts: nothing is left of the one before."""
+
+    def slide(self, warp: int) -> None:
+        """The warp issues a uop that needs no collector."""
 
     @property
     def holds(self) -> int:
@@ -88,8 +107,8 @@ class Ocu:
         self.ready[uop.unit] |= 1 << collector
         self.any_ready |= 1 << uop.unit
 
-    def deliver(self, collector: int, slot: int, value: Value) -> tuple[int, int]:
-        """An operand arrives. Returns (warp, register) for the scoreboard."""
+    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+        """An operand arrives."""
         uop = self._uops[collector]
         assert uop is not None
         uop.operands[slot] = value
@@ -100,7 +119,7 @@ class Ocu:
         probe.counters["collector.deliveries"] += 1
         if probe.sink is not None:
             probe.emit("deliver", collector, slot)
-        return uop.warp, uop.sources[slot]
+        self._read(uop.warp, uop.sources[slot])
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """One complete collector per execution unit, by rotating priority. Returns whether a unit refused one."""
@@ -134,3 +153,18 @@ class Ocu:
             units &= units - 1
             best = min(best, pipelines.next_cycle(unit, cycle))
         return best
+
+    def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
+        """No result is kept."""
+        return 0, 0
+
+    def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
+        """A result is written."""
+
+    @property
+    def evicted(self) -> tuple[int, int, Value] | None:
+        """Nothing is evicted."""
+        return None
+
+    def written_back(self) -> None:
+        """Nothing is evicted."""

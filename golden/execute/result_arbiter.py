@@ -8,10 +8,14 @@ from arch.uop import Unit
 
 from ..priority import first_from
 from ..probe import Probe
-from ..seams import Hierarchy
+from ..seams import Collector, Hierarchy
 from ..stream import PREDICATE_BIT, TraceUop
 from ..values import NEVER
 from .pipelines import Pipelines
+
+#: What the collectors evict is a writer behind the units.
+_EVICTED = len(Unit)
+_WRITERS = len(Unit) + 1
 
 
 class ResultArbiter:
@@ -20,19 +24,24 @@ class ResultArbiter:
     Units are looked at in rotating order, starting after the first one that was served in the last cycle that served any.
     A wide result takes one cycle per register; one without registers retires without a bank.
 
+    Collectors that keep results (BOC, CCU) are asked first, all of them at once: a result that cannot have its collector's port
+    waits and does not ask for a bank; one that goes into the collector only needs no bank. What such collectors evict is one more
+    writer, the last in the rotation.
+
     Parameters
     ----------
     pipelines : whose results are written.
-    registers : where they go.
+    registers, collectors : where they go.
     written : called with (warp, hazard mask) for every register and predicate written (seam 6).
     retired : called with every uop whose last write is done.
     probe : receives `retire`, `write_wait`.
     """
 
-    def __init__(self, pipelines: Pipelines, registers: Hierarchy, written: Callable[[int, int], None],
+    def __init__(self, pipelines: Pipelines, registers: Hierarchy, collectors: Collector, written: Callable[[int, int], None],
                  retired: Callable[[TraceUop], None], probe: Probe) -> None:
         self._pipelines = pipelines
         self._registers = registers
+        self._collectors = collectors
         self._written = written
         self._retired = retired
         self._probe = probe
@@ -49,33 +58,72 @@ class ResultArbiter:
     def step(self, cycle: int) -> None:
         """Write what can be written."""
         results = self._pipelines.results
+        collectors = self._collectors
         units = self._pipelines.pending
+        held = absorbed = 0
+        if collectors.caches:
+            held, absorbed = collectors.claim(self._offers(cycle))
+            units &= ~held
+            if collectors.evicted is not None:
+                units |= 1 << _EVICTED
         unit = self._pointer
         served = False
         while units:
             unit = first_from(units, unit)
             units &= ~(1 << unit)
-            queue = results[unit]
-            ready, uop = queue[0]
-            if ready > cycle:
-                continue
-            if uop.written < uop.count:
-                register = uop.destination + uop.written
-                if not self._registers.write(uop, register, uop.values[uop.written]):
-                    self._wait(unit, uop, register)
-                    continue
-                uop.written += 1
-                self._written(uop.warp, 1 << register)
-            if not served:
-                self._pointer = (unit + 1) % len(Unit)
+            if unit == _EVICTED:
+                taken = self._evict()
+            else:
+                ready, uop = results[unit][0]
+                taken = ready <= cycle and self._write(unit, uop, cycle, bool(absorbed >> unit & 1))
+            if taken and not served:
+                self._pointer = (unit + 1) % _WRITERS
                 served = True
-            if uop.written == uop.count:
-                self._pipelines.finish(unit, cycle)
-                if uop.predicates_written:
-                    self._written(uop.warp, uop.predicates_written << PREDICATE_BIT)
-                self._retired(uop)
 
-    def _wait(self, unit: int, uop: TraceUop, register: int) -> None:
+    def _offers(self, cycle: int) -> list[tuple[int, TraceUop, int]]:
+        """The registers that the units offer, in the order in which they are looked at."""
+        offers = []
+        units = self._pipelines.pending
+        unit = self._pointer
+        while units:
+            unit = first_from(units, unit)
+            units &= ~(1 << unit)
+            ready, uop = self._pipelines.results[unit][0]
+            if ready <= cycle and uop.written < uop.count:
+                offers.append((unit, uop, uop.destination + uop.written))
+        return offers
+
+    def _evict(self) -> bool:
+        """Write what the collectors evict."""
+        evicted = self._collectors.evicted
+        assert evicted is not None
+        warp, register, value = evicted
+        if self._registers.write_back(warp, register, value):
+            self._collectors.written_back()
+            return True
+        self._wait(_EVICTED, warp, register)
+        return False
+
+    def _write(self, unit: int, uop: TraceUop, cycle: int, absorbed: bool) -> bool:
+        """Write the next register of a unit's oldest uop; `absorbed`: into its collector only. Returns whether it was."""
+        if uop.written < uop.count:
+            register = uop.destination + uop.written
+            value = uop.values[uop.written]
+            if not absorbed and not self._registers.write(uop, register, value):
+                self._wait(unit, uop.warp, register)
+                return False
+            if self._collectors.caches:
+                self._collectors.result(unit, uop, register, value)
+            uop.written += 1
+            self._written(uop.warp, 1 << register)
+        if uop.written == uop.count:
+            self._pipelines.finish(unit, cycle)
+            if uop.predicates_written:
+                self._written(uop.warp, uop.predicates_written << PREDICATE_BIT)
+            self._retired(uop)
+        return True
+
+    def _wait(self, unit: int, warp: int, register: int) -> None:
         self._probe.counters["rf.write_wait"] += 1
         if self._probe.sink is not None:
-            self._probe.emit("write_wait", unit, self._registers.bank_of(uop.warp, register))
+            self._probe.emit("write_wait", unit, self._registers.bank_of(warp, register))

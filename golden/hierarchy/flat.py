@@ -17,16 +17,18 @@ class Flat:
     Parameters
     ----------
     mapping, storage, arbiter : the other rooms' units.
-    probe : receives `write`.
+    lanes : lanes of a warp register.
+    probe : receives `write`, `write_back`.
     """
 
-    def __init__(self, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(self, mapping: Mapping, storage: Storage, arbiter: Arbiter, lanes: int, probe: Probe) -> None:
+        self._every_lane = (1 << lanes) - 1
         self._mapping = mapping
         self._storage = storage
         self._arbiter = arbiter
         self._probe = probe
         self._written = 0  # banks written in this cycle
-        self.arriving: list[tuple[int, int, Value]] = []
+        self.arriving: list[tuple[int, int, int, Value]] = []
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
@@ -37,10 +39,10 @@ class Flat:
         """Something happens here in the next cycle."""
         return self._arbiter.pending > 0 or bool(self.arriving)
 
-    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
+    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """Request an operand (seam 2)."""
         bank, row = self._mapping.locate(warp, register)
-        self._arbiter.request(bank, row, collector, slot)
+        self._arbiter.request(bank, row, collector, slot, tag)
 
     def bank_of(self, warp: int, register: int) -> int:
         """The bank a write goes to."""
@@ -59,13 +61,27 @@ class Flat:
             probe.emit("write", bank, row, uop.warp, uop.seq, register, uop.lane_mask)
         return True
 
-    def step(self) -> list[tuple[int, int, Value]]:
-        """Grant reads; returns the operands granted in the previous cycle as (collector, slot, value)."""
+    def write_back(self, warp: int, register: int, value: Value) -> bool:
+        """Write a value that a collector evicts; False: its bank already takes another write in this cycle."""
+        bank, row = self._mapping.locate(warp, register)
+        if self._written >> bank & 1:
+            return False
+        self._written |= 1 << bank
+        self._storage.write(bank, row, self._every_lane, value)
+        probe = self._probe
+        probe.counters["rf.writes"] += 1
+        probe.counters["rf.write_backs"] += 1
+        if probe.sink is not None:
+            probe.emit("write_back", bank, row, warp, register)
+        return True
+
+    def step(self) -> list[tuple[int, int, int, Value]]:
+        """Grant reads; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
         arrived = self.arriving
         if self._arbiter.pending:
             read = self._storage.read
-            self.arriving = [(collector, slot, read(bank, row))
-                             for bank, row, collector, slot in self._arbiter.step(self._written)]
+            self.arriving = [(collector, slot, tag, read(bank, row))
+                             for bank, row, collector, slot, tag in self._arbiter.step(self._written)]
         elif arrived:
             self.arriving = []
         self._written = 0

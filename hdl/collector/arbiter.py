@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from arch.events import Cause
-from arch.rooms import SmConfig, bits
+from arch.rooms import SmConfig, SubCoreConfig, bits
 
 from ..priority import chosen, first_from
 from ..probe import Events, emit
+from ..seams import tag_fields
 
 
 class Requests(wiring.Signature):
@@ -24,13 +25,15 @@ class Requests(wiring.Signature):
     -------
     valid : Out(1). Requests are made in this cycle.
     collector : Out. For whom.
+    tag : Out, if `tags` > 1. For which of the collector's uops.
     slots : Out. Source slots that are requested.
     banks, rows : Out, per slot.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, tags: int = 1) -> None:
         core = config.sub_core
         super().__init__({
+            **{name: Out(width) for name, width in tag_fields(tags).items()},
             "valid": Out(1), "collector": Out(core.collector_width), "slots": Out(core.collector.slots),
             "banks": Out(data.ArrayLayout(core.bank_width, core.collector.slots)),
             "rows": Out(data.ArrayLayout(core.row_width, core.collector.slots)),
@@ -38,11 +41,14 @@ class Requests(wiring.Signature):
 
 
 class Grant(wiring.Signature):
-    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot."""
+    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and which uop)."""
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, tags: int = 1) -> None:
         core = config.sub_core
-        super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "slot": Out(core.slot_width)})
+        super().__init__({
+            "valid": Out(1), "bank": Out(core.bank_width), "slot": Out(core.slot_width),
+            **{name: Out(width) for name, width in tag_fields(tags).items()},
+        })
 
 
 class BankRead(wiring.Signature):
@@ -66,6 +72,7 @@ class Arbiter(wiring.Component):
     ----------
     config : the machine.
     groups : groups that can be waiting at a bank; by default one per collector.
+    tags : uops that one collector may have in collection.
     probe : generate `events` (grant, conflict).
 
     Members
@@ -82,16 +89,17 @@ class Arbiter(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
-    def __init__(self, config: SmConfig, groups: int | None = None, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, groups: int | None = None, tags: int = 1, probe: bool = False) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
         self._config = config
         self._probe = probe
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
+        self._tags = tags
         members = {
-            "request": In(Requests(config)), "written": In(core.banks), "read": Out(BankRead(config)).array(core.banks),
-            "grant": Out(Grant(config)).array(core.collectors),
+            "request": In(Requests(config, tags)), "written": In(core.banks), "read": Out(BankRead(config)).array(core.banks),
+            "grant": Out(Grant(config, tags)).array(core.collectors),
         }
         if probe:
             members["events"] = Out(Events(config, {"grant": core.banks, "conflict": 2 * core.banks}))
@@ -109,11 +117,14 @@ class Arbiter(wiring.Component):
         pointer = Signal(core.bank_width)
         served: list[Value] = []
         slots = Array(head.slot for head in heads)
+        tags = Array(head.tag for head in heads)
         for number, grant in enumerate(self.grant):
             mask = Signal(core.banks, name=f"banks_of_{number}")
             m.d.comb += mask.eq(candidates & Cat(head.collector == number for head in heads))
             choice = first_from(m, mask, pointer, f"port_{number}")
             m.d.comb += [grant.valid.eq(choice.any), grant.bank.eq(choice.index), grant.slot.eq(slots[choice.index])]
+            if self._tags > 1:
+                m.d.comb += grant.tag.eq(tags[choice.index])
             served.append(choice.one_hot)
         granted = Signal(core.banks)
         m.d.comb += granted.eq(reduce(or_, served))
@@ -128,18 +139,16 @@ class Arbiter(wiring.Component):
 
     def _queue(self, m: Module, bank: int) -> _Head:
         """One bank's FIFO of groups."""
-        config, request = self._config, self.request
-        core = config.sub_core
-        layout = data.StructLayout({
-            "collector": core.collector_width, "slots": core.collector.slots,
-            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
-        })
+        core, request = self._config.sub_core, self.request
+        layout = self._group()
         fifo = m.submodules[f"queue_{bank}"] = SyncFIFO(width=layout.size, depth=self._groups)
         mine = Signal(core.collector.slots, name=f"mine_{bank}")
         m.d.comb += mine.eq(Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots)))
         group = Signal(layout, name=f"group_{bank}")
         m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
-        head = _Head(config, bank)
+        if self._tags > 1:
+            m.d.comb += group.tag.eq(request.tag)
+        head = _Head(layout, bank, core)
         m.d.comb += [
             fifo.w_data.eq(group.as_value()), fifo.w_en.eq(request.valid & mine.any()),
             head.group.as_value().eq(fifo.r_data), head.waiting.eq(fifo.r_rdy), head.asked.eq(Mux(request.valid, mine, 0)),
@@ -153,6 +162,14 @@ class Arbiter(wiring.Component):
         with m.If(head.granted):
             m.d.sync += done.eq(Mux(fifo.r_en, 0, served))
         return head
+
+    def _group(self) -> data.StructLayout:
+        """An entry of a bank's FIFO."""
+        core = self._config.sub_core
+        return data.StructLayout({
+            **tag_fields(self._tags), "collector": core.collector_width, "slots": core.collector.slots,
+            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
+        })
 
     def _events(self, m: Module, bank: int, head: _Head) -> None:
         core = self._config.sub_core
@@ -168,12 +185,7 @@ class Arbiter(wiring.Component):
 class _Head:
     """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
 
-    def __init__(self, config: SmConfig, bank: int) -> None:
-        core = config.sub_core
-        layout = data.StructLayout({
-            "collector": core.collector_width, "slots": core.collector.slots,
-            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
-        })
+    def __init__(self, layout: data.StructLayout, bank: int, core: SubCoreConfig) -> None:
         self.group = Signal(layout, name=f"head_{bank}")
         self.waiting = Signal(name=f"waiting_{bank}")
         self.granted = Signal(name=f"granted_{bank}")
@@ -184,3 +196,8 @@ class _Head:
     @property
     def collector(self) -> Value:
         return self.group.collector
+
+    @property
+    def tag(self) -> Value:
+        """Which of the collector's uops."""
+        return self.group.tag if "tag" in dict(self.group.shape()) else Const(0)

@@ -36,6 +36,8 @@ class Ocu(wiring.Component):
     -------
     issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
     may_issue : Out(warps). Warps whose next uop would find a collector in this cycle; from registers.
+    may_slide : Out(warps). Warps that may issue a uop that needs no collector: all.
+    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start. Neither matters to an OCU.
     holds : Out(warps). Warps that have cached values here: none, an OCU forgets everything.
     entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: its collector.
     read : Out(read_stream). The uop's operands are requested (seam 2).
@@ -59,6 +61,9 @@ class Ocu(wiring.Component):
         members = {
             "issue": In(issue_stream(config)),
             "may_issue": Out(core.warps),
+            "may_slide": Out(core.warps),
+            "slide": In(1),
+            "start": In(core.warps),
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
             "read": Out(read_stream(config)),
@@ -72,6 +77,14 @@ class Ocu(wiring.Component):
             members["events"] = Out(Events(config, {"allocate": 1, "deliver": core.collectors, "occupied": 1}))
         super().__init__(members)
 
+    #: Results are not kept, nothing is evicted, and a collector may serve any warp.
+    caches = evicts = per_warp = False
+
+    @staticmethod
+    def tags(config: SmConfig) -> int:
+        """Uops that one collector can have in collection at a time."""
+        return 1
+
     @staticmethod
     def entries(config: SmConfig) -> int:
         """Uops that can be in collection at a time: one per collector."""
@@ -83,6 +96,7 @@ class Ocu(wiring.Component):
         count = core.collectors
         uop = self.issue.payload.uop
 
+        m.d.comb += self.may_slide.eq((1 << core.warps) - 1)
         free = Signal(count, init=(1 << count) - 1)
         allocated = self._allocate(m, free)
         ready = Signal(count)
@@ -151,7 +165,7 @@ class Ocu(wiring.Component):
             m.d.sync += missing.eq(uop.source_valid)
         with m.Elif(delivery.valid):
             m.d.sync += missing.eq(left)
-        m.d.comb += [done.valid.eq(delivery.valid), done.slot.eq(delivery.slot)]
+        m.d.comb += done.slots.eq(delivery.valid << delivery.slot)
 
         slots = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=core.collector.slots, init=[])
         write_at(m, slots, delivery.slot, delivery.value, delivery.valid)

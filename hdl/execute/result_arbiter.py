@@ -11,7 +11,7 @@ from arch.uop import MAX_DESTINATIONS
 
 from ..priority import first_from
 from ..probe import Events, emit
-from ..seams import UNITS, Retired, result_layout, result_stream
+from ..seams import UNITS, ResultOffer, Retired, result_layout, result_stream
 
 
 class ResultArbiter(wiring.Component):
@@ -24,27 +24,36 @@ class ResultArbiter(wiring.Component):
     Parameters
     ----------
     config : the machine.
+    caches : the collectors keep results: they see the offers first.
+    evicts : the collectors evict values: they are a writer behind the units.
     probe : generate `events` (retire).
 
     Members
     -------
     head : In(stream of result_layout) per unit. The oldest uop of a unit whose result is there; taken with its last write.
     result : Out(result_stream) per unit. Its next register (seam 4).
+    offer : Out(ResultOffer) per unit, if `caches`. The same as the collectors see it.
+    evicted : In(1), if `evicts`. What a collector evicted is written in this cycle.
     first : Out. Unit whose offer goes first.
     retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
     """
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
+        self._caches, self._evicts = caches, evicts
         members = {
             "head": In(stream.Signature(result_layout(config))).array(UNITS),
             "result": Out(result_stream(config)).array(UNITS),
-            "first": Out(bits(UNITS)),
+            "first": Out(bits(UNITS + evicts)),
             "retired": Out(Retired(config)).array(UNITS),
         }
+        if caches:
+            members["offer"] = Out(ResultOffer(config)).array(UNITS)
+        if evicts:
+            members["evicted"] = In(1)
         if probe:
             members["events"] = Out(Events(config, {"retire": UNITS}))
         super().__init__(members)
@@ -56,13 +65,21 @@ class ResultArbiter(wiring.Component):
             uop, offer = head.payload, result.payload
             done = Signal(range(MAX_DESTINATIONS), name=f"done_{unit}")  # registers written of the uop at the head
             nothing = uop.count == 0
+            asks = head.valid & ~nothing
+            taken: Value = result.ready
+            if self._caches:
+                port = self.offer[unit]
+                taken = ~port.held & (result.ready | port.absorbed)
+                m.d.comb += [port.valid.eq(asks), port.payload.eq(offer), port.taken.eq(asks & taken)]
+                m.d.comb += result.valid.eq(asks & ~port.held & ~port.absorbed)
+            else:
+                m.d.comb += result.valid.eq(asks)
             m.d.comb += [
-                result.valid.eq(head.valid & ~nothing),
                 offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask),
                 offer.register.eq(uop.destination + done),
             ]
             takes = Signal(name=f"served_{unit}")
-            m.d.comb += takes.eq(head.valid & (nothing | result.ready))
+            m.d.comb += takes.eq(head.valid & (nothing | taken))
             served.append(takes)
             m.d.comb += head.ready.eq(takes & (nothing | (done + 1 == uop.count)))
             with m.If(takes):
@@ -73,6 +90,8 @@ class ResultArbiter(wiring.Component):
             ]
             if self._probe:
                 emit(m, self.events.retire[unit], head.ready, warp=uop.warp, seq=uop.seq)
+        if self._evicts:
+            served.append(self.evicted)
         choice = first_from(m, Cat(served), self.first, "served")
         with m.If(choice.any):
             m.d.sync += self.first.eq(choice.after)

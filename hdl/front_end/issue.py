@@ -28,7 +28,7 @@ class Status(wiring.Component):
     start : In(Start). release : In(warps), barriers that open.
     first, collects : In(warps). The buffers' first uops: there is one; it needs a collector.
     blocked, memory : In(warps). Its hazards.
-    may_issue : In(warps). A collector would take it.
+    may_issue, may_slide : In(warps). A collector would take it; it may issue if it needs none.
     eligible : Out(warps). Warps among which the scheduler picks.
     pick, uop : In. The warp it picked, and that warp's first uop.
     issues : Out(1). A uop issues.
@@ -48,7 +48,8 @@ class Status(wiring.Component):
         core = config.sub_core
         members = {
             "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
-            "blocked": In(core.warps), "memory": In(core.warps), "may_issue": In(core.warps), "eligible": Out(core.warps),
+            "blocked": In(core.warps), "memory": In(core.warps), "may_issue": In(core.warps),
+            "may_slide": In(core.warps), "eligible": Out(core.warps),
             "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
             "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
             "live": Out(core.warps),
@@ -66,7 +67,7 @@ class Status(wiring.Component):
         here, ready = Signal(warps), Signal(warps)
         m.d.comb += here.eq(live & ~at_barrier)
         m.d.comb += ready.eq(here & self.first & ~fenced & ~self.blocked)
-        m.d.comb += self.eligible.eq(ready & (self.may_issue | ~self.collects))
+        m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))
         m.d.comb += self.issues.eq(self.eligible.any())
 
         issued = decode(m, self.pick, self.issues, warps, "issued")
@@ -159,7 +160,8 @@ class InFlight(wiring.Component):
         """Uops of one warp that can be in flight: in collection, in the units' queues, and in the load/store unit."""
         config = self._config
         core = config.sub_core
-        return core.collectors * 8 + UNITS * core.execute.result_queue + config.lsu.queue + 5 * config.lsu.pending
+        collecting = core.collectors * max(8, core.collector.window)
+        return collecting + UNITS * core.execute.result_queue + config.lsu.queue + 5 * config.lsu.pending
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -33,6 +33,8 @@ class Scoreboard(wiring.Component):
     ----------
     config : the machine.
     entries : uops that can be in collection at a time.
+    writes : registers that can be written in a cycle; by default one per bank.
+    per_warp : every warp has entries / warps of them to itself, in order.
 
     Members
     -------
@@ -41,8 +43,8 @@ class Scoreboard(wiring.Component):
     memory : Out(warps). ... with a result of the load/store unit.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
-    read : In(ReadDone) per entry. An operand was read.
-    written : In(Written) per bank. A register was written.
+    read : In(ReadDone) per entry. Operands were read.
+    written : In(Written) per write. A register was written.
     retired : In(Retired) per unit. Predicates were written.
 
     Latency: what is set or released in cycle t counts from t + 1.
@@ -55,11 +57,11 @@ class Scoreboard(wiring.Component):
     #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo it.
     registers = 256
 
-    def __init__(self, config: SmConfig, entries: int) -> None:
+    def __init__(self, config: SmConfig, entries: int, writes: int | None = None, per_warp: bool = False) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
         self._config = config
-        self._entries = entries
+        self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
         super().__init__({
             "hazards": In(Hazards()).array(core.warps),
@@ -68,7 +70,7 @@ class Scoreboard(wiring.Component):
             "issue": In(issue_stream(config)),
             "entry": In(range(max(2, entries))),
             "read": In(ReadDone(config)).array(entries),
-            "written": In(Written(config)).array(core.banks),
+            "written": In(Written(config)).array(core.banks if writes is None else writes),
             "retired": In(Retired(config)).array(UNITS),
         })
 
@@ -129,15 +131,16 @@ class Scoreboard(wiring.Component):
             missing = Signal(MAX_SOURCES, name=f"missing_{entry}")
             warp = Signal.like(issue.warp, name=f"warp_{entry}")
             sources = Signal.like(issue.uop.sources, name=f"sources_{entry}")
-            m.d.sync += missing.eq(missing & ~(read.valid << read.slot))
+            m.d.sync += missing.eq(missing & ~read.slots)
             with m.If(self.issue.valid & (self.entry == entry)):
                 m.d.sync += [missing.eq(issue.uop.source_valid), warp.eq(issue.warp), sources.eq(issue.uop.sources)]
             written = Signal(len(ranges[0]), name=f"range_{entry}")
-            m.d.comb += written.eq(ranges[warp])
+            owner = entry // self._share if self._share else None
+            m.d.comb += written.eq(ranges[warp] if owner is None else ranges[owner])
             first, count = written[:8], written[8:]
             hit = Signal(name=f"hit_{entry}")
             m.d.comb += hit.eq(Cat(missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)).any())
-            conflicts.append(decode(m, warp, hit, warps, f"conflict_{entry}"))
+            conflicts.append(decode(m, warp, hit, warps, f"conflict_{entry}") if owner is None else hit << owner)
         return _any(conflicts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,7 +14,7 @@ from arch.rooms import SmConfig, bits
 from ..collector.arbiter import Arbiter
 from ..priority import first_from
 from ..probe import Events, emit, gather, total
-from ..seams import UNITS, Delivery, Start, WriteBack, Written, read_stream, result_stream
+from ..seams import UNITS, Delivery, Start, WriteBack, Written, evicted_stream, read_stream, result_stream
 
 
 class Flat(wiring.Component):
@@ -26,8 +26,10 @@ class Flat(wiring.Component):
     Parameters
     ----------
     config : the machine.
-    mapping, storage, arbiter : the other rooms' units; the mapping with a port per source slot and per unit.
-    probe : generate `events` (grant, conflict, write, write_wait).
+    mapping, storage, arbiter : the other rooms' units; the mapping with a port per source slot and per writer.
+    tags : uops that one collector may have in collection.
+    evicts : the collectors evict values: they are a writer behind the units.
+    probe : generate `events` (grant, conflict, write, write_back, write_wait).
 
     Members
     -------
@@ -35,34 +37,40 @@ class Flat(wiring.Component):
     read : In(read_stream). Operands are requested (seam 2).
     deliver : Out(Delivery) per collector. They arrive; from registers.
     result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this cycle.
+    evicted : In(evicted_stream), if `evicts`. A value that a collector evicts; `ready`: it is written in this cycle.
     first : In. Unit whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
-    written : Out(Written) per bank. Tells the scoreboard (seam 6).
+    written : Out(Written) per bank. A result is written: tells the scoreboard (seam 6).
 
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after its grant.
     """
 
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, arbiter: Arbiter,
-                 probe: bool = False) -> None:
+                 tags: int = 1, evicts: bool = False, probe: bool = False) -> None:
         self._config = config
+        self._tags = tags
+        self._writers = UNITS + evicts
         self._mapping, self._storage, self._arbiter = mapping, storage, arbiter
         self._probe = probe
         core = config.sub_core
         members = {
-            "start": In(Start(config)), "read": In(read_stream(config)),
-            "deliver": Out(Delivery(config)).array(core.collectors), "result": In(result_stream(config)).array(UNITS),
-            "first": In(bits(UNITS)), "write": Out(WriteBack(config)).array(core.banks),
+            "start": In(Start(config)), "read": In(read_stream(config, tags)),
+            "deliver": Out(Delivery(config, tags)).array(core.collectors), "result": In(result_stream(config)).array(UNITS),
+            "first": In(bits(self._writers)), "write": Out(WriteBack(config)).array(core.banks),
             "written": Out(Written(config)).array(core.banks),
         }
+        if evicts:
+            members["evicted"] = In(evicted_stream(config))
         if probe:
-            own = Events(config, {"write": core.banks, "write_wait": UNITS})
+            backs = {"write_back": 1} if evicts else {}
+            own = Events(config, {"write": core.banks, "write_wait": self._writers, **backs})
             members["events"] = Out(Events(config, total([own, arbiter.events.signature])))
         super().__init__(members)
 
     @staticmethod
-    def ports(config: SmConfig) -> int:
+    def ports(config: SmConfig, evicts: bool = False) -> int:
         """Registers that the mapping locates in a cycle."""
-        return config.sub_core.collector.slots + UNITS
+        return config.sub_core.collector.slots + UNITS + evicts
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -81,6 +89,8 @@ class Flat(wiring.Component):
         """Send a uop's requests to the arbiter."""
         read, request = self.read.payload, self._arbiter.request
         m.d.comb += [request.valid.eq(self.read.valid), request.collector.eq(read.collector), request.slots.eq(read.source_valid)]
+        if self._tags > 1:
+            m.d.comb += request.tag.eq(read.tag)
         for slot in range(self._config.sub_core.collector.slots):
             place = self._mapping.locate[slot]
             m.d.comb += [
@@ -89,44 +99,56 @@ class Flat(wiring.Component):
             ]
 
     def _write(self, m: Module) -> None:
-        """Give each bank to one result, and write it."""
+        """Give each bank to one writer, and write it."""
         core = self._config.sub_core
         places = list(self._mapping.locate)[core.collector.slots :]
-        for place, result in zip(places, self.result, strict=True):
-            m.d.comb += [place.warp.eq(result.payload.warp), place.register.eq(result.payload.register)]
+        writers = [*self.result, self.evicted] if self._writers > UNITS else list(self.result)
+        for place, writer in zip(places, writers, strict=True):
+            m.d.comb += [place.warp.eq(writer.payload.warp), place.register.eq(writer.payload.register)]
         rows = Array(place.row for place in places)
         payloads = Array(result.payload.as_value() for result in self.result)
         served: list[Value] = []
         for number, (port, written) in enumerate(zip(self.write, self.written, strict=True)):
-            offers = Signal(UNITS, name=f"offers_{number}")
-            m.d.comb += offers.eq(Cat(result.valid & (place.bank == number)
-                                      for result, place in zip(self.result, places, strict=True)))
+            offers = Signal(self._writers, name=f"offers_{number}")
+            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number)
+                                      for writer, place in zip(writers, places, strict=True)))
             choice = first_from(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
             payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
             row = Signal(core.row_width, name=f"row_{number}")
-            m.d.comb += [payload.as_value().eq(payloads[choice.index]), row.eq(rows[choice.index]), port.valid.eq(choice.any)]
+            back = choice.one_hot[UNITS] if self._writers > UNITS else Const(0, 1)
+            result = choice.any & ~back
+            m.d.comb += payload.as_value().eq(payloads[choice.index[: bits(UNITS)]])
+            m.d.comb += [row.eq(rows[choice.index]), port.valid.eq(result)]
             m.d.comb += [getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")]
-            m.d.comb += [written.valid.eq(choice.any), written.warp.eq(payload.warp), written.register.eq(payload.register)]
-            self._access(m, number, row)
+            m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
+            self._access(m, number, row, back)
             if self._probe:
-                emit(m, self.events.write[number], choice.any, bank=number, row=row, warp=payload.warp, seq=payload.seq,
+                emit(m, self.events.write[number], result, bank=number, row=row, warp=payload.warp, seq=payload.seq,
                      register=payload.register, mask=payload.mask)
-        taken = Signal(UNITS)
+        taken = Signal(self._writers)
         m.d.comb += taken.eq(reduce(or_, served))
-        for unit, (result, place) in enumerate(zip(self.result, places, strict=True)):
-            m.d.comb += result.ready.eq(taken[unit])
+        for unit, (writer, place) in enumerate(zip(writers, places, strict=True)):
+            m.d.comb += writer.ready.eq(taken[unit])
             if self._probe:
-                emit(m, self.events.write_wait[unit], result.valid & ~taken[unit], unit=unit, bank=place.bank)
+                emit(m, self.events.write_wait[unit], writer.valid & ~taken[unit], unit=unit, bank=place.bank)
+        if self._probe and self._writers > UNITS:
+            place, evicted = places[UNITS], self.evicted
+            emit(m, self.events.write_back[0], evicted.valid & evicted.ready, bank=place.bank, row=place.row,
+                 warp=evicted.payload.warp, register=evicted.payload.register)
 
-    def _access(self, m: Module, number: int, row: Value) -> None:
-        """A bank's one access: the write, or else the read that the arbiter grants."""
+    def _access(self, m: Module, number: int, row: Value, back: Value) -> None:
+        """A bank's one access: a write (`back`: of an evicted value), or else the read that the arbiter grants."""
         bank, port, read = self._storage.bank[number], self.write[number], self._arbiter.read[number]
+        written = port.valid | back
         m.d.comb += [
-            self._arbiter.written[number].eq(port.valid),
-            bank.write.eq(port.valid), bank.read.eq(read.valid), bank.row.eq(Mux(port.valid, row, read.row)),
+            self._arbiter.written[number].eq(written),
+            bank.write.eq(written), bank.read.eq(read.valid), bank.row.eq(Mux(written, row, read.row)),
             bank.mask.eq(port.mask), bank.value.eq(port.value),
         ]
+        if self._writers > UNITS:
+            with m.If(back):
+                m.d.comb += [bank.mask.eq(self._config.lane_mask), bank.value.eq(self.evicted.payload.value)]
 
     def _deliver(self, m: Module) -> None:
         """The crossbar: a register of bank and slot numbers per collector, and a choice of the banks' data."""
@@ -134,4 +156,6 @@ class Flat(wiring.Component):
         for number, (grant, delivery) in enumerate(zip(self._arbiter.grant, self.deliver, strict=True)):
             source = Signal.like(grant.bank, name=f"source_{number}")
             m.d.sync += [delivery.valid.eq(grant.valid), delivery.slot.eq(grant.slot), source.eq(grant.bank)]
+            if self._tags > 1:
+                m.d.sync += delivery.tag.eq(grant.tag)
             m.d.comb += delivery.value.eq(contents[source])

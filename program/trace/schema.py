@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from program.hints import Hints
+
 #: Raised whenever a field below changes meaning; a file of another version is not read.
 SCHEMA_VERSION = 1
 
@@ -97,6 +99,7 @@ class Trace:
     code, launches, warps, dynamic : arrays of the dtypes above.
     values : (n, 32) u4. Result registers in order of writing; lanes outside the mask hold 0.
     lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own address range.
+    hints : what a compiler pass tells the register file, per pc; not part of the file.
     """
 
     meta: dict[str, Any]
@@ -110,6 +113,7 @@ class Trace:
     dynamic: np.ndarray
     values: np.ndarray
     lines: np.ndarray
+    hints: Hints | None = None
 
     @property
     def warp_instructions(self) -> int:

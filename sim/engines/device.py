@@ -23,7 +23,7 @@ def cpp_name(path: Path) -> str:
     return port_name(path).replace("__", "___05F")
 
 
-def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> str:
+def header(design: Design, config: SmConfig, top: str, operands: list[str], places: list[str]) -> str:
     """The text of device.h.
 
     Parameters
@@ -31,7 +31,7 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> s
     design : the SM.
     config : its configuration.
     top : name of the Verilog module.
-    operands : names of the collectors' slot memories (`tuning.operands`).
+    operands, places : names of the collectors' memories (`tuning.operands`).
     """
     core = config.sub_core
     layout = uop_layout(config)
@@ -76,17 +76,24 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> s
         "    model.rootp->__Vtrigprevexpr___TOP__clk__0 = 0;",
         "}",
         "",
+        f"constexpr int TAGS = {design.component.cores[0].collectors.tags(config)};",
+        "",
         "// The collectors' slot memories, where the operands are while their uop is dispatched.",
         "struct Operands {",
         "    const char* base[CORES * COLLECTORS];",
         "    size_t step;",
+        *_place_members(places),
         "    explicit Operands(Model& model) {",
         "        auto& root = *model.rootp;",
         f"        step = sizeof root.{operands[0]}[0];",
         *(f"        base[{place}] = reinterpret_cast<const char*>(&root.{name}[0]);" for place, name in enumerate(operands)),
+        *_place_setup(places),
         "    }",
-        "    const uint32_t* at(int core, int collector, int slot) const {",
-        "        return reinterpret_cast<const uint32_t*>(base[core * COLLECTORS + collector] + size_t(slot) * step);",
+        "    // An operand of the uop that was the `tag`th (modulo TAGS) to go through its collector.",
+        "    const uint32_t* at(int core, int collector, int tag, int slot) const {",
+        "        const int number = core * COLLECTORS + collector;",
+        *_place_lookup(places, design, config),
+        "        return reinterpret_cast<const uint32_t*>(base[number] + size_t(slot) * step);",
         "    }",
         "};",
         "",
@@ -101,6 +108,31 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str]) -> s
                          for event in design.events if event.name != "fill")),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _place_members(places: list[str]) -> list[str]:
+    return ["    const char* places[CORES * COLLECTORS];", "    size_t place_step;"] if places else []
+
+
+def _place_setup(places: list[str]) -> list[str]:
+    if not places:
+        return []
+    return [
+        f"        place_step = sizeof root.{places[0]}[0];",
+        *(f"        places[{number}] = reinterpret_cast<const char*>(&root.{name}[0]);" for number, name in enumerate(places)),
+    ]
+
+
+def _place_lookup(places: list[str], design: Design, config: SmConfig) -> list[str]:
+    """A uop's row of `places` holds the number of an entry per source slot."""
+    if not places:
+        return ["        (void)tag;"]
+    width = design.component.cores[0].collectors.place_width(config)
+    return [
+        "        uint64_t row = 0;",
+        "        std::memcpy(&row, places[number] + size_t(tag) * place_step, place_step);",
+        f"        slot = int(row >> (slot * {width}) & {(1 << width) - 1});",
+    ]
 
 
 def _ports(path: Path, *names: str) -> str:
@@ -122,6 +154,8 @@ def _count_lines() -> list[str]:
         if counter.when is not None:
             add = f"if (fields[{fields.index(counter.when[0])}] == {int(counter.when[1])}) {add}"
         lines.append(f"    if constexpr ({' && '.join(conditions)}) {{ {add} }}  // {counter.name}")
+        if counter.also:
+            lines.append(f"    if constexpr (EVENT == {IDS[counter.also]}) counters[{number}] += 1;  // {counter.name}")
     assert all(counter.event in EVENTS for counter in COUNTERS.values())
     return lines
 

@@ -217,7 +217,7 @@ def _counted(event: str) -> list[tuple[str, int, tuple[int, int] | None]]:
         (counter.name, fields.index(counter.field) if counter.field else -1,
          (fields.index(counter.when[0]), int(counter.when[1])) if counter.when else None)
         for counter in COUNTERS.values() if counter.event == event
-    ]
+    ] + [(counter.name, -1, None) for counter in COUNTERS.values() if counter.also == event]
 
 
 #: Event -> the counters that sum it: (counter, position of the field that is summed or -1, (position, value) required).

@@ -70,7 +70,7 @@ def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
     """All that a model depends on."""
     return {
         "config": _machine(config, scheme),
-        "scheme": scheme.name,
+        "rooms": [scheme.collector, scheme.hierarchy, scheme.mapping, scheme.storage],
         "sources": source_digest(),
         "variant": build.variant,
         "waves": build.waves,
@@ -80,7 +80,7 @@ def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
 
 def _machine(config: SmConfig, scheme: Scheme) -> dict[str, object]:
     """The configuration, without what changes no hardware: its preset's name, and who names the scheduler."""
-    content = config.to_dict()
+    content = scheme.machine(config).to_dict()
     del content["preset"]
     front_end = content["sub_core"]["front_end"]
     if front_end["scheduler"] == "scheme":
@@ -125,6 +125,7 @@ def source_digest() -> str:
 
 def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
     """Build the model into `folder`."""
+    config = scheme.machine(config)
     made = design(config, scheme)  # refuses what cannot be built before any tool starts
     work = folder / "work"
     work.mkdir()
@@ -141,7 +142,8 @@ def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work
     control.write_text(PUBLIC)
     options = [*_VERILATOR, *(["--trace-vcd"] if build.waves else [])]
     files = toolchain.verilate(verilog, TOP, work / "cpp", options, [control])["sources"]
-    (work / "device.h").write_text(header(made, config, TOP, operands(work / "cpp", config)))
+    slots, places = (operands(work / "cpp", config, kind) for kind in ("slots", "places"))
+    (work / "device.h").write_text(header(made, config, TOP, slots, places))
     quick = {Path(path): build.flags for path in files["classes_fast"]}
     slow = {Path(path): ["-O0"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
     compiler = toolchain.compiler(fast=build.fast)

@@ -8,6 +8,7 @@ from arch.rooms import SmConfig
 from arch.uop import Unit
 from hdl.cta_dispatch import launch_layout
 from hdl.seams import uop_layout
+from program.hints import Hints
 from program.trace.schema import Trace
 
 
@@ -21,6 +22,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
     layout = uop_layout(config)
     packed: list[int] = []
     collects: list[bool] = []
+    hints = trace.hints if trace.hints is not None else Hints.none(len(trace.code))
     for pc, row in enumerate(trace.code):
         sources = [int(register) for register in row["sources"][: int(row["source_count"])]]
         names = ("unit", "destination", "count", "predicates_read", "predicates_written", "control")
@@ -29,6 +31,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
             pc=pc,
             sources=sum(register << (8 * slot) for slot, register in enumerate(sources)),
             source_valid=(1 << len(sources)) - 1,
+            **{name: int(getattr(hints, name)[pc]) for name in ("write_back", "near", "dead")},
             **{name: int(row[name]) for name in names},
         ))
         collects.append(row["unit"] != Unit.CONTROL or bool(sources) or bool(row["count"]) or bool(row["predicates_written"]))

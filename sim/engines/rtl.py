@@ -62,6 +62,7 @@ class RtlEngine(ABC):
              waves: Waves | None = None, on_build: Callable[[], None] | None = None) -> Session:
         """Start a run. `on_build` is called if the RTL has to be built first. See `Engine.run` for the rest."""
         check_trace(trace)
+        config = scheme.machine(config)
         check_fits(trace, config)
         return self._session(trace, config, scheme, events=events, check_operands=check_operands, waves=waves, on_build=on_build)
 

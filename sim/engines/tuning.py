@@ -9,7 +9,9 @@ from arch.rooms import SmConfig
 from sim.engines.base import EngineError
 
 #: Verilator control file: the memories that the operand checker reads keep their place and name.
-PUBLIC = '`verilator_config\npublic_flat_rd -module "*collectors" -var "slots_*"\n'
+PUBLIC = "`verilator_config\n" + "".join(
+    f'public_flat_rd -module "*collectors" -var "{name}_*"\n' for name in ("slots", "places")
+)
 
 #: One lane of a masked write, as Yosys writes it.
 _LANE = re.compile(
@@ -55,13 +57,18 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
     )
 
 
-def operands(folder: Path, config: SmConfig) -> list[str]:
-    """Names of the collectors' slot memories in the C++ that Verilator wrote to `folder`: those of sub-core 0, of 1, ..."""
+def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
+    """Names of the collectors' memories in the C++ that Verilator wrote to `folder`: those of sub-core 0, of 1, ...
+
+    `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its source slots.
+    """
     found: dict[tuple[int, int], str] = {}
     for path in folder.glob("*___024root.h"):
-        for name in re.findall(r"VlUnpacked<[^;]*> (\w+__DOT__slots_\d+);", path.read_text()):
+        for name in re.findall(rf"VlUnpacked<[^;]*> (\w+__DOT__{kind}_\d+);", path.read_text()):
             core, collector = (int(number) for number in re.findall(r"_(\d+)(?=__DOT__|$)", name))
             found[core, collector] = name
+    if kind == "places" and not found:
+        return []
     places = [(core, collector) for core in range(config.sub_cores) for collector in range(config.sub_core.collectors)]
     if set(found) != set(places):
         raise EngineError(f"the compiled model has the collectors {sorted(found)}, and not those of its configuration")

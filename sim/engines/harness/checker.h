@@ -7,7 +7,7 @@
 
 #include "trace.h"
 
-template <int CORES, int WARPS, int COLLECTORS, int LANES>
+template <int CORES, int WARPS, int COLLECTORS, int TAGS, int LANES>
 class Checker {
 public:
     struct Wrong {
@@ -18,7 +18,8 @@ public:
         : setup_{setup}
         , registers_(size_t{CORES} * WARPS * 256)
         , written_(size_t{CORES} * WARPS * 256)
-        , collected_(size_t{CORES} * COLLECTORS) {}
+        , collected_(size_t{CORES} * COLLECTORS * TAGS)
+        , next_(size_t{CORES} * COLLECTORS) {}
 
     uint64_t checked = 0;
     Wrong wrong{};
@@ -26,10 +27,13 @@ public:
     void start(int core, int warp) { std::memset(&written_[place(core, warp)], 0, 256 * sizeof(uint32_t)); }
 
     // A uop issues into a collector: note what it must read, then let it write.
-    void allocate(int core, int collector, int warp, uint32_t row, const Dynamic& uop) {
+    void allocate(int core, int collector, int warp, uint32_t seq, uint32_t row, const Dynamic& uop) {
         const Code& code = setup_.code[uop.pc];
-        Collected& held = collected_[core * COLLECTORS + collector];
+        const size_t number = size_t(core) * COLLECTORS + collector;
+        Collected& held = collected_[number * TAGS + next_[number]];
+        if (++next_[number] == TAGS) next_[number] = 0;
         const size_t base = place(core, warp);
+        held.seq = seq;
         held.pc = uop.pc;
         held.row = row;
         held.warp = warp;
@@ -50,11 +54,19 @@ public:
         }
     }
 
-    int sources(int core, int collector) const { return collected_[core * COLLECTORS + collector].count; }
+    // Which of a collector's uops has this number, or -1.
+    int tag(int core, int collector, uint32_t seq) const {
+        const Collected* held = &collected_[(size_t(core) * COLLECTORS + collector) * TAGS];
+        for (int tag = 0; tag < TAGS; ++tag)
+            if (held[tag].seq == seq) return tag;
+        return -1;
+    }
+
+    int sources(int core, int collector, int tag) const { return collected_[(core * COLLECTORS + collector) * TAGS + tag].count; }
 
     // A collector's uop is dispatched with this operand; false: `wrong` says what is wrong with it.
-    bool operand(int core, int collector, int slot, const uint32_t* found) {
-        const Collected& held = collected_[core * COLLECTORS + collector];
+    bool operand(int core, int collector, int tag, int slot, const uint32_t* found) {
+        const Collected& held = collected_[(core * COLLECTORS + collector) * TAGS + tag];
         ++checked;
         if (!std::memcmp(found, held.values[slot].lane, sizeof(Value))) return true;
         const uint32_t lanes = held.mask & held.written[slot];
@@ -75,7 +87,7 @@ private:
         uint32_t lane[LANES];
     };
     struct Collected {
-        uint32_t pc, row, warp, mask;
+        uint32_t pc, row, warp, mask, seq;
         int count;
         uint32_t written[6];
         Value values[6];
@@ -87,4 +99,5 @@ private:
     std::vector<Value> registers_;
     std::vector<uint32_t> written_;
     std::vector<Collected> collected_;
+    std::vector<int> next_;  // per collector, the tag of the next uop
 };

@@ -227,7 +227,7 @@ private:
         } else if constexpr (EVENT == device::EVENT_allocate) {
             if (setup_.check_operands) allocate(core, int(fields[0]), int(fields[1]), uint32_t(fields[2]));
         } else if constexpr (EVENT == device::EVENT_dispatch) {
-            if (setup_.check_operands) dispatch(core, int(fields[0]));
+            if (setup_.check_operands) dispatch(core, int(fields[0]), uint32_t(fields[3]));
         } else if constexpr (EVENT == device::EVENT_retire) {
             ++streams_.slots[core][fields[0]].retired;
         } else if constexpr (EVENT == device::EVENT_cta_end) {
@@ -237,13 +237,15 @@ private:
 
     void allocate(int core, int collector, int warp, uint32_t seq) {
         if (!streams_.holds(core, warp) || seq >= streams_.warp(core, warp).length) return fail("a uop issues that is not there");
-        checker_.allocate(core, collector, warp, streams_.slots[core][warp].row, streams_.uop(core, warp, seq));
+        checker_.allocate(core, collector, warp, seq, streams_.slots[core][warp].row, streams_.uop(core, warp, seq));
     }
 
     // Compare all operands of the uop that leaves its collector.
-    void dispatch(int core, int collector) {
-        for (int slot = 0; slot < checker_.sources(core, collector); ++slot) {
-            if (!checker_.operand(core, collector, slot, operands_.at(core, collector, slot))) {
+    void dispatch(int core, int collector, uint32_t seq) {
+        const int tag = checker_.tag(core, collector, seq);
+        if (tag < 0) return fail("a uop is dispatched that its collector does not hold");
+        for (int slot = 0; slot < checker_.sources(core, collector, tag); ++slot) {
+            if (!checker_.operand(core, collector, tag, slot, operands_.at(core, collector, tag, slot))) {
                 stop_ = MISMATCH;
                 std::memcpy(status_.wrong, &checker_.wrong, sizeof status_.wrong);
                 return;
@@ -315,7 +317,7 @@ private:
 
     const Setup setup_;
     Recorder recorder_;
-    Checker<CORES, device::WARPS, device::COLLECTORS, LANES> checker_;
+    Checker<CORES, device::WARPS, device::COLLECTORS, device::TAGS, LANES> checker_;
     Streams streams_;
     std::vector<uint64_t> launch_cycles_;
     Status status_{};

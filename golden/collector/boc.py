@@ -1,0 +1,347 @@
+"""Bypassing operand collectors: a warp's last values stay where its next uops collect their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
+from arch.uop import Unit
+
+from ..priority import first_from
+from ..probe import Probe
+from ..seams import Hierarchy, Units
+from ..stream import TraceUop
+from ..values import NEVER, Value
+from .window import Collected, Entry, Insertion, Window
+
+
+class Boc:
+    """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
+
+    A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop `window` before it
+    has been dispatched. An issued uop is inserted: its sources are looked for in the window, those found cost no bank read,
+    entries are taken for the others and for its results. The sub-core has one unit that inserts (the forwarding logic), one uop a
+    cycle: the one that issues, or, in turn, one that waits because its collector's entries were short. While a uop waits the
+    oldest entries are squeezed out, and its warp issues nothing.
+
+    A collector has one port for operands and one for results. Of several results for one collector the first unit in rotating
+    order goes. A result goes into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it
+    goes to the banks. Dirty values that leave are written to the banks over one bus of the sub-core.
+
+    An operand hinders a younger write of its register until its uop is dispatched: the value stands in an entry, not in a slot of
+    the uop's own.
+
+    Seams: `may_issue`, `may_slide`, `holds`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3), `claim`, `result`,
+    `evicted`, `written_back` (4).
+
+    Parameters
+    ----------
+    config : the machine: window, entries; one collector per warp.
+    registers : where operands are read.
+    read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
+    probe : receives `allocate`, `forward`, `reserve`, `discard`, `squeeze`, `insert_wait`, `deliver`, `collector_write`,
+        `port_wait`, `window`.
+
+    Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be dispatched in t + 1;
+    requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A
+    result written in t is found from t + 1 on.
+    """
+
+    caches = True
+    write_through = False
+
+    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+        core = config.sub_core
+        shape = core.collector
+        self._warps = core.warps
+        self._depth = shape.window
+        self._every_lane = config.lane_mask
+        self._registers = registers
+        self._read = read
+        self._probe = probe
+        self.windows = [Window(shape.window_entries, shape.window, self.write_through, config.lane_mask)
+                        for _ in range(core.warps)]
+        self._collected: list[list[Collected]] = [[] for _ in range(core.warps)]  # in program order
+        self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
+        self._next = [0] * core.warps  # tag of the next uop
+        self._used = [0] * core.warps
+        everyone = (1 << core.warps) - 1
+        self.may_issue = everyone
+        self.may_slide = everyone
+        self.holds = 0
+        self._waiting = 0  # warps with a uop that waits to be inserted
+        self._turn = False  # a waiting uop goes before one that issues
+        self._pointer = 0  # waiting warp that goes next
+        self._allocated = -1  # warp whose uop was issued in this cycle
+        self._changed = 0  # warps in whose collector anything happened in this cycle
+        self._gone: list[tuple[int, Collected]] = []  # dispatched in this cycle
+        self.ready = [0] * len(Unit)  # per unit, collectors whose oldest complete uop is for it
+        self.any_ready = 0
+        self._pointers = [0] * len(Unit)
+        self._leaving = 0  # warps with a value to be written back
+        self._bus = 0  # warp that goes first
+        self._claims: dict[int, Entry] = {}
+        self._offer: tuple[int, Entry, Value] | None = None
+        self._fresh = False  # the offered entry has received a result in this cycle
+        self._taken = False  # the offer was written
+
+    @property
+    def busy(self) -> bool:
+        """Something happens here in the next cycle."""
+        return bool(self._waiting or self._leaving)
+
+    def start(self, warp: int) -> None:
+        """A new warp starts: the values of the one before are of no use."""
+        self.windows[warp].clear()
+        self._update(warp, 1 << warp)
+
+    # --- Issue and insertion.
+
+    def allocate(self, uop: TraceUop) -> None:
+        """Take an issued uop."""
+        warp = uop.warp
+        tag = self._next[warp]
+        self._next[warp] = (tag + 1) % self._depth
+        collected = Collected(uop, tag)
+        self._tags[warp][tag] = collected
+        self._collected[warp].append(collected)
+        self._allocated = warp
+        self._changed |= 1 << warp
+        probe = self._probe
+        probe.counters["collector.allocations"] += 1
+        if probe.sink is not None:
+            probe.emit("allocate", warp, warp, uop.seq)
+
+    def slide(self, warp: int) -> None:
+        """The warp issues a uop that needs no collector."""
+        self._discard(warp, 0, self.windows[warp].slide())
+        self._changed |= 1 << warp
+
+    def _insert_one(self) -> None:
+        """The forwarding logic's cycle."""
+        waiting = self._waiting
+        if waiting:
+            probe = self._probe
+            probe.counters["boc.insert_wait"] += waiting.bit_count()
+            if probe.sink is not None:
+                probe.emit("insert_wait", waiting.bit_count())
+        if self._allocated >= 0 and not (waiting and self._turn):
+            warp = self._allocated
+            self._turn = bool(waiting)
+        elif waiting:
+            warp = first_from(waiting, self._pointer)
+            self._pointer = (warp + 1) % self._warps
+            self._turn = False
+        else:
+            return
+        self._insert(warp)
+
+    def _insert(self, warp: int) -> None:
+        """Give the youngest uop of a warp its entries, or make room for it."""
+        self._changed |= 1 << warp
+        collected = self._collected[warp][-1]
+        window = self.windows[warp]
+        done = window.insert(collected)
+        probe = self._probe
+        if isinstance(done, Insertion):
+            self._report(collected, done)
+            for slot in done.read:
+                self._registers.read(warp, slot, warp, collected.uop.sources[slot], collected.tag)
+        elif done is not None:
+            probe.counters["boc.squeezed"] += 1
+            if probe.sink is not None:
+                probe.emit("squeeze", warp, done.register, done.dirty)
+            window.squeeze(done)
+
+    def _report(self, collected: Collected, done: Insertion) -> None:
+        probe, uop = self._probe, collected.uop
+        if done.found:
+            probe.counters["boc.forwards"] += len(done.found)
+            if probe.sink is not None:
+                probe.emit("forward", uop.warp, uop.warp, uop.seq, sum(1 << slot for slot in done.found), len(done.found))
+        if done.reserved:
+            probe.counters["boc.reserved"] += done.reserved
+            if probe.sink is not None:
+                probe.emit("reserve", uop.warp, uop.warp, uop.seq, done.reserved)
+        self._discard(uop.warp, done.overwritten, done.transient)
+
+    def _discard(self, warp: int, overwritten: int, transient: int) -> None:
+        if overwritten or transient:
+            probe = self._probe
+            probe.counters["boc.overwritten"] += overwritten
+            probe.counters["boc.transient"] += transient
+            if probe.sink is not None:
+                probe.emit("discard", warp, overwritten, transient)
+
+    # --- Operands and dispatch.
+
+    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+        """An operand arrives."""
+        collected = self._tags[collector][tag]
+        assert collected is not None
+        for waiting in self.windows[collector].fill(collected.entries[slot], value):
+            waiting.missing -= 1
+        self._changed |= 1 << collector
+        probe = self._probe
+        probe.counters["collector.deliveries"] += 1
+        if probe.sink is not None:
+            probe.emit("deliver", collector, slot)
+
+    def dispatch(self, cycle: int, pipelines: Units) -> bool:
+        """Per unit one collector's oldest complete uop, by rotating priority. Returns whether a unit refused one."""
+        refused = False
+        units = self.any_ready
+        while units:
+            unit = (units & -units).bit_length() - 1
+            units &= units - 1
+            if not pipelines.accepts(unit, cycle):
+                refused = True
+                continue
+            warp = first_from(self.ready[unit], self._pointers[unit])
+            self._pointers[unit] = (warp + 1) % self._warps
+            collected = _oldest_complete(self._collected[warp])
+            assert collected is not None
+            self._gone.append((warp, collected))
+            uop = collected.uop
+            uop.operands = [entry.value for entry in collected.entries]
+            pipelines.dispatch(uop, warp, cycle)
+        return refused
+
+    def next_cycle(self, cycle: int, pipelines: Units) -> int:
+        """The next cycle after `cycle` in which a complete uop finds its unit free."""
+        best = NEVER
+        units = self.any_ready
+        while units:
+            unit = (units & -units).bit_length() - 1
+            units &= units - 1
+            best = min(best, pipelines.next_cycle(unit, cycle))
+        return best
+
+    # --- Results and write-back.
+
+    def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
+        """One result per collector and cycle. Returns masks of units: those that wait for the port, those that need no bank."""
+        held = absorbed = taken = 0
+        self._choose_offer()
+        for unit, uop, register in offers:
+            entry = self.windows[uop.warp].expecting(register)
+            if entry is None:
+                continue
+            if taken >> uop.warp & 1:
+                held |= 1 << unit
+                self._probe.counters["boc.port_wait"] += 1
+                if self._probe.sink is not None:
+                    self._probe.emit("port_wait", unit, uop.warp)
+                continue
+            taken |= 1 << uop.warp
+            entry.claimed = True
+            self._claims[unit] = entry
+            if not self.write_through:
+                absorbed |= 1 << unit
+        return held, absorbed
+
+    def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
+        """A unit's result is written."""
+        entry = self._claims.get(unit)
+        if entry is None:
+            return
+        self.windows[uop.warp].write(entry, uop.lane_mask, value)
+        if self._offer is not None and self._offer[1] is entry:
+            self._fresh = True
+        self._changed |= 1 << uop.warp
+        probe = self._probe
+        probe.counters["boc.writes"] += 1
+        if probe.sink is not None:
+            probe.emit("collector_write", uop.warp, uop.warp, uop.seq, register)
+
+    def _choose_offer(self) -> None:
+        """What the bus carries in this cycle."""
+        self._offer = None
+        if self._leaving:
+            warp = first_from(self._leaving, self._bus)
+            entry = self.windows[warp].leaving()
+            assert entry is not None
+            assert entry.value is not None
+            self._offer = warp, entry, entry.value
+
+    @property
+    def evicted(self) -> tuple[int, int, Value] | None:
+        """What the bus offers to the banks."""
+        if self._offer is None:
+            return None
+        warp, entry, value = self._offer
+        return warp, entry.register, value
+
+    def written_back(self) -> None:
+        """The banks took it. A partial result that joins the value in the same cycle is not among what was written."""
+        assert self._offer is not None
+        self._taken = True
+        self._bus = (self._offer[0] + 1) % self._warps
+
+    # --- The clock edge.
+
+    def edge(self) -> int:
+        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        if self._waiting or self._allocated >= 0:
+            self._insert_one()
+            self._allocated = -1
+        for warp, collected in self._gone:
+            self._collected[warp].remove(collected)
+            self._tags[warp][collected.tag] = None
+            for entry, register in zip(collected.entries, collected.uop.sources, strict=True):
+                entry.users -= 1
+                self._read(warp, register)
+            self._changed |= 1 << warp
+        self._gone.clear()
+        for entry in self._claims.values():
+            entry.claimed = False
+        self._claims.clear()
+        if self._taken and self._offer is not None:
+            warp, entry, _ = self._offer
+            entry.dirty = self._fresh
+            self._changed |= 1 << warp
+        self._offer = None
+        self._fresh = self._taken = False
+        changed = self._changed
+        self._changed = 0
+        while changed:
+            bit = changed & -changed
+            changed ^= bit
+            self._update(bit.bit_length() - 1, bit)
+        return sum(map(len, self._collected))
+
+    def _update(self, warp: int, bit: int) -> None:
+        """Make anew what is known of a collector."""
+        collected, window = self._collected[warp], self.windows[warp]
+        waits = bool(collected) and not collected[-1].inserted
+        room = self._tags[warp][self._next[warp]] is None and not waits
+        self._waiting = self._waiting | bit if waits else self._waiting & ~bit
+        self.may_slide = self.may_slide & ~bit if waits else self.may_slide | bit
+        self.may_issue = self.may_issue | bit if room else self.may_issue & ~bit
+        self._leaving = self._leaving | bit if window.leaving() is not None else self._leaving & ~bit
+        oldest = _oldest_complete(collected)
+        for unit in range(len(Unit)):
+            self.ready[unit] &= ~bit
+        if oldest is not None:
+            self.ready[oldest.uop.unit] |= bit
+        self.any_ready = sum(1 << unit for unit, mask in enumerate(self.ready) if mask)
+        used = window.used
+        self.holds = self.holds | bit if used else self.holds & ~bit
+        if used != self._used[warp]:
+            self._used[warp] = used
+            if self._probe.sink is not None:
+                self._probe.emit_at(self._probe.cycle + 1, "window", warp, used)
+
+
+class WriteThroughBoc(Boc):
+    """The same with results written into the banks at once as well: BOW without write-back (BOW, section IV-A)."""
+
+    write_through = True
+
+
+def _oldest_complete(collected: list[Collected]) -> Collected | None:
+    """The first uop, in program order, whose operands are all there."""
+    for candidate in collected:
+        if candidate.inserted and not candidate.missing:
+            return candidate
+    return None

@@ -1,0 +1,31 @@
+"""What the compiler tells the register file about each instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: `write_back` of an instruction of which nothing is known: its result is wanted in the collector and in the banks.
+BOTH = 3
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Bits of every instruction, one row per pc (u1 arrays).
+
+    Parameters
+    ----------
+    write_back : where the result is wanted: bit 0 the collector, bit 1 the banks (BOW-WR).
+    near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh).
+    dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming).
+    """
+
+    write_back: np.ndarray
+    near: np.ndarray
+    dead: np.ndarray
+
+    @staticmethod
+    def none(count: int) -> Hints:
+        """What is safe where nothing is known, for `count` instructions."""
+        return Hints(np.full(count, BOTH, np.uint8), np.zeros(count, np.uint8), np.zeros(count, np.uint8))

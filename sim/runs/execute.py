@@ -1,0 +1,194 @@
+"""Tasks over all cores of this machine, or on a dask cluster.
+
+Both are a `concurrent.futures.Executor`: a pool of processes, one per core and each with one thread, or the executor of a dask
+client. A worker looks a task's result up, computes it only if it is not there, and stores it, so that whatever is killed loses
+the runs in progress and nothing else.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait as wait_for
+from typing import Any
+
+from golden.check import OperandMismatch
+from program.errors import WarpbankError
+from sim.runs import store
+from sim.runs.spec import Task
+
+#: Times that a task is tried when the worker that had it dies.
+ATTEMPTS = 3
+#: Libraries that would start a thread per core in every worker.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task ended.
+
+    Parameters
+    ----------
+    task : what was asked.
+    result : what came of it; None if it failed.
+    error : why it failed, one paragraph; "" if it did not.
+    cached : the result was there already.
+    """
+
+    task: Any
+    result: dict[str, Any] | None
+    error: str = ""
+    cached: bool = False
+
+
+#: Called with each outcome as it comes, the number of those that came, and of how many.
+Progress = Callable[[Outcome, int, int], None]
+
+
+def execute(
+    tasks: Iterable[Task], *, scheduler: str | None = None, workers: int | None = None, progress: Progress | None = None
+) -> list[Outcome]:
+    """Do the tasks, each once however often it is named, and return their outcomes in the order given.
+
+    Parameters
+    ----------
+    scheduler : address of a dask scheduler (`tcp://host:8786`); None: processes on this machine.
+    workers : how many of those; None: one per core that this process may use.
+    progress : see `Progress`.
+
+    Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is started. A task that
+    fails does not stop the others, and nothing of it is stored.
+    """
+    ordered = list(tasks)
+    todo = list(dict.fromkeys(ordered))
+    for task in todo:
+        task.check()
+    outcomes: dict[Task, Outcome] = {}
+
+    def done(outcome: Outcome) -> None:
+        outcomes[outcome.task] = outcome
+        if progress is not None:
+            progress(outcome, len(outcomes), len(todo))
+
+    if scheduler is not None:
+        with _dask(scheduler) as pool:
+            _drain(pool, todo, done)
+    else:
+        _locally(todo, done, min(workers or len(os.sched_getaffinity(0)), len(todo)))
+    return [outcomes[task] for task in ordered]
+
+
+def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) -> None:
+    """Processes of this machine. When one dies, those whose tasks were under way are tried again in a new pool."""
+    tries = dict.fromkeys(todo, 0)
+    while todo:
+        with _processes(workers) as pool:
+            todo = _drain(pool, todo, done)
+        left = []
+        for task in todo:
+            tries[task] += 1
+            if tries[task] < ATTEMPTS:
+                left.append(task)
+            else:
+                done(Outcome(task, None, f"the worker process died {ATTEMPTS} times, killed or out of memory"))
+        todo = left
+
+
+def _drain(pool: Executor, todo: list[Task], done: Callable[[Outcome], None]) -> list[Task]:
+    """Give the tasks to the pool, a few ahead of what it does, until all are done. Returns those lost with a dead worker."""
+    lost: list[Task] = []
+    waiting = list(reversed(todo))
+    ahead = 4 * (os.cpu_count() or 1) if isinstance(pool, ProcessPoolExecutor) else len(waiting)
+    pending: dict[Future[Outcome], Task] = {}
+    try:
+        while waiting or pending:
+            while waiting and len(pending) < ahead:
+                task = waiting.pop()
+                pending[pool.submit(perform, task)] = task
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                task = pending.pop(future)
+                error = future.exception()
+                if isinstance(error, BrokenProcessPool):
+                    lost.append(task)
+                elif error is not None:
+                    done(Outcome(task, None, _cause(error)))
+                else:
+                    outcome = future.result()
+                    done(Outcome(task, outcome.result, outcome.error, outcome.cached))
+    except BrokenProcessPool:
+        return [*lost, task, *pending.values(), *reversed(waiting)]
+    return lost
+
+
+def perform(task: Task) -> Outcome:
+    """Do one task in this process, unless its result is there."""
+    try:
+        result, cached = store.get(task.key(), task.compute)
+    except Exception as error:  # whatever it is, the other tasks go on
+        return Outcome(task, None, _cause(error))
+    return Outcome(task, result, cached=cached)
+
+
+def _cause(error: BaseException) -> str:
+    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of ours with its type."""
+    text = str(error)
+    return text if isinstance(error, (WarpbankError, OperandMismatch)) else f"{type(error).__name__}: {text}"
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    """A pool of processes. An exception, Ctrl-C included, ends them at once: what they had in hand was not stored."""
+    before = set(multiprocessing.active_children())
+    saved = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    else:
+        pool.shutdown()
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _start_worker() -> None:
+    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    """The executor of a dask client. Its workers need this version of Warpbank; dask tries a dead worker's tasks again."""
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise WarpbankError("--scheduler needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
+    with client:
+        yield client.get_executor(pure=False, retries=ATTEMPTS - 1)

@@ -1,0 +1,170 @@
+"""What is to be run: plain descriptions that travel to worker processes and other machines."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import workloads
+from arch.config import config_hash
+from arch.names import unknown
+from program import runner
+from program.emulator import MAX_INSTRUCTIONS
+from program.errors import WarpbankError
+from sim import engines
+from sim import experiment as exp
+from sim.engines.base import Engine
+from sim.runs import store
+
+
+class Task(Protocol):
+    """Anything that `execute` can do: hashable, picklable, and named by its content."""
+
+    @property
+    def label(self) -> str:
+        """A few words that tell people what this is."""
+
+    def check(self) -> None:
+        """Raise WarpbankError if the description itself is wrong. Cheap: it runs before anything is started."""
+
+    def key(self) -> str:
+        """Hash of all that the result depends on."""
+
+    def compute(self) -> dict[str, Any]:
+        """The result, as JSON takes it."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One simulation of a shipped kernel.
+
+    Parameters
+    ----------
+    kernel, size : the job.
+    scheme : scheme string.
+    preset : the machine; `overrides`: as after `--set`, in order.
+    max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
+    engine : golden, verilator or pysim.
+    observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; "" for none. It is
+        made without arguments and called with every `sim.events.Batch`. Golden only.
+    """
+
+    kernel: str
+    size: str = "small"
+    scheme: str = "baseline"
+    preset: str = exp.DEFAULT_PRESET
+    overrides: tuple[str, ...] = ()
+    max_registers: int | None = None
+    engine: str = "golden"
+    observer: str = ""
+
+    @property
+    def label(self) -> str:
+        """Kernel, scheme and what else is unusual."""
+        return " ".join((self.kernel, self.scheme, *self.overrides))
+
+    def check(self) -> None:
+        """Raise WarpbankError that says which field is wrong."""
+        if self.kernel not in workloads.names():
+            raise WarpbankError(unknown("kernel", self.kernel, workloads.names()))
+        if self.size not in workloads.SIZES:
+            raise WarpbankError(unknown("size", self.size, workloads.SIZES))
+        if self.engine not in engines.ENGINES:
+            raise WarpbankError(unknown("engine", self.engine, engines.ENGINES))
+        if self.observer and self.engine != "golden":
+            raise WarpbankError(f"only the golden engine can be observed, not {self.engine}")
+        exp.find_config(self.preset, None, list(self.overrides))
+        exp.find_scheme(self.scheme)
+
+    @cached_property
+    def experiment(self) -> exp.Experiment:
+        """The experiment that is run."""
+        return exp.find(self.kernel, self.size, None, self.preset, None, self.scheme, list(self.overrides),
+                        self.max_registers, MAX_INSTRUCTIONS)
+
+    def key(self) -> str:
+        """Job, machine, scheme, engine, observer, and the code that runs them."""
+        e = self.experiment
+        code = ["arch", "golden", "sim.engines"]
+        if self.engine != "golden":
+            code.append("hdl")
+        if self.observer:
+            code.append(self.observer.partition(":")[0].rpartition(".")[0])
+        trace = runner.job_key(e.job, exp.compile_options(e))
+        return store.key("run", trace, config_hash(e.config), self.preset, e.scheme.name, self.engine, self.observer,
+                         store.code_digest(*code))
+
+    def compute(self) -> dict[str, Any]:
+        """`Report.to_dict()` of the run."""
+        simulator = engines.engine(self.engine)
+        if not self.observer:
+            return exp.run(self.experiment, simulator).to_dict()
+        observer = load(self.observer)()
+        report = exp.run(self.experiment, _Observed(simulator, observer))
+        return {**report.to_dict(), "observed": observer.result()}
+
+
+class _Observed:
+    """An engine whose events go to an observer."""
+
+    def __init__(self, engine: Engine, observer: Any) -> None:
+        self.name = engine.name
+        self._engine = engine
+        self._observer = observer
+
+    def run(self, trace: Any, config: Any, scheme: Any, **options: Any) -> Any:
+        """See `Engine.run`."""
+        return self._engine.run(trace, config, scheme, events=self._observer, **options)
+
+
+@dataclass(frozen=True)
+class AnalysisSpec:
+    """A study of a kernel's code or trace that needs no machine.
+
+    Parameters
+    ----------
+    kernel, size : the job.
+    function : `module:function`, called with (job, options, **arguments); returns what JSON takes.
+    arguments : its further arguments, as (name, value) pairs.
+    max_registers : registers per thread.
+    """
+
+    kernel: str
+    size: str
+    function: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+    max_registers: int = 255
+
+    @property
+    def label(self) -> str:
+        """Kernel and analysis."""
+        return f"{self.kernel} {self.function.partition(':')[2]}"
+
+    def check(self) -> None:
+        """Raise WarpbankError that says which field is wrong."""
+        RunSpec(self.kernel, self.size).check()
+
+    def key(self) -> str:
+        """Job, analysis, and the code that does it."""
+        package = self.function.partition(":")[0].rpartition(".")[0]
+        trace = runner.job_key(exp.find_job(self.kernel, self.size, None), self._options)
+        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", package))
+
+    def compute(self) -> dict[str, Any]:
+        """What the function returns."""
+        job = exp.find_job(self.kernel, self.size, None)
+        result = load(self.function)(job, self._options, **dict(self.arguments))
+        assert isinstance(result, dict)
+        return result
+
+    @property
+    def _options(self) -> runner.Options:
+        return runner.Options(max_registers=self.max_registers)
+
+
+def load(name: str) -> Any:
+    """What `module:attribute` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
