@@ -73,7 +73,7 @@ UNITS: dict[str, Unit] = {
         Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
-        Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe)),
+        Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe=probe)),
         Unit("lsu", Lsu, lambda config, _, probe: Lsu(config, probe=probe)),
         Unit("l1_tags", Tags, lambda config, *_: Tags(config.l1.sets, config.l1.ways, clearable=True)),
         Unit("mshrs", Mshrs, lambda config, *_: Mshrs(config.l1.mshrs, config.l1.merges, config.lsu.pending)),

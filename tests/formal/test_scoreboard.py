@@ -74,8 +74,8 @@ class Harness(Elaboratable):
         m.d.comb += Assume(~board.issue.valid | (Array(left)[board.entry] == 0))
         for entry, port in enumerate(board.read):
             done = Signal(6, name=f"done_{entry}")
-            m.d.comb += done.eq(port.valid << port.slot)
-            m.d.comb += Assume(~port.valid | ((port.slot < 6) & (done & left[entry]).any()))
+            m.d.comb += done.eq(port.slots)
+            m.d.comb += Assume((done & ~left[entry]) == 0)
             names = Cat(uop.source_valid[slot] & mine & (uop.sources[slot] == self.register) for slot in range(6))
             with m.If(board.issue.valid & (board.entry == entry)):
                 m.d.sync += [left[entry].eq(uop.source_valid), reading[entry].eq(names)]

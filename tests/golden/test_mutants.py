@@ -92,10 +92,10 @@ class NoWaw(Scoreboard):
 class WrongSlot(Ocu):
     """The first two operands of a uop change places."""
 
-    def deliver(self, collector: int, slot: int, value: Value) -> tuple[int, int]:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
         uop = self._uops[collector]
         assert uop is not None
-        return super().deliver(collector, 1 - slot if slot < 2 <= len(uop.sources) else slot, value)
+        super().deliver(collector, 1 - slot if slot < 2 <= len(uop.sources) else slot, tag, value)
 
 
 @pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])

@@ -27,8 +27,8 @@ def test_a_written_bank_is_not_read() -> None:
     arbiter = Arbiter(2, Probe(0, None))
     arbiter.request(0, 7, 0, 0)
     arbiter.request(1, 8, 1, 0)
-    assert arbiter.step(0b01) == [(1, 8, 1, 0)]
-    assert arbiter.step(0b00) == [(0, 7, 0, 0)]
+    assert arbiter.step(0b01) == [(1, 8, 1, 0, 0)]
+    assert arbiter.step(0b00) == [(0, 7, 0, 0, 0)]
 
 
 def test_the_port_rotates_between_banks() -> None:
@@ -53,13 +53,13 @@ def test_nobody_starves(requests: list[list[tuple[int, int, int]]], written: lis
         busy = written[cycle] if cycle < len(written) else 0
         before = list(heads)
         grants = arbiter.step(busy)
-        assert len({bank for bank, *_ in grants}) == len({collector for *_, collector, _ in grants}) == len(grants)
+        assert len({bank for bank, *_ in grants}) == len({collector for _, _, collector, *_ in grants}) == len(grants)
         assert not any(busy >> bank & 1 for bank, *_ in grants)
         served = {bank for bank, *_ in grants}
         for bank in range(4):
             waits[bank] = waits[bank] + 1 if before[bank] and bank not in served and not busy else 0
             assert waits[bank] < 4
-        for bank, row, _, _ in grants:
+        for bank, row, *_ in grants:
             granted.append((bank, row))
             heads[bank] -= 1
         for bank, collector, slot in requests[cycle] if cycle < len(requests) else ():

@@ -26,12 +26,12 @@ def lockstep(machine: str, seed: int, unit: Any = Arbiter, cycles: int = 300) ->
             written = rng.getrandbits(core.banks) & rng.getrandbits(core.banks)
             ctx.set(rtl.written, written)
             grants = model.step(written)
-            expected = {collector: (bank, slot) for bank, _, collector, slot in grants}
+            expected = {collector: (bank, slot) for bank, _, collector, slot, _ in grants}
             found = {number: (ctx.get(grant.bank), ctx.get(grant.slot)) for number, grant in enumerate(rtl.grant)
                      if ctx.get(grant.valid)}
             assert found == expected, f"cycle {cycle}"
             assert {bank: ctx.get(port.row) for bank, port in enumerate(rtl.read) if ctx.get(port.valid)} == {
-                bank: row for bank, row, _, _ in grants}
+                bank: row for bank, row, *_ in grants}
             assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
             for collector in expected:
                 missing[collector] -= 1

@@ -44,7 +44,8 @@ def lockstep(machine: str, seed: int, unit: Any = Ocu, cycles: int = 300) -> Non
     config = MACHINES[machine]
     core = config.sub_core
     log, registers, units = Log(), Registers(), Units()
-    rtl, model = unit(config, probe=True), Golden(core, registers, log.probe)  # type: ignore[arg-type]
+    rtl = unit(config, probe=True)
+    model = Golden(config, registers, lambda warp, register: None, log.probe)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
         waiting: list[tuple[int, int]] = []
@@ -96,10 +97,10 @@ def lockstep(machine: str, seed: int, unit: Any = Ocu, cycles: int = 300) -> Non
             port = rtl.deliver[collector]
             ctx.set(port.slot, slot)
             ctx.set(port.value, value)
-            model.deliver(collector, slot, value)  # type: ignore[arg-type]
+            model.deliver(collector, slot, 0, value)  # type: ignore[arg-type]
         for collector, port in enumerate(rtl.deliver):
             ctx.set(port.valid, collector in busy)
-            assert ctx.get(rtl.read_done[collector].valid) == (collector in busy)
+            assert ctx.get(rtl.read_done[collector].slots) == (1 << ctx.get(port.slot) if collector in busy else 0)
         return left
 
     simulate(rtl, bench)

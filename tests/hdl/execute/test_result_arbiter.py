@@ -43,7 +43,8 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
     queues: list[deque[Any]] = [deque() for _ in range(UNITS)]
     pipelines = SimpleNamespace(results=queues, pending=0, finish=lambda unit, cycle: queues[unit].popleft())
     rtl = unit(config, probe=True)
-    model = Golden(pipelines, registers, lambda warp, mask: None, retired.append, log.probe)  # type: ignore[arg-type]
+    collectors = SimpleNamespace(caches=False)
+    model = Golden(pipelines, registers, collectors, lambda warp, mask: None, retired.append, log.probe)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):

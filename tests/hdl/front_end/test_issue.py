@@ -45,7 +45,8 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
             model.changed = everyone
             model.update()
             may_issue, refused = rng.choice((0, everyone, rng.getrandbits(warps))), rng.random() < 0.5
-            eligible = model.ready & (may_issue | model.free)
+            may_slide = rng.choice((everyone, rng.getrandbits(warps)))
+            eligible = model.ready & (may_issue & ~model.free | may_slide & model.free)
             bit = {name: sum(1 << warp for warp in range(warps) if test(warp)) for name, test in {
                 "first": lambda warp: fake.entries[warp],
                 "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
@@ -54,6 +55,7 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
             for name, mask in bit.items():
                 ctx.set(getattr(rtl, name), mask)
             ctx.set(rtl.may_issue, may_issue)
+            ctx.set(rtl.may_slide, may_slide)
             ctx.set(rtl.refused, refused)
             assert ctx.get(rtl.eligible) == eligible, f"cycle {cycle}"
             expected = [("scheduler", (int(Stall.ISSUED if eligible else model.stall(refused)),))]

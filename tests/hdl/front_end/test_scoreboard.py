@@ -85,10 +85,10 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150)
         for entry, port in enumerate(rtl.read):
             uop, slots = collecting.get(entry, (None, []))
             valid = bool(slots) and rng.random() < 0.5
-            ctx.set(port.valid, valid)
+            ctx.set(port.slots, 0)
             if valid:
                 slot = slots.pop(rng.randrange(len(slots)))
-                ctx.set(port.slot, slot)
+                ctx.set(port.slots, 1 << slot)
                 assert uop is not None
                 done.append((uop.warp, uop.sources[slot]))
             if uop is not None and not slots:

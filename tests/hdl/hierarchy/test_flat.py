@@ -26,7 +26,8 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, parse_scheme("baseline"), True)
-    model = Golden(GoldenDirect(core), GoldenBanks(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
+    model = Golden(GoldenDirect(core), GoldenBanks(core, config.lanes), GoldenArbiter(core.banks, log.probe), config.lanes,
+                   log.probe)
     rows = core.rows // core.warps
     registers = min(12, rows * core.banks)
     missing = [0] * core.collectors
@@ -43,8 +44,8 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(rtl.deliver)
                      if ctx.get(port.valid)}
             arrived = model.step()
-            assert found == {collector: (slot, pack(value)) for collector, slot, value in arrived}, f"cycle {cycle}"
-            for collector, _, _ in arrived:
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, f"cycle {cycle}"
+            for collector, *_ in arrived:
                 missing[collector] -= 1
             assert seen(ctx, rtl.events) == sorted([*log.take(), *waits]), f"cycle {cycle}"
             _read(ctx)
@@ -111,6 +112,6 @@ class ReadsBeforeWrites(Flat):
 def test_a_mutant_is_caught() -> None:
     def build(*arguments: Any) -> Any:
         unit = build_registers(*arguments)
-        return ReadsBeforeWrites(unit._config, unit._mapping, unit._storage, unit._arbiter, True)
+        return ReadsBeforeWrites(unit._config, unit._mapping, unit._storage, unit._arbiter, probe=True)
 
     assert fails(lambda seed: lockstep("tiny", seed, build))
