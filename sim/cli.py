@@ -16,12 +16,13 @@ from program import runner
 from program.cuda import compile_cuda
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import cli_rtl, engines, progress, render
+from sim import cli_reproduce, cli_rtl, engines, progress, render
 from sim import experiment as exp
 from sim import explain as explaining
 from sim.explain import Liveness
 from sim.options import (
     ConfigOption,
+    EnergyOption,
     EngineName,
     EngineOption,
     FastOption,
@@ -40,6 +41,7 @@ from sim.options import (
     wave_cycles,
 )
 from sim.output import write_text
+from synth import energy as energies
 
 app = typer.Typer(
     name="warpbank",
@@ -51,6 +53,7 @@ app = typer.Typer(
 trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one.", no_args_is_help=True)
 app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
+cli_reproduce.register(app)
 
 
 LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]
@@ -71,12 +74,14 @@ def run(
     fast: FastOption = True,
     waves: WavesOption = None,
     cycles: WaveCyclesOption = None,
+    energy: EnergyOption = "common",
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    prices = energies.table(energy)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
     with progress.reporter() as report:
@@ -88,7 +93,9 @@ def run(
             on_build=report.building,
             progress=report.simulating,
         )
-    _emit(outcome.to_dict(), as_json, lambda: render.run_tables(outcome))
+    data = outcome.to_dict()
+    spent = energies.energy(data, prices, experiment.config)
+    _emit({**data, "energy": spent.to_dict()}, as_json, lambda: [*render.run_tables(outcome), render.energy_table(spent)])
 
 
 @app.command()

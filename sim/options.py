@@ -11,6 +11,7 @@ import typer
 from arch.config import PRESETS
 from program.errors import WarpbankError
 from sim.engines import ENGINES
+from synth.energy import tables
 
 
 class Size(StrEnum):
@@ -54,6 +55,9 @@ EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{
 RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the RTL.")]
 FastOption = Annotated[
     bool, typer.Option("--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time.")
+]
+EnergyOption = Annotated[
+    str, typer.Option("--energy", metavar="TABLE|FILE.toml", help=f"Energy table: {', '.join(tables())}, or a file of your own.")
 ]
 WavesOption = Annotated[
     Path | None, typer.Option("--waves", metavar="FILE.vcd|FILE.fst", help="Write waves of the RTL (verilator, pysim).")

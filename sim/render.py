@@ -14,9 +14,10 @@ from rich.table import Table
 from arch.events import COUNTERS
 from arch.schemes import ROOMS, SCHEMES
 from sim.experiment import Report
+from synth.energy import Energy
 from workloads import Workload
 
-__all__ = ["escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table"]
+__all__ = ["energy_table", "escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table"]
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, numbers: int = 0) -> Table:
@@ -66,6 +67,20 @@ def run_tables(report: Report) -> list[RenderableType]:
         table("Scheduler cycles", ("reason", "cycles", "share"), stalls, numbers=2),
         table("Counters", ("counter", "unit", "count"), counters, numbers=1),
     ]
+
+
+def energy_table(energy: Energy) -> Table:
+    """Energy of the register file by structure."""
+    total = energy.dynamic_total
+    structures = dict.fromkeys((*energy.dynamic, *energy.leakage))
+    rows = [
+        (name, energy.dynamic.get(name, 0.0) / 1000, f"{100 * energy.dynamic.get(name, 0.0) / total:.1f} %" if total else "",
+         energy.leakage.get(name, 0.0) / 1000)
+        for name in structures
+    ]
+    rows.append(("total", total / 1000, "", energy.leakage_total / 1000))
+    title = f"Register file energy (table {energy.table}, {energy.clock_mhz:g} MHz)"
+    return table(title, ("structure", "dynamic nJ", "share", "leakage nJ"), rows, numbers=3)
 
 
 def kernel_table(rows: Iterable[Workload]) -> Table:

@@ -27,7 +27,7 @@ from sim.runs.spec import Task
 #: Times that a task is tried when the worker that had it dies.
 ATTEMPTS = 3
 #: Libraries that would start a thread per core in every worker.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -77,54 +77,70 @@ def execute(
         if progress is not None:
             progress(outcome, len(outcomes), len(todo))
 
-    if scheduler is not None:
-        with _dask(scheduler) as pool:
-            _drain(pool, todo, done)
-    else:
+    if scheduler is None:
         _locally(todo, done, min(workers or len(os.sched_getaffinity(0)), len(todo)))
+    else:
+        _remotely(todo, done, scheduler)
     return [outcomes[task] for task in ordered]
 
 
 def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) -> None:
-    """Processes of this machine. When one dies, those whose tasks were under way are tried again in a new pool."""
-    tries = dict.fromkeys(todo, 0)
+    """Processes of this machine. Tasks that were in hand when one of them died are tried again, each alone."""
+    suspects: list[Task] = []
     while todo:
         with _processes(workers) as pool:
-            todo = _drain(pool, todo, done)
-        left = []
-        for task in todo:
-            tries[task] += 1
-            if tries[task] < ATTEMPTS:
-                left.append(task)
-            else:
-                done(Outcome(task, None, f"the worker process died {ATTEMPTS} times, killed or out of memory"))
-        todo = left
+            lost, todo = _drain(pool, todo, done, 2 * workers)
+        suspects += lost
+    for task in suspects:
+        for _ in range(ATTEMPTS - 1):
+            with _processes(1) as pool:
+                lost, _ = _drain(pool, [task], done, 1)
+            if not lost:
+                break
+        else:
+            done(Outcome(task, None, f"the process that ran it died {ATTEMPTS} times, killed or out of memory"))
 
 
-def _drain(pool: Executor, todo: list[Task], done: Callable[[Outcome], None]) -> list[Task]:
-    """Give the tasks to the pool, a few ahead of what it does, until all are done. Returns those lost with a dead worker."""
+def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str) -> None:
+    """A dask cluster. Its workers may keep their results elsewhere, so this machine keeps them too."""
+    keys = {task: task.key() for task in todo}
+    found = {task: result for task in todo if (result := store.read(keys[task])) is not None}
+    for task, result in found.items():
+        done(Outcome(task, result, cached=True))
+
+    def keep(outcome: Outcome) -> None:
+        if outcome.result is not None and store.read(keys[outcome.task]) is None:
+            store.write(keys[outcome.task], outcome.result)
+        done(outcome)
+
+    with _dask(scheduler) as pool:
+        _drain(pool, [task for task in todo if task not in found], keep, len(todo))
+
+
+def _drain(
+    pool: Executor, todo: list[Task], done: Callable[[Outcome], None], ahead: int
+) -> tuple[list[Task], list[Task]]:
+    """Give the tasks to the pool, at most `ahead` at a time. Returns those lost with a dead worker, and those not begun then."""
     lost: list[Task] = []
     waiting = list(reversed(todo))
-    ahead = 4 * (os.cpu_count() or 1) if isinstance(pool, ProcessPoolExecutor) else len(waiting)
     pending: dict[Future[Outcome], Task] = {}
-    try:
-        while waiting or pending:
-            while waiting and len(pending) < ahead:
-                task = waiting.pop()
-                pending[pool.submit(perform, task)] = task
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                task = pending.pop(future)
-                error = future.exception()
-                if isinstance(error, BrokenProcessPool):
-                    lost.append(task)
-                elif error is not None:
-                    done(Outcome(task, None, _cause(error)))
-                else:
-                    outcome = future.result()
-                    done(Outcome(task, outcome.result, outcome.error, outcome.cached))
-    except BrokenProcessPool:
-        return [*lost, task, *pending.values(), *reversed(waiting)]
-    return lost
+    broken = False
+    while pending or (waiting and not broken):
+        while waiting and len(pending) < ahead and not broken:
+            try:
+                pending[pool.submit(perform, waiting[-1])] = waiting[-1]
+                waiting.pop()
+            except BrokenProcessPool:
+                broken = True
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            task = pending.pop(future)
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                lost.append(task)
+                broken = True
+            else:
+                done(future.result() if error is None else Outcome(task, None, _cause(error)))
+    return lost, waiting[::-1]
 
 
 def perform(task: Task) -> Outcome:
@@ -185,7 +201,8 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ModuleNotFoundError:
-        raise WarpbankError("--scheduler needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
+        remedy = "install it with: pip install 'warpbank[cluster]'"
+        raise WarpbankError(f"--scheduler needs the distributed package; {remedy}") from None
     try:
         client = Client(address, timeout="10s")
     except (OSError, ValueError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import workloads
@@ -78,7 +77,6 @@ class RunSpec:
         exp.find_config(self.preset, None, list(self.overrides))
         exp.find_scheme(self.scheme)
 
-    @cached_property
     def experiment(self) -> exp.Experiment:
         """The experiment that is run."""
         return exp.find(self.kernel, self.size, None, self.preset, None, self.scheme, list(self.overrides),
@@ -86,7 +84,7 @@ class RunSpec:
 
     def key(self) -> str:
         """Job, machine, scheme, engine, observer, and the code that runs them."""
-        e = self.experiment
+        e = self.experiment()
         code = ["arch", "golden", "sim.engines"]
         if self.engine != "golden":
             code.append("hdl")
@@ -100,9 +98,9 @@ class RunSpec:
         """`Report.to_dict()` of the run."""
         simulator = engines.engine(self.engine)
         if not self.observer:
-            return exp.run(self.experiment, simulator).to_dict()
+            return exp.run(self.experiment(), simulator).to_dict()
         observer = load(self.observer)()
-        report = exp.run(self.experiment, _Observed(simulator, observer))
+        report = exp.run(self.experiment(), _Observed(simulator, observer))
         return {**report.to_dict(), "observed": observer.result()}
 
 

@@ -1,0 +1,97 @@
+"""Commands of `warpbank` about published figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from arch.names import unknown
+from program.errors import WarpbankError
+from sim import render
+from sim.options import JsonOption, Size, SizeOption
+from sim.reproduce import PAPERS, Reproduction
+from sim.reproduce import reproduce as make
+from sim.reproduce.write import number, table_rows, write
+from sim.runs.execute import Outcome
+from sim.runs.execute import Progress as Report
+
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine].")
+]
+
+#: Failures that are printed one by one.
+_SHOWN = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER|all", help="A paper; `all` for every one.")],
+    size: SizeOption = Size.SMALL,
+    kernel: Annotated[list[str] | None, typer.Option("--kernel", help="A kernel, may be repeated [default: all].")] = None,
+    figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure, may be repeated [default: all].")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for Markdown, JSON and CSV.")] = None,
+    scheduler: SchedulerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a paper's figures again from runs of our kernels, published values beside ours. Resumes where it was stopped."""
+    if paper != "all" and paper not in PAPERS:
+        raise WarpbankError(unknown("paper", paper, [*PAPERS, "all"]))
+    chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
+    if figure and paper == "all":
+        raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
+    made = []
+    for choice in chosen:
+        with _progress() as report:
+            made.append(make(choice, kernel or [], size, figures=figure or [], scheduler=scheduler, progress=report))
+        if output is not None:
+            write(made[-1], output)
+    if as_json:
+        sys.stdout.write(json.dumps({"papers": [each.to_dict() for each in made]}, indent=2) + "\n")
+    else:
+        for each in made:
+            _print(each)
+    failures = {label: cause for each in made for label, cause in each.failures.items()}
+    if failures:
+        console = Console(stderr=True, highlight=False)
+        console.print(f"[bold red]error:[/] {len(failures)} runs failed; their kernels are missing from the tables:")
+        for label, cause in list(failures.items())[:_SHOWN]:
+            console.print(f"  {render.escape(label)}: {render.escape(cause)}", soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _print(made: Reproduction) -> None:
+    console = Console()
+    console.print(f"[bold]{render.escape(made.paper.title)}[/]")
+    for part in made.comparisons:
+        rows = [(name, *map(number, values)) for name, values in table_rows(part)]
+        title = f"{part.figure.title}, in {part.figure.unit}"
+        console.print(render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns)))
+        console.print(render.escape(" ".join(part.sentences)) + "\n", highlight=False)
+    command, versions = made.made_by["command"], ", ".join(f"{name} {value}" for name, value in made.made_by["versions"].items())
+    console.print(f"made by: {command}; {', '.join(made.made_by['configurations'])}; {versions}", highlight=False, markup=False)
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """Progress on the error stream, for a person who is watching."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def report(outcome: Outcome, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, description=outcome.task.label)
+
+        yield report

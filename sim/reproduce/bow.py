@@ -1,0 +1,166 @@
+"""BOW (MICRO 2020): figures about the bypassing operand collector, on its Pascal machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.config import preset, with_overrides
+from program import runner
+from program.launch import Job
+from sim.reproduce.paper import Figure, Paper, Results
+from sim.runs import RunSpec, Task
+from sim.runs.spec import AnalysisSpec
+from synth.energy import energy, table
+
+_PRESET = "pascal"
+_OBSERVER = "sim.reproduce.observe:Stages"
+#: Windows of Fig. 10 and 12, in uops; the paper's choice is the one of the other figures.
+_WINDOWS = (2, 3, 4)
+_CHOICE = 3
+_MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
+
+
+def _run(kernel: str, size: str, scheme: str = "baseline", window: int = _CHOICE, entries: str = "full") -> RunSpec:
+    if scheme == "baseline":
+        return RunSpec(kernel, size, scheme, _PRESET, observer=_OBSERVER)  # Fig. 4
+    overrides = (f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}")
+    observed = (scheme, window, entries) == ("bow-wr", _CHOICE, "full")  # Fig. 9
+    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVER if observed else "")
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _faster(results: Results, run: RunSpec, base: RunSpec) -> float:
+    """Gain in IPC over the baseline, in percent."""
+    return _percent(results[run]["ipc"], results[base]["ipc"]) - 100
+
+
+def _collect(result: dict[str, Any], kinds: tuple[str, ...]) -> tuple[int, int]:
+    """Cycles from issue to dispatch and to retirement, summed over uops of these kinds."""
+    stages = [result["observed"][kind] for kind in kinds]
+    return sum(stage["collect"] for stage in stages), sum(stage["total"] for stage in stages)
+
+
+def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    result = results[_run(kernel, size)]
+    return tuple(_percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
+
+
+def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
+    """Executed uops of a job by the number of distinct registers they read: an analysis of its trace."""
+    trace = runner.trace_job(job, options)
+    numbers = trace.code["source_count"][trace.dynamic["pc"]]
+    return {str(number): int((numbers == number).sum()) for number in range(trace.code["sources"].shape[1] + 1)}
+
+
+def _sources(kernel: str, size: str) -> AnalysisSpec:
+    return AnalysisSpec(kernel, size, "sim.reproduce.bow:count_sources")
+
+
+def _fig8_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    counts = results[_sources(kernel, size)]
+    total = sum(counts.values())
+    few = [_percent(counts[str(number)], total) for number in range(4)]
+    return (*few, 100 - sum(few))
+
+
+def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    run = _run(kernel, size, "bow-wr")
+    machine = with_overrides(preset(_PRESET), list(run.overrides))
+    entries = machine.sub_core.collector.window_entries
+    cycles = {int(held): count for held, count in results[run]["observed"]["occupancy"].items() if held != "0"}
+    total = sum(cycles.values())
+    over = sum(count for held, count in cycles.items() if 2 * held > entries)
+    return _percent(over, total), _percent(sum(held * count for held, count in cycles.items()), total * entries)
+
+
+def _fig10_runs(kernel: str, size: str) -> list[RunSpec]:
+    return [_run(kernel, size, scheme, window) for scheme in ("bow", "bow-wr") for window in _WINDOWS]
+
+
+def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    return tuple(_faster(results, run, _run(kernel, size)) for run in _fig10_runs(kernel, size))
+
+
+def _fig11_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    base = _run(kernel, size)
+    full = _faster(results, _run(kernel, size, "bow-wr"), base)
+    half = _faster(results, _run(kernel, size, "bow-wr", entries="half"), base)
+    return half, full, full - half
+
+
+def _fig12_runs(kernel: str, size: str) -> list[RunSpec]:
+    return [_run(kernel, size, "bow", window) for window in _WINDOWS]
+
+
+def _fig12_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    base, *after = (results[run]["counters"]["collector.residency"] for run in (_run(kernel, size), *_fig12_runs(kernel, size)))
+    return tuple(_percent(cycles, base) - 100 for cycles in after)
+
+
+def _fig13_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    priced = table("bow")
+    before = energy(results[_run(kernel, size)], priced, preset(_PRESET)).dynamic["banks"]
+    row: list[float] = []
+    for scheme in ("bow", "bow-wr"):
+        run = _run(kernel, size, scheme)
+        spent = energy(results[run], priced, with_overrides(preset(_PRESET), list(run.overrides)))
+        row += [_percent(spent.dynamic_total, before) - 100, _percent(spent.dynamic_total - spent.dynamic["banks"], before)]
+    return tuple(row)
+
+
+def _baseline(kernel: str, size: str) -> Task:
+    return _run(kernel, size)
+
+
+BOW = Paper(
+    "bow",
+    "BOW: Breathing Operand Windows to Exploit Bypassing in GPUs (MICRO 2020)",
+    (
+        Figure(
+            "fig4", "Fig. 4: share of a uop's time, from issue to its last write, that it spends in operand collection", "%",
+            ("memory", "other", "all"), lambda kernel, size: [_baseline(kernel, size)], _fig4_row,
+            f"Time includes our memory's latency and one issue a cycle in each of four sub-cores, and {_MIX}.",
+        ),
+        Figure(
+            "fig8", "Fig. 8: executed uops by the number of distinct source registers", "%",
+            ("0 sources", "1 source", "2 sources", "3 sources", "more"), lambda kernel, size: [_sources(kernel, size)], _fig8_row,
+            "Our machine code has no register file of its own for addresses: a 64-bit address is two registers, so that memory "
+            f"and FP64 uops have more sources; and {_MIX}.",
+        ),
+        Figure(
+            "fig9", "Fig. 9: share of the cycles of collectors that hold a value in which more than half of the entries do",
+            "%", ("more than half", "mean occupancy"), lambda kernel, size: [_run(kernel, size, "bow-wr")], _fig9_row,
+            f"We leave out cycles in which a collector is empty, which the paper may count; and {_MIX}.",
+        ),
+        Figure(
+            "fig10", "Fig. 10: change in IPC over the baseline", "%",
+            tuple(f"{name} IW {window}" for name in ("BOW", "BOW-WR") for window in _WINDOWS),
+            lambda kernel, size: [_baseline(kernel, size), *_fig10_runs(kernel, size)], _fig10_row,
+            "Our sub-cores issue one uop a cycle from eight warps to eight banks, which leaves fewer conflicts to remove; "
+            f"and {_MIX}.",
+            mean="change",
+        ),
+        Figure(
+            "fig11", "Fig. 11: change in IPC with half of the entries", "%", ("BOW-WR half", "BOW-WR full", "lost"),
+            lambda kernel, size: [_baseline(kernel, size), *(_run(kernel, size, "bow-wr", entries=n) for n in ("full", "half"))],
+            _fig11_row,
+            f"As for Fig. 10: {_MIX}.",
+        ),
+        Figure(
+            "fig12", "Fig. 12: change in the cycles that uops spend in collectors, BOW", "%",
+            tuple(f"IW {window}" for window in _WINDOWS),
+            lambda kernel, size: [_baseline(kernel, size), *_fig12_runs(kernel, size)], _fig12_row,
+            "A BOC takes up to IW uops of a warp, which then wait side by side for operands and units; the baseline's collector "
+            f"takes one, and the next waits at the scheduler, where it is not counted; and {_MIX}.",
+        ),
+        Figure(
+            "fig13", "Fig. 13: change in dynamic energy of the register file, overhead included, with the paper's Table IV", "%",
+            ("BOW", "BOW overhead", "BOW-WR", "BOW-WR overhead"),
+            lambda kernel, size: [_baseline(kernel, size), _run(kernel, size, "bow"), _run(kernel, size, "bow-wr")], _fig13_row,
+            f"It follows the accesses that each scheme removes (docs/energy.md tells how the network is charged); {_MIX}.",
+        ),
+    ),
+)

@@ -1,0 +1,73 @@
+"""A reproduction as files: Markdown and JSON for the paper, CSV for each figure, each written whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from program.errors import WarpbankError
+from sim.output import write_text
+from sim.reproduce.paper import Comparison
+from sim.reproduce.run import Reproduction
+
+
+def write(made: Reproduction, folder: Path) -> list[Path]:
+    """Write the files into the folder, which is made if need be, and return their paths. Raises WarpbankError if that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WarpbankError(f"cannot make the folder {folder}: {error.strerror}; name another with --output") from None
+    name = made.paper.name
+    texts = {f"{name}-{part.figure.name}.csv": csv_text(part, made) for part in made.comparisons}
+    texts |= {f"{name}.md": markdown(made), f"{name}.json": json.dumps(made.to_dict(), indent=2) + "\n"}
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    return [folder / file for file in texts]
+
+
+def csv_text(part: Comparison, made: Reproduction) -> str:
+    """One figure: a comment on what made it, a header, a row per kernel, the mean, the published values."""
+    text = io.StringIO()
+    text.write(f"# {json.dumps(made.made_by)}\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["kernel", *part.figure.columns])
+    writer.writerows([name, *values] for name, values in table_rows(part))
+    return text.getvalue()
+
+
+def markdown(made: Reproduction) -> str:
+    """All figures as one page."""
+    lines = [f"# {made.paper.title}", "", *(f"- {key}: {_inline(value)}" for key, value in made.made_by.items())]
+    for part in made.comparisons:
+        figure = part.figure
+        lines += ["", f"## {figure.title}", "", f"In {figure.unit}. Mean: {figure.mean}."]
+        if part.published:
+            lines[-1] += f" Published: {part.source}."
+        lines += ["", "| kernel | " + " | ".join(figure.columns) + " |", "|---" + "|---:" * len(figure.columns) + "|"]
+        lines += [f"| {name} | " + " | ".join(number(value) for value in values) + " |" for name, values in table_rows(part)]
+        lines += ["", " ".join(part.sentences)]
+        lines += [f"- failed: {label}: {cause}" for label, cause in part.failures.items()]
+    return "\n".join(lines) + "\n"
+
+
+def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
+    """Rows of a figure's table: the kernels, our mean, the published values where there are any."""
+    rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
+    if part.mean:
+        rows.append(("mean", part.mean))
+    if part.published:
+        rows.append(("published", tuple(part.published.get(column) for column in part.figure.columns)))
+    return rows
+
+
+def number(value: float | None) -> str:
+    """A value as people read it; nothing for one that was not published."""
+    return "" if value is None else f"{value:.1f}"
+
+
+def _inline(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {part}" for key, part in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,81 @@
+"""From counters to picojoules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from program.errors import WarpbankError
+from synth.energy.table import AMOUNTS, EnergyTable
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energy of one run's register file in pJ, by structure.
+
+    Parameters
+    ----------
+    table : name of the table.
+    clock_mhz : the clock that turned cycles into time.
+    dynamic : events times their energy.
+    leakage : leakage power times the run's time.
+    """
+
+    table: str
+    clock_mhz: float
+    dynamic: dict[str, float]
+    leakage: dict[str, float]
+
+    @property
+    def dynamic_total(self) -> float:
+        """All structures' dynamic energy in pJ."""
+        return sum(self.dynamic.values())
+
+    @property
+    def leakage_total(self) -> float:
+        """All structures' leakage in pJ."""
+        return sum(self.leakage.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON; energies in pJ."""
+        return {
+            "table": self.table, "unit": "pJ", "clock_mhz": self.clock_mhz, "dynamic": self.dynamic,
+            "leakage": self.leakage, "dynamic_total": self.dynamic_total, "leakage_total": self.leakage_total,
+        }
+
+
+def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> Energy:
+    """The register file's energy in a run.
+
+    Parameters
+    ----------
+    result : `Report.to_dict()`: its scheme, cycles and counters are used.
+    config : the machine it ran on.
+
+    Raises WarpbankError, naming the row, for a counter that the run does not have.
+    """
+    scheme = parse_scheme(result["scheme"])
+    machine = scheme.machine(config)
+    counters = result["counters"]
+    dynamic: dict[str, float] = {}
+    for place, event in enumerate(table.events):
+        if not event.used(scheme):
+            continue
+        missing = [name for name in event.counters if name not in counters]
+        if missing:
+            raise WarpbankError(
+                f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} has no counter "
+                f"{missing[0]!r}; a row may only count what every run it applies to counts"
+            )
+        spent = sum(counters[name] for name in event.counters) * event.picojoules
+        dynamic[event.structure] = dynamic.get(event.structure, 0.0) + spent
+    nanoseconds = result["cycles"] * 1e3 / table.clock_mhz
+    leakage: dict[str, float] = {}
+    for row in table.leakage:
+        if row.used(scheme):
+            milliwatts = row.milliwatts * AMOUNTS[row.per](machine) / row.amount
+            leakage[row.structure] = leakage.get(row.structure, 0.0) + milliwatts * nanoseconds  # mW x ns = pJ
+    return Energy(table.name, table.clock_mhz, dynamic, leakage)

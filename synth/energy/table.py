@@ -1,0 +1,175 @@
+"""Energy tables: what one event of a structure costs, and what the structure leaks, each row with where it comes from.
+
+A table is a TOML file in this folder. docs/energy.md documents its keys.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from arch.events import COUNTERS
+from arch.names import unknown
+from arch.rooms import SmConfig
+from arch.schemes import ROOMS, Scheme
+from program.errors import WarpbankError
+from program.toml_table import Table
+
+_KIB = 1024
+#: What a leakage row may be charged per: amount of it on a machine, after the scheme's own changes to it.
+AMOUNTS = {
+    "sm": lambda config: 1.0,
+    "bank": lambda config: float(config.sub_cores * config.sub_core.banks),
+    "bank_kib": lambda config: config.register_file_bytes / _KIB,
+    "collector": lambda config: float(config.sub_cores * config.sub_core.collectors),
+    "window_kib": lambda config: _window_bytes(config) / _KIB,
+}
+
+
+def _window_bytes(config: SmConfig) -> int:
+    """Bytes of all bypassing operand collectors."""
+    core = config.sub_core
+    return config.sub_cores * core.collectors * core.collector.window_entries * config.value_width // 8
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What both kinds of rows have: structure, node in nm, tool and source, and the room whose unit must be one of `units`."""
+
+    structure: str
+    node_nm: int
+    tool: str
+    source: str
+    room: str = ""
+    units: tuple[str, ...] = ()
+
+    def used(self, scheme: Scheme) -> bool:
+        """Whether the scheme has what the row is about."""
+        return not self.room or getattr(scheme, self.room) in self.units
+
+
+@dataclass(frozen=True)
+class EventRow(_Row):
+    """Energy of events: `picojoules` for each that one of `counters` counts."""
+
+    counters: tuple[str, ...] = ()
+    picojoules: float = 0.0
+
+
+@dataclass(frozen=True)
+class LeakageRow(_Row):
+    """Leakage: `milliwatts` for every `amount` of `per` (a key of `AMOUNTS`)."""
+
+    milliwatts: float = 0.0
+    per: str = "sm"
+    amount: float = 1.0
+
+
+@dataclass(frozen=True)
+class EnergyTable:
+    """A table: name, what it is, clock in MHz that turns cycles into time, rows."""
+
+    name: str
+    title: str
+    clock_mhz: float
+    events: tuple[EventRow, ...]
+    leakage: tuple[LeakageRow, ...]
+
+
+def tables() -> list[str]:
+    """Names of the tables that come with this package."""
+    return sorted(entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
+
+
+@cache
+def table(name: str) -> EnergyTable:
+    """The table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong with it."""
+    if name.endswith(".toml"):
+        return read_table(Path(name))
+    if name not in tables():
+        raise WarpbankError(unknown("energy table", name, tables()))
+    return parse_table(name, (files(__package__) / f"{name}.toml").read_text())
+
+
+def read_table(path: Path) -> EnergyTable:
+    """A table from a file. Raises WarpbankError that says what is wrong with it."""
+    try:
+        return parse_table(path.stem, path.read_text(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WarpbankError(f"cannot read the energy table {path}: {error}") from None
+
+
+def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
+    """A table from its TOML text. Raises WarpbankError that names file, row and key."""
+    file = file or f"{name}.toml"
+    try:
+        top = Table(file, "", tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise WarpbankError(f"{file} is not TOML: {error}") from None
+    title = top.take("title", (str,), required=True)
+    clock = _number(top, "clock_mhz", positive=True)
+    events = tuple(_event(top.child(f"event[{place}]", row)) for place, row in enumerate(top.take("event", (list,), [])))
+    leakage = tuple(_leakage(top.child(f"leakage[{place}]", row)) for place, row in enumerate(top.take("leakage", (list,), [])))
+    top.done()
+    if not events:
+        top.fail("event", "a table has at least one row [[event]]")
+    return EnergyTable(name, title, clock, events, leakage)
+
+
+def _number(table: Table, key: str, *, positive: bool = False) -> float:
+    value = float(table.take(key, (int, float), required=True))
+    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+        table.fail(key, f"must be a finite number, {'above zero' if positive else 'not negative'}, and is {value}")
+    return value
+
+
+def _common(row: Table) -> tuple[str, int, str, str, str, tuple[str, ...]]:
+    """The keys of `_Row`."""
+    structure, node = row.take("structure", (str,), required=True), row.take("node_nm", (int,), required=True)
+    tool, source = row.take("tool", (str,), required=True), row.take("source", (str,), required=True)
+    if node < 1:
+        row.fail("node_nm", f"must be the node in nanometres, at least 1, and is {node}")
+    for key, value in (("structure", structure), ("tool", tool), ("source", source)):
+        if not value.strip():
+            row.fail(key, "must not be empty")
+    room, units = row.take("room", (str,), ""), _texts(row, "units")
+    if room and room not in ROOMS:
+        row.fail("room", f"there is no room {room!r}; the rooms are {', '.join(ROOMS)}")
+    if bool(room) != bool(units):
+        row.fail("", "has one of the keys 'room' and 'units'; the row of a scheme's own unit needs both, any other row neither")
+    return structure, node, tool, source, room, units
+
+
+def _texts(row: Table, key: str) -> tuple[str, ...]:
+    values = row.take(key, (list,), [])
+    if not all(isinstance(value, str) for value in values):
+        row.fail(key, f"must be a list of strings, not {values!r}")
+    return tuple(values)
+
+
+def _event(row: Table) -> EventRow:
+    common = _common(row)
+    counters, picojoules = _texts(row, "counters"), _number(row, "picojoules")
+    row.done()
+    if not counters:
+        row.fail("counters", "a row names at least one counter")
+    if not common[4]:  # the counters of a unit come with the unit
+        for counter in counters:
+            if counter not in COUNTERS:
+                row.fail("counters", unknown("counter", counter, COUNTERS))
+    return EventRow(*common, counters=counters, picojoules=picojoules)
+
+
+def _leakage(row: Table) -> LeakageRow:
+    common = _common(row)
+    milliwatts, per = _number(row, "milliwatts"), row.take("per", (str,), required=True)
+    if per not in AMOUNTS:
+        row.fail("per", f"there is no amount {per!r}; a row may be charged per {', '.join(AMOUNTS)}")
+    amount = _number(row, "amount", positive=True) if "amount" in row.values else 1.0
+    row.take("amount", (int, float))
+    row.done()
+    return LeakageRow(*common, milliwatts=milliwatts, per=per, amount=amount)
