@@ -121,6 +121,13 @@ EVENTS: dict[str, Event] = {
               "Uops that wait for entries of their collector at the start of this cycle, if any."),
         Event("port_wait", (("unit", "unit"), ("collector", "collector")),
               "The result at the head of its unit's queue found its collector's port taken."),
+        Event("flush", (("collector", "collector"), ("entries", "count")),
+              "A caching collector that keeps values is given to another warp: it forgets them."),
+        Event("invalidate", (("collector", "collector"), ("register", "register")),
+              "A caching collector's copy of a register is dropped: a newer value went to the bank only."),
+        Event("unit_wait", (), "A warp waits for a caching collector, since the free ones keep values whose reuse is near."),
+        Event("sthld", (("state", "state"), ("cycles", "count")),
+              "The adaptive waiting time at the end of an interval: state of its machine and value from now on."),
         Event("window", (("collector", "collector"), ("entries", "count")),
               "A collector holds another number of values than in the cycle before."),
         Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
@@ -170,6 +177,10 @@ COUNTERS: dict[str, Counter] = {
                 "discard", "overwritten"),
         Counter("boc.transient", "warp registers", "Dirty values dropped by the compiler's hint: bank writes saved.",
                 "discard", "transient"),
+        Counter("ccu.flushes", "flushes", "Caching collectors given to another warp while they kept values.", "flush"),
+        Counter("ccu.invalidations", "warp registers", "Copies dropped because a newer value went to the bank only.",
+                "invalidate"),
+        Counter("ccu.waits", "cycles", "Cycles in which a warp waited although a caching collector was free.", "unit_wait"),
         Counter("boc.insert_wait", "uop-cycles", "Cycles in which an issued uop waited for entries.",
                 "insert_wait", "collectors"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
@@ -199,7 +210,7 @@ def field_width(kind: str, config: SmConfig) -> int:
         "warp": core.warp_width, "seq": 32, "pc": 32, "collector": core.collector_width, "slot": core.slot_width,
         "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
         "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
-        "slots": core.collector.slots,
+        "slots": core.collector.slots, "state": 3,
     }
     return widths[kind]
 

@@ -72,8 +72,22 @@ class CollectorConfig(_Checked):
     boc_entries: str = item("full", "registers", "BOW: entries of a bypassing operand collector: `full` (4 x window), `half` "
                             "(2 x window, at least one per source slot), or a number")
 
+    cache_lines: int = item(8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64)
+    sthld: str = item("adaptive", "cycles", "Malekeh: cycles that a sub-core waits before it takes a unit with near values from "
+                      "its warp: a number from 0 to 255, or `adaptive`")
+    sthld_interval: int = item(10000, "cycles", "Malekeh: between two adaptions of the waiting time", low=16)
+    sthld_max: int = item(32, "cycles", "Malekeh: the adaptive waiting time's upper bound", low=0, high=255)
+    seed: int = item(1, "number", "of the shift registers that choose at random", high=65535)
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.cache_lines & (self.cache_lines - 1):
+            raise ValueError(
+                "CollectorConfig.cache_lines must be a power of two, since a random number selects the line, "
+                f"not {self.cache_lines}."
+            )
+        if self.sthld != "adaptive" and not (self.sthld.isdecimal() and int(self.sthld) < 256):
+            raise ValueError(f"CollectorConfig.sthld must be 'adaptive' or a number of cycles from 0 to 255, not {self.sthld!r}.")
         if self.boc_entries in ("full", "half"):
             return
         text = self.boc_entries

@@ -124,6 +124,37 @@ register_scheme(
     )
 )
 
+register_scheme(
+    Row(
+        name="malekeh",
+        description="Caching collector units: operands and near results stay for the warp's next uops; warps with kept values "
+        "go first.",
+        paper="Malekeh, sections III and IV",
+        collector="ccu",
+        scheduler="cache_aware",
+        hints=("near",),
+    )
+)
+register_scheme(
+    Row(
+        name="malekeh-pr",
+        description="The same with one unit per warp.",
+        paper="Malekeh, section VI-B",
+        collector="ccu",
+        scheduler="cache_aware",
+        private_collectors=True,
+        hints=("near",),
+    )
+)
+register_scheme(
+    Row(
+        name="ccu-lru-gto",
+        description="The same storage under customary policies: GTO, least recently used.",
+        paper="Malekeh, section VI-C",
+        collector="ccu_lru",
+    )
+)
+
 
 def parse_scheme(text: str) -> Scheme:
     """The scheme that `text` names: row names joined by `+`, each changing the baseline in its own rooms.

@@ -10,6 +10,7 @@ from arch.schemes import Scheme
 
 from .collector.arbiter import Arbiter
 from .collector.boc import Boc, WriteThroughBoc
+from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
 from .hierarchy.flat import Flat
@@ -18,7 +19,7 @@ from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
 
-COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc}
+COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 HIERARCHIES = {"flat": Flat}
 MAPPINGS = {"direct": Direct}
 STORAGES = {"plain": Banks}

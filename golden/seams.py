@@ -90,6 +90,15 @@ class Collector(Protocol):
     def holds(self) -> int:
         """Mask of the warps that have cached values here."""
 
+    def waits(self, ready: int) -> bool:
+        """Whether a warp of the mask `ready`, whose next uop needs a collector, is kept from one that is free."""
+
+    def wait(self) -> None:
+        """Nothing issues in a cycle in which somebody `waits`."""
+
+    def adapt(self, sthld: int) -> None:
+        """From now on `waits` holds for so many cycles."""
+
     def start(self, warp: int) -> None:
         """A new warp starts in this slot."""
 

@@ -12,9 +12,11 @@ from program.errors import ExecutionError
 from program.trace.schema import Trace
 
 from .check import OperandChecker, OperandMismatch
+from .collector.ccu import Ccu
 from .cta_dispatch import Cta, CtaDispatch
 from .execute.lsu import Lsu
 from .front_end.barrier import Barriers
+from .front_end.sthld import Sthld
 from .probe import Probe, Sink
 from .result import Result
 from .stream import TraceUop, WarpStream, templates_of
@@ -65,6 +67,20 @@ class Sm:
         self._cta_of: dict[tuple[int, int], Cta] = {}
         self._drained: list[tuple[int, int]] = []
         self._cycle = 0
+        collector = config.sub_core.collector
+        adapts = collector.sthld == "adaptive" and isinstance(self.cores[0].collectors, Ccu)
+        self.sthld = Sthld(collector.sthld_interval, collector.sthld_max) if adapts else None
+
+    def _adapt(self, cycle: int) -> None:
+        """End the intervals that are over at the start of `cycle`."""
+        sthld = self.sthld
+        while sthld is not None and sthld.due <= cycle:
+            end = sthld.due - 1
+            sthld.end(sum(core.probe.counters["issue.uops"] for core in self.cores))
+            for core in self.cores:
+                core.collectors.adapt(sthld.value)
+            if self.probe.sink is not None:
+                self.probe.emit_at(end, "sthld", sthld.state, sthld.value)
 
     def _wake_lsu(self, cycle: int) -> None:
         self.lsu.wake = min(self.lsu.wake, cycle)
@@ -139,6 +155,7 @@ class Sm:
         dispatch_at = 0
         while running:
             self._cycle = self.probe.cycle = cycle
+            self._adapt(cycle)
             for core in cores:
                 if core.wake <= cycle:
                     core.step(cycle)
@@ -170,6 +187,7 @@ class Sm:
                 lsu.wake = min(lsu.wake, cycle)
                 for core in cores:
                     core.wake = cycle
+        self._adapt(cycle)
         return self._result(cycle, launches)
 
     def _next_launch(self) -> bool:

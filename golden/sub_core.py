@@ -108,6 +108,8 @@ class SubCore:
             self._issue(self.scheduler.pick(eligible), cycle)
             reason = Stall.ISSUED
         else:
+            if collectors.waits(status.ready & ~status.free):
+                collectors.wait()
             reason = status.stall(refused)
         self._account(reason, cycle)
 
@@ -198,6 +200,8 @@ class SubCore:
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:
             best = min(best, self.results.next_cycle(cycle))
+        if self.collectors.waits(status.ready & ~status.free):
+            return soon
         if best > soon and self.collectors.any_ready:
             best = min(best, self.collectors.next_cycle(cycle, self.pipelines))
         return best

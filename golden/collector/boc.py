@@ -90,6 +90,16 @@ class Boc:
         """Something happens here in the next cycle."""
         return bool(self._waiting or self._leaving)
 
+    def waits(self, ready: int) -> bool:
+        """Nobody waits for a collector that is free."""
+        return False
+
+    def wait(self) -> None:
+        """See `waits`."""
+
+    def adapt(self, sthld: int) -> None:
+        """See `waits`."""
+
     def start(self, warp: int) -> None:
         """A new warp starts: the values of the one before are of no use."""
         self.windows[warp].clear()

@@ -69,6 +69,16 @@ class Ocu:
         """Mask of the warps that may issue a uop that needs no collector: all."""
         return self._everyone
 
+    def waits(self, ready: int) -> bool:
+        """Nobody waits for a collector that is free."""
+        return False
+
+    def wait(self) -> None:
+        """See `waits`."""
+
+    def adapt(self, sthld: int) -> None:
+        """See `waits`."""
+
     def start(self, warp: int) -> None:
         """A new warp starts: nothing is left of the one before."""
 

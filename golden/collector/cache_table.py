@@ -1,0 +1,109 @@
+"""The cache table of a caching collector unit: register values that its warp may read again."""
+
+from __future__ import annotations
+
+from ..lfsr import Lfsr
+from ..priority import first_from
+from ..values import Value, merge
+
+
+class Line:
+    """A register of the owner.
+
+    Parameters
+    ----------
+    number : place in the table.
+    register, value : which, and its content once it is `filled`.
+    valid : the line holds that register, or waits for it.
+    near : its next reuse is near, by the compiler's word.
+    locked : a source of the uop in collection: not to be replaced.
+    """
+
+    __slots__ = ("filled", "locked", "near", "number", "register", "valid", "value")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.register = 0
+        self.value: Value | None = None
+        self.valid = self.filled = self.near = self.locked = False
+
+
+class CacheTable:
+    """A fully associative table. Malekeh, sections III-C and IV-A.
+
+    Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at random; else the unlocked
+    line that was used least recently. Random means: from a number on that the shift register gives, the next one in order; so a
+    far line behind many that are not far comes more often.
+
+    Parameters
+    ----------
+    lines : size, a power of two.
+    seed : of the shift register; it moves once in a cycle in which lines are taken.
+    far_first : prefer lines whose reuse is far; else plain least recently used.
+    """
+
+    def __init__(self, lines: int, seed: int, far_first: bool) -> None:
+        self.lines = [Line(number) for number in range(lines)]
+        self._width = (lines - 1).bit_length()
+        self._random = Lfsr(seed)
+        self._far_first = far_first
+        self._order = list(self.lines)  # least recently used first
+
+    @property
+    def any_near(self) -> bool:
+        """A value is kept whose reuse is near."""
+        return any(line.valid and line.near for line in self.lines)
+
+    @property
+    def used(self) -> int:
+        """Lines that hold or wait for a value."""
+        return sum(line.valid for line in self.lines)
+
+    def flush(self) -> None:
+        """Forget everything; the banks have it all."""
+        for line in self.lines:
+            line.valid = False
+
+    def find(self, register: int) -> Line | None:
+        """The line of a register."""
+        for line in self.lines:
+            if line.valid and line.register == register:
+                return line
+        return None
+
+    def touch(self, line: Line) -> None:
+        """The line is the most recently used."""
+        self._order.remove(line)
+        self._order.append(line)
+
+    def take(self, register: int, near: bool, turn: int = 0) -> Line | None:
+        """Give a line to a register; `turn`: how many were taken before in this cycle. None if all are locked."""
+        line = self._victim(turn)
+        if line is not None:
+            line.register, line.near = register, near
+            line.valid, line.filled = True, False
+            self.touch(line)
+        return line
+
+    def _victim(self, turn: int) -> Line | None:
+        open_ = [line for line in self.lines if not line.locked]
+        for line in open_:
+            if not line.valid:
+                return line
+        far = sum(1 << line.number for line in open_ if not line.near)
+        if self._far_first and far:
+            return self.lines[first_from(far, self._random.bits(2 * turn, self._width))]
+        return next((line for line in self._order if not line.locked), None)
+
+    def taken(self) -> None:
+        """The end of a cycle in which lines were taken."""
+        self._random.advance()
+
+    def write(self, line: Line, value: Value, mask: int, every_lane: int) -> None:
+        """A value arrives: an operand, or a result on the lanes of `mask`."""
+        if mask != every_lane:
+            assert line.filled
+            assert line.value is not None
+            value = merge(line.value, value, mask)
+        line.value = value
+        line.filled = True

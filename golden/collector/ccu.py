@@ -1,0 +1,393 @@
+"""Caching collector units: operand collectors that keep the values of the warp they served last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
+from arch.uop import MAX_SOURCES, Unit
+
+from ..lfsr import Lfsr
+from ..priority import first_from
+from ..probe import Probe
+from ..seams import Hierarchy, Units
+from ..stream import TraceUop
+from ..values import NEVER, Value
+from .cache_table import CacheTable, Line
+
+#: Bit of `TraceUop.near` that speaks of the destination.
+NEAR_RESULT = 1 << MAX_SOURCES
+
+
+class Held:
+    """One unit: the cache table, the uop in collection, and per source slot the line that it stands in."""
+
+    def __init__(self, table: CacheTable) -> None:
+        self.table = table
+        self.owner = -1
+        self.uop: TraceUop | None = None
+        self.lines: list[Line] = []
+        self.ready = False  # all operands are there
+        self.took = False  # a uop in this cycle
+        self.results: list[tuple[TraceUop, int, Value, bool]] = []  # of this cycle: uop, register, value, has the port
+
+
+class Ccu:
+    """All caching collector units of a sub-core. Malekeh, sections III and IV.
+
+    A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is collected there and
+    nowhere else, so no warp has values in two. Another warp gets a free unit that keeps no value whose reuse is near, at random;
+    where all free units keep such values it waits, until the sub-core has waited for STHLD cycles in all; then it gets any free
+    unit, at random. A unit that changes hands forgets its values.
+
+    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per unit and cycle is
+    kept as well, the first whose reuse is near; it joins its register's line, or takes one if it is written on all lanes. Any
+    other result makes its register's line invalid. In a cycle in which a unit takes a uop it keeps no result.
+
+    An operand hinders a younger write of its register until its uop is dispatched.
+
+    Seams: `may_issue`, `may_slide`, `holds`, `waits`, `wait`, `adapt`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3),
+    `claim`, `result` (4).
+
+    Parameters
+    ----------
+    config : the machine: collectors, lines, allocation, seed.
+    registers : where operands are read.
+    read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
+    probe : receives `allocate`, `forward`, `flush`, `deliver`, `collector_write`, `invalidate`, `window`.
+
+    Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests reach the banks in
+    t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A result written in t is found
+    from t + 1 on.
+    """
+
+    caches = True
+    far_first = True
+
+    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+        core = config.sub_core
+        shape = core.collector
+        self._count = core.collectors
+        self._per_warp = shape.allocation == "per_warp"
+        self._everyone = (1 << core.warps) - 1
+        self._every_lane = config.lane_mask
+        self._registers = registers
+        self._read = read
+        self._probe = probe
+        self._random = Lfsr(shape.seed)
+        self._width = (core.collectors - 1).bit_length()
+        self.units = [Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), self.far_first))
+                      for number in range(core.collectors)]
+        if self._per_warp:
+            for warp, unit in enumerate(self.units):
+                unit.owner = warp
+        self._sthld = 0 if shape.sthld == "adaptive" else int(shape.sthld)
+        self._waited = 0
+        self.free = (1 << core.collectors) - 1  # units without a uop
+        self._far = self.free  # units that keep no value whose reuse is near
+        self._owned = [-1] * core.warps  # unit that a warp owns
+        if self._per_warp:
+            self._owned = list(range(core.warps))
+        self.may_issue = self._everyone
+        self.holds = 0
+        self._ready = [0] * len(Unit)
+        self.any_ready = 0
+        self._pointers = [0] * len(Unit)
+        self._gone: list[int] = []
+        self._claims: dict[int, tuple[Held, bool]] = {}
+        self._used = [0] * core.collectors
+        self._stale = False
+
+    busy = False
+
+    @property
+    def may_slide(self) -> int:
+        """Mask of the warps that may issue a uop that needs no collector: all."""
+        return self._everyone
+
+    def slide(self, warp: int) -> None:
+        """The warp issues a uop that needs no collector."""
+
+    def start(self, warp: int) -> None:
+        """A new warp starts: the values of the one before are of no use."""
+        number = self._owned[warp]
+        if number < 0:
+            return
+        self.units[number].table.flush()
+        if not self._per_warp:
+            self.units[number].owner = -1
+            self._owned[warp] = -1
+        self._update()
+
+    # --- Who may issue, and who waits.
+
+    def waits(self, ready: int) -> bool:
+        """Whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would be given a unit, if it were
+        not for the values that the free ones keep."""
+        return bool(self.free and not self.free & self._far and self._waited < self._sthld and ready & ~self.holders)
+
+    def wait(self) -> None:
+        """Nothing issues in a cycle in which somebody `waits`."""
+        self._waited += 1
+        self._probe.counters["ccu.waits"] += 1
+        if self._probe.sink is not None:
+            self._probe.emit("unit_wait")
+        self._stale = True
+
+    def adapt(self, sthld: int) -> None:
+        """From now on a warp waits for so many cycles."""
+        self._sthld = sthld
+        self._update()
+
+    @property
+    def holders(self) -> int:
+        """Mask of the warps that own a unit."""
+        return sum(1 << warp for warp, number in enumerate(self._owned) if number >= 0)
+
+    def _open(self) -> int:
+        """Units that a warp without one may be given."""
+        if self.free & self._far:
+            return self.free & self._far
+        return self.free if self._waited >= self._sthld else 0
+
+    # --- Issue.
+
+    def allocate(self, uop: TraceUop) -> None:
+        """Take an issued uop: find its sources in the table, and request those that are not there."""
+        number = self._owned[uop.warp]
+        if number < 0:
+            number = self._give(uop.warp)
+        unit = self.units[number]
+        table = unit.table
+        unit.uop, unit.took, unit.ready = uop, True, False
+        self.free &= ~(1 << number)
+        probe = self._probe
+        probe.counters["collector.allocations"] += 1
+        if probe.sink is not None:
+            probe.emit("allocate", number, uop.warp, uop.seq)
+        hits = [table.find(register) for register in uop.sources]
+        for hit in hits:
+            if hit is not None:
+                hit.locked = True
+        missed = [slot for slot, hit in enumerate(hits) if hit is None]
+        unit.lines = []
+        for slot, register in enumerate(uop.sources):
+            line, near = hits[slot], bool(uop.near >> slot & 1)
+            if line is None:
+                line = table.take(register, near, missed.index(slot))
+                assert line is not None
+                line.locked = True
+                self._registers.read(number, slot, uop.warp, register)
+            else:
+                line.near = near
+                table.touch(line)
+            unit.lines.append(line)
+        if missed:
+            table.taken()
+        found = len(hits) - len(missed)
+        if found:
+            probe.counters["boc.forwards"] += found
+            if probe.sink is not None:
+                mask = sum(1 << slot for slot in range(len(hits)) if slot not in missed)
+                probe.emit("forward", number, uop.warp, uop.seq, mask, found)
+        self._stale = True
+
+    def _give(self, warp: int) -> int:
+        """Choose a unit for a warp that owns none, and take it from whoever did."""
+        number = first_from(self._open(), self._random.bits(0, self._width))
+        self._random.advance()
+        if not self.free & self._far:
+            self._waited = 0
+        unit = self.units[number]
+        probe = self._probe
+        if unit.table.used:
+            probe.counters["ccu.flushes"] += 1
+            if probe.sink is not None:
+                probe.emit("flush", number, unit.table.used)
+        unit.table.flush()
+        if unit.owner >= 0:
+            self._owned[unit.owner] = -1
+        unit.owner = warp
+        self._owned[warp] = number
+        return number
+
+    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+        """An operand arrives (port S)."""
+        unit = self.units[collector]
+        unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane)
+        probe = self._probe
+        probe.counters["collector.deliveries"] += 1
+        if probe.sink is not None:
+            probe.emit("deliver", collector, slot)
+        self._stale = True
+
+    # --- Dispatch.
+
+    def dispatch(self, cycle: int, pipelines: Units) -> bool:
+        """One complete unit per execution unit, by rotating priority. Returns whether an execution unit refused one."""
+        refused = False
+        kinds = self.any_ready
+        while kinds:
+            kind = (kinds & -kinds).bit_length() - 1
+            kinds &= kinds - 1
+            if not pipelines.accepts(kind, cycle):
+                refused = True
+                continue
+            number = first_from(self._ready[kind], self._pointers[kind])
+            self._pointers[kind] = (number + 1) % self._count
+            unit = self.units[number]
+            uop = unit.uop
+            assert uop is not None
+            uop.operands = [line.value for line in unit.lines]
+            self._gone.append(number)
+            pipelines.dispatch(uop, number, cycle)
+        return refused
+
+    def next_cycle(self, cycle: int, pipelines: Units) -> int:
+        """The next cycle after `cycle` in which a complete unit finds its execution unit free."""
+        best = NEVER
+        kinds = self.any_ready
+        while kinds:
+            kind = (kinds & -kinds).bit_length() - 1
+            kinds &= kinds - 1
+            best = min(best, pipelines.next_cycle(kind, cycle))
+        return best
+
+    # --- Results.
+
+    def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
+        """One result per unit and cycle has port D. Nobody waits for it, and everything goes to the banks."""
+        taken = 0
+        for kind, uop, _ in offers:
+            number = self._owned[uop.warp]
+            if number < 0:
+                continue
+            port = self._wanted(uop) and not taken >> number & 1
+            taken |= port << number
+            self._claims[kind] = self.units[number], port
+        return 0, 0
+
+    def _wanted(self, uop: TraceUop) -> bool:
+        """Whether the result should be kept."""
+        return bool(uop.near & NEAR_RESULT)
+
+    def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
+        """A unit's result is written into its bank."""
+        claim = self._claims.get(unit)
+        if claim is not None:
+            holder, port = claim
+            holder.results.append((uop, register, value, port))
+
+    def _keep(self, number: int, unit: Held) -> None:
+        """The results of this cycle and the table."""
+        table = unit.table
+        found = [table.find(register) if uop.warp == unit.owner else None for uop, register, _, _ in unit.results]
+        dropped: list[tuple[Line, int]] = []
+        for (uop, register, value, port), line in zip(unit.results, found, strict=True):
+            if port and not unit.took and (line is not None or uop.lane_mask == self._every_lane):
+                self._write(number, line, uop, register, value)
+            elif line is not None:
+                dropped.append((line, register))
+        for line, register in dropped:
+            if line.register == register:  # not taken in this cycle
+                line.valid = False
+            self._probe.counters["ccu.invalidations"] += 1
+            if self._probe.sink is not None:
+                self._probe.emit("invalidate", number, register)
+        unit.results.clear()
+
+    def _write(self, number: int, line: Line | None, uop: TraceUop, register: int, value: Value) -> None:
+        """A result has port D."""
+        table, probe = self.units[number].table, self._probe
+        if line is None:
+            line = table.take(register, True)
+            if line is None:
+                return
+            table.taken()
+        else:
+            line.near = True
+            table.touch(line)
+        table.write(line, value, uop.lane_mask, self._every_lane)
+        probe.counters["boc.writes"] += 1
+        if probe.sink is not None:
+            probe.emit("collector_write", number, uop.warp, uop.seq, register)
+
+    @property
+    def evicted(self) -> tuple[int, int, Value] | None:
+        """Nothing is: the banks have it all."""
+        return None
+
+    def written_back(self) -> None:
+        """Nothing is evicted."""
+
+    # --- The clock edge.
+
+    def edge(self) -> int:
+        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        if self._claims:
+            self._claims.clear()
+            for number, unit in enumerate(self.units):
+                if unit.results:
+                    self._keep(number, unit)
+            self._stale = True
+        for number in self._gone:
+            unit = self.units[number]
+            assert unit.uop is not None
+            for line, register in zip(unit.lines, unit.uop.sources, strict=True):
+                line.locked = False
+                self._read(unit.owner, register)
+            unit.uop, unit.lines = None, []
+            self.free |= 1 << number
+            self._stale = True
+        self._gone.clear()
+        if self._stale:
+            self._update()
+        return self._count - self.free.bit_count()
+
+    def _update(self) -> None:
+        """Make anew what follows from the units' state."""
+        self._stale = False
+        self._ready = [0] * len(Unit)
+        self.any_ready = self._far = self.holds = mine = 0
+        for number, unit in enumerate(self.units):
+            unit.took = False
+            bit = 1 << number
+            if unit.uop is not None and all(line.filled for line in unit.lines):
+                self._ready[unit.uop.unit] |= bit
+                self.any_ready |= 1 << unit.uop.unit
+            if not unit.table.any_near:
+                self._far |= bit
+            used = unit.table.used
+            if unit.owner >= 0:
+                if self.free & bit:
+                    mine |= 1 << unit.owner
+                if used:
+                    self.holds |= 1 << unit.owner
+            if used != self._used[number]:
+                self._used[number] = used
+                if self._probe.sink is not None:
+                    self._probe.emit_at(self._probe.cycle + 1, "window", number, used)
+        others = self._everyone & ~self.holders if self._open() else 0
+        self.may_issue = mine | others
+
+
+class LruCcu(Ccu):
+    """The same storage with customary policies, for comparison: least recently used replacement, every result kept, any free unit
+    for a warp that owns none. Malekeh, section VI-C."""
+
+    far_first = False
+
+    def _wanted(self, uop: TraceUop) -> bool:
+        return True
+
+    def _open(self) -> int:
+        return self.free
+
+    def waits(self, ready: int) -> bool:
+        """Nobody does."""
+        return False
+
+
+def number_seed(seed: int, number: int) -> int:
+    """Another seed for every unit."""
+    return (seed + 0x1D3 * (number + 1)) % 0xFFFF + 1

@@ -1,0 +1,50 @@
+"""The adaptive waiting time of the caching collectors: a machine that walks to the knee of the IPC curve."""
+
+from __future__ import annotations
+
+#: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the paper's text has lost: our
+#: reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5 confirm, 6 hold.
+TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
+    1: ((1, 2), (1, 2)),
+    2: ((1, 2), (1, 3)),
+    3: ((1, 2), (-2, 4)),
+    4: ((0, 5), (-1, 4)),
+    5: ((0, 6), (-1, 4)),
+    6: ((0, 6), (1, 3)),
+}
+START = 1
+#: A change is large if it is at least one part in so many of the interval before (0.02).
+LARGE = 50
+
+
+class Sthld:
+    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per SM.
+
+    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change is small if
+    |now - before| x 50 < before; with nothing before, if nothing was issued now either.
+
+    Parameters
+    ----------
+    interval : cycles.
+    limit : upper bound of STHLD; the lower one is 0.
+
+    Latency: what is set at the end of an interval counts from the first cycle of the next one on.
+    """
+
+    def __init__(self, interval: int, limit: int) -> None:
+        self._interval = interval
+        self._limit = limit
+        self._issued = 0  # uops up to the last interval's end
+        self._before = 0  # uops of the interval before
+        self.due = interval  # first cycle of the next interval
+        self.state = START
+        self.value = 0
+
+    def end(self, issued: int) -> None:
+        """An interval ends; `issued`: uops issued in all since the start."""
+        now = issued - self._issued
+        large = abs(now - self._before) * LARGE >= self._before if self._before else now > 0
+        step, self.state = TRANSITIONS[self.state][large]
+        self.value = min(max(self.value + step, 0), self._limit)
+        self._issued, self._before = issued, now
+        self.due += self._interval

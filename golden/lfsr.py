@@ -1,0 +1,36 @@
+"""Pseudo-random numbers as hardware makes them: a linear feedback shift register."""
+
+from __future__ import annotations
+
+#: x^16 + x^14 + x^13 + x^11 + 1, of maximal length: 65 535 states.
+TAPS = 0xB400
+WIDTH = 16
+#: Shifts from one number to the next, so that neighbouring numbers share few bits.
+STRIDE = 5
+
+
+class Lfsr:
+    """16 bits, Galois form. It moves only when it is told to, so that who skips idle cycles sees the same numbers.
+
+    Parameters
+    ----------
+    seed : 1 to 65535.
+
+    Raises
+    ------
+    ValueError : the seed is 0, where the register would stay for ever, or has more than 16 bits.
+    """
+
+    def __init__(self, seed: int) -> None:
+        if not 0 < seed < 1 << WIDTH:
+            raise ValueError(f"An LFSR of {WIDTH} bits needs a seed from 1 to {(1 << WIDTH) - 1}, not {seed}.")
+        self.state = seed
+
+    def advance(self) -> None:
+        """The next number."""
+        for _ in range(STRIDE):
+            self.state = self.state >> 1 ^ (TAPS if self.state & 1 else 0)
+
+    def bits(self, place: int, count: int) -> int:
+        """`count` bits of the number, from bit `place` on."""
+        return self.state >> place & ((1 << count) - 1)
