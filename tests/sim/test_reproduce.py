@@ -1,0 +1,245 @@
+"""`warpbank reproduce`: figures from runs, published values beside them, files, resumption and mistakes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arch.config import preset
+from arch.schemes import SCHEMES
+from arch.uop import Unit
+from program.errors import WarpbankError
+from sim import experiment as exp
+from sim.events import Batch, encode
+from sim.reproduce import PAPERS, Figure, Paper, reproduce
+from sim.reproduce import paper as papers
+from sim.reproduce.observe import Stages
+from sim.reproduce.paper import MEANS, published
+from sim.reproduce.write import markdown, write
+from sim.runs import RunSpec, Task, store
+from tests.sim.command import warpbank
+
+
+def _spec(kernel: str, size: str) -> RunSpec:
+    """A run that fails for nbody: its CTA does not fit."""
+    return RunSpec(kernel, size, preset="tiny", overrides=("sub_core.rows=1",) if kernel == "nbody" else ())
+
+
+def _tasks(kernel: str, size: str) -> list[Task]:
+    return [_spec(kernel, size)]
+
+
+SMALL = Paper(
+    "small",
+    "A paper of this test",
+    (
+        Figure("fig1", "Fig. 1: IPC", "uops", ("ipc", "twice"), _tasks,
+               lambda kernel, size, results: (results[_spec(kernel, size)]["ipc"], 2 * results[_spec(kernel, size)]["ipc"]),
+               "They had other kernels."),
+        Figure("fig2", "Fig. 2: cycles", "cycles", ("cycles",), _tasks,
+               lambda kernel, size, results: (float(results[_spec(kernel, size)]["cycles"]),), "Another machine.",
+               kernels=("nn",)),
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Paper]:
+    """The paper of this test, with published values, and a cache of its own."""
+    folder = tmp_path / "package" / "published"
+    folder.mkdir(parents=True)
+    (folder / "small.toml").write_text('[fig1]\nsource = "their Fig. 1"\nvalues = { "ipc" = 0.5 }\n')
+    monkeypatch.setattr(papers, "files", lambda package: tmp_path / "package")
+    monkeypatch.setenv("WARPBANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(PAPERS, "small", SMALL)
+    published.cache_clear()
+    yield SMALL
+    published.cache_clear()
+
+
+def test_a_figure_by_hand(small: Paper) -> None:
+    kernels = ["vectoradd", "nn"]
+    ipc = [exp.run(_spec(kernel, "tiny").experiment()).result.ipc for kernel in kernels]
+    made = reproduce(small, kernels, "tiny")
+    first, second = made.comparisons
+    assert first.rows == {kernel: (value, 2 * value) for kernel, value in zip(kernels, ipc, strict=True)}
+    assert first.mean == pytest.approx((sum(ipc) / 2, sum(ipc)))
+    assert first.published == {"ipc": 0.5}
+    ours = sum(ipc) / 2
+    difference = f"ipc: ours {ours:.1f} uops, published 0.5 uops, difference {ours - 0.5:+.1f}."
+    assert first.sentences == [difference, "They had other kernels."]
+    assert list(second.rows) == ["nn"]
+    assert second.published == {}
+    assert made.failures == {}
+
+
+def test_a_failed_run_leaves_its_kernel_out(small: Paper) -> None:
+    made = reproduce(small, ["vectoradd", "nbody"], "tiny")
+    assert list(made.comparisons[0].rows) == ["vectoradd"]
+    (cause,) = made.failures.values()
+    assert "CTA" in cause
+    assert f"- failed: nbody baseline sub_core.rows=1: {cause}" in markdown(made)
+
+
+def test_every_run_failed(small: Paper) -> None:
+    made = reproduce(small, ["nbody"], "tiny", figures=["fig1"])
+    assert made.comparisons[0].rows == {}
+    assert made.comparisons[0].sentences == ["They had other kernels."]
+
+
+def test_files(small: Paper, tmp_path: Path) -> None:
+    made = reproduce(small, ["vectoradd", "nn"], "tiny")
+    paths = write(made, tmp_path / "a" / "b")
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
+    assert {path.name for path in paths} == {"small.md", "small.json", "small-fig1.csv", "small-fig2.csv"}
+    data = json.loads((tmp_path / "a" / "b" / "small.json").read_text())
+    assert data == json.loads(json.dumps(made.to_dict()))
+    by = data["made_by"]
+    assert by["command"] == "warpbank reproduce small --size tiny --kernel vectoradd --kernel nn"
+    assert by["configurations"]
+    assert by["versions"]["warpbank"]
+    lines = (tmp_path / "a" / "b" / "small-fig1.csv").read_text().splitlines()
+    assert json.loads(lines[0].removeprefix("# ")) == by
+    rows = list(csv.reader(lines[1:]))
+    assert rows[0] == ["kernel", "ipc", "twice"]
+    assert [row[0] for row in rows[1:]] == ["vectoradd", "nn", "mean", "published"]
+    assert float(rows[1][1]) == made.comparisons[0].rows["vectoradd"][0]
+    assert rows[4][1:] == ["0.5", ""]
+    page = (tmp_path / "a" / "b" / "small.md").read_text()
+    for part in ("# A paper of this test", "## Fig. 1: IPC", "their Fig. 1", "| kernel | ipc | twice |", by["command"]):
+        assert part in page
+
+
+def test_command(small: Paper, tmp_path: Path) -> None:
+    arguments = ("reproduce", "small", "--size", "tiny", "--kernel", "vectoradd", "--output", str(tmp_path / "out"))
+    done = warpbank(*arguments)
+    assert done.code == 0, done.err
+    for part in ("A paper of this test", "Fig. 1: IPC", "published", "They had other kernels.", "made by: warpbank reproduce"):
+        assert part in done.out
+    stored = {path: path.stat().st_mtime_ns for path in store.folder().glob("*.json")}
+    again = warpbank(*arguments, "--json")
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["papers"][0]["figures"][0]["rows"].keys() == {"vectoradd"}
+    assert stored == {path: path.stat().st_mtime_ns for path in store.folder().glob("*.json")}  # nothing was computed again
+    failed = warpbank("reproduce", "small", "--size", "tiny", "--kernel", "nbody", "--figure", "fig1")
+    assert failed.code == 1
+    assert "1 runs failed" in failed.err
+    assert "nbody baseline" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bwo",), "Unknown paper 'bwo'. Did you mean bow"),
+        (("bow", "--kernel", "vectorad"), "Unknown kernel 'vectorad'. Did you mean vectoradd"),
+        (("bow", "--figure", "fig99"), "Unknown figure of bow 'fig99'"),
+        (("all", "--figure", "fig4"), "name the paper instead of all"),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
+    done = warpbank("reproduce", *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_output_that_cannot_be_made(small: Paper, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = warpbank("reproduce", "small", "--size", "tiny", "--kernel", "nn", "--output", str(tmp_path / "file" / "out"))
+    assert done.code == 2
+    assert "cannot make the folder" in done.err
+
+
+def test_published_values_name_figures_and_columns(small: Paper, tmp_path: Path) -> None:
+    file = tmp_path / "package" / "published" / "small.toml"
+    for text, message in (
+        ('[fig7]\nsource = "x"\nvalues = {}\n', "no figure 'fig7'"),
+        ('[fig1]\nsource = "x"\nvalues = { "ipd" = 1 }\n', "fig1 has no column 'ipd'"),
+    ):
+        file.write_text(text)
+        published.cache_clear()
+        with pytest.raises(WarpbankError, match=message):
+            published(small)
+
+
+def test_means() -> None:
+    assert MEANS["arithmetic"]([1.0, 2.0]) == 1.5
+    assert MEANS["change"]([100.0, -50.0]) == pytest.approx(0.0)  # twice and half
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+def test_papers_are_whole(paper: Paper) -> None:
+    """Published values fit the columns; runs use schemes that exist; every figure says why it differs."""
+    assert published(paper)
+    names = [figure.name for figure in paper.figures]
+    assert len(set(names)) == len(names)
+    for figure in paper.figures:
+        assert figure.mean in MEANS
+        assert figure.reason.endswith(".")
+        for task in figure.tasks("vectoradd", "tiny"):
+            task.check()
+            if isinstance(task, RunSpec):
+                assert task.scheme in SCHEMES
+
+
+def test_bow_on_two_kernels() -> None:
+    """Every figure has a row for every kernel, and rows hold what the counters say."""
+    paper = PAPERS["bow"]
+    made = reproduce(paper, ["vectoradd", "sad"], "tiny")
+    assert made.failures == {}
+    figures = {part.figure.name: part for part in made.comparisons}
+    for part in figures.values():
+        assert set(part.rows) == set(part.figure.kernels or ("vectoradd", "sad"))
+        assert all(len(row) == len(part.figure.columns) for row in part.rows.values())
+    runs = {
+        scheme: exp.run(RunSpec("sad", "tiny", scheme, "pascal").experiment()).result for scheme in ("baseline", "bow", "bow-wr")
+    }
+    columns = {
+        name: dict(zip(part.figure.columns, part.rows["sad"], strict=True)) for name, part in figures.items()
+    }
+    assert columns["fig10"]["BOW IW 3"] == pytest.approx(100 * runs["bow"].ipc / runs["baseline"].ipc - 100)
+    assert columns["fig11"]["BOW-WR full"] == pytest.approx(columns["fig10"]["BOW-WR IW 3"])
+    accesses = {scheme: run.counters["rf.reads"] + run.counters["rf.writes"] for scheme, run in runs.items()}
+    saved = columns["fig13"]["BOW-WR"] - columns["fig13"]["BOW-WR overhead"]
+    assert saved == pytest.approx(100 * accesses["bow-wr"] / accesses["baseline"] - 100)
+    assert saved < 0 < columns["fig13"]["BOW-WR overhead"]
+    assert sum(columns["fig8"].values()) == pytest.approx(100)
+    assert 0 < columns["fig4"]["all"] < 100
+
+
+@pytest.mark.parametrize("kernel", ["sad", "lud", "pathfinder"])
+def test_observed_stages_agree_with_counters(kernel: str) -> None:
+    """Of lud and pathfinder several CTAs follow each other in the same warp slots."""
+    for scheme in ("baseline", "bow-wr"):
+        spec = RunSpec(kernel, "tiny", scheme, "pascal", observer="sim.reproduce.observe:Stages")
+        data = spec.compute()
+        seen, counters = data["observed"], data["counters"]
+        assert seen["memory"]["uops"] == counters["lsu.uops"] > 0
+        assert seen["memory"]["uops"] + seen["other"]["uops"] == data["warp_instructions"]
+        assert seen["memory"]["collect"] + seen["other"]["collect"] == counters["collector.residency"]
+        held = sum(int(entries) * cycles for entries, cycles in seen["occupancy"].items())
+        assert (held > 0) == (scheme == "bow-wr")
+        core = preset("pascal").sub_core
+        assert sum(seen["occupancy"].values()) <= data["cycles"] * 4 * core.warps
+
+
+def test_stages_by_hand() -> None:
+    """Two warps with the same numbers one after the other in a slot, and one value held for ten cycles."""
+    records = [
+        (1, 0, "issue", (0, 0, 0)), (4, 0, "dispatch", (0, int(Unit.LSU), 0, 0)), (20, 0, "retire", (0, 0)),
+        (30, 0, "issue", (0, 0, 0)), (32, 0, "dispatch", (0, int(Unit.ALU), 0, 0)), (36, 0, "retire", (0, 0)),
+        (40, 0, "issue", (0, 1, 1)), (40, 0, "retire", (0, 1)),
+        (50, 0, "window", (0, 2)), (60, 0, "window", (0, 0)),
+    ]  # fmt: skip
+    stages = Stages()
+    stages(Batch(0, 35, encode([record for record in records if record[0] < 35])))
+    stages(Batch(35, 100, encode([record for record in records if record[0] >= 35])))
+    assert stages.result() == {
+        "memory": {"uops": 1, "collect": 3, "total": 19},
+        "other": {"uops": 2, "collect": 2, "total": 6},
+        "occupancy": {"0": 40, "2": 10},
+    }

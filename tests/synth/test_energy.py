@@ -1,0 +1,143 @@
+"""Energy: sums by hand, scheme rows, and the messages of wrong tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.events import COUNTERS
+from program.errors import WarpbankError
+from synth.energy import energy, read_table, table, tables
+from synth.energy.table import parse_table
+from tests.sim.command import warpbank
+
+ROW = """
+[[event]]
+structure = "banks"
+counters = ["rf.reads", "rf.writes"]
+picojoules = 10
+node_nm = 28
+tool = "by hand"
+source = "this test"
+"""
+LEAK = """
+[[leakage]]
+structure = "rows"
+amount = 2
+per = "bank"
+milliwatts = 3
+node_nm = 28
+tool = "by hand"
+source = "this test"
+"""
+HEAD = 'title = "a test"\nclock_mhz = 500\n'
+
+
+def _result(scheme: str = "baseline", cycles: int = 1000, **counters: int) -> dict[str, object]:
+    """What a run would give; counters by name with `_` for the dot."""
+    counted = dict.fromkeys(COUNTERS, 0) | {name.replace("_", ".", 1): count for name, count in counters.items()}
+    return {"scheme": scheme, "cycles": cycles, "counters": counted}
+
+
+def test_sums_by_hand() -> None:
+    """BOW on its machine: 32 banks of 8 KB, 32 BOCs of 12 entries."""
+    result = _result("bow-wr", 2000, rf_reads=100, rf_writes=50, collector_deliveries=100, boc_forwards=40, boc_writes=60)
+    spent = energy(result, table("bow"), preset("pascal"))
+    assert spent.dynamic == pytest.approx({
+        "banks": 150 * 185.26,
+        "collectors": (100 + 60) * 2.72 + (100 + 40) * 2.72,  # written, read
+        "network": 60 * 2.075,
+    })
+    assert spent.leakage == pytest.approx({"banks": 4 * 111.84 * 2000, "collectors": 32 * 1.11 * 2000})  # mW x ns
+    assert spent.dynamic_total == pytest.approx(sum(spent.dynamic.values()))
+    assert spent.leakage_total == pytest.approx(sum(spent.leakage.values()))
+
+
+def test_leakage_follows_the_machine_and_the_scheme() -> None:
+    """Half of the entries leak half; the scheme's own collectors are counted, not those of the preset."""
+    half = with_overrides(preset("pascal"), ["sub_core.collector.boc_entries=half"])
+    assert energy(_result("bow"), table("bow"), half).leakage["collectors"] == pytest.approx(16 * 1.11 * 1000)
+    turing = energy(_result("bow"), table("bow"), preset("turing"))
+    assert turing.leakage["collectors"] == pytest.approx(32 * 1.11 * 1000)  # 8 collectors, one per warp with the scheme
+
+
+def test_rows_of_other_schemes_do_not_count() -> None:
+    spent = energy(_result(rf_reads=3, collector_deliveries=3), table("bow"), preset("pascal"))
+    assert spent.dynamic == pytest.approx({"banks": 3 * 185.26})
+    assert set(spent.leakage) == {"banks"}
+
+
+def test_clock_turns_cycles_into_time(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(HEAD + ROW + ROW + LEAK)
+    spent = energy(_result(rf_reads=2, rf_writes=1), read_table(tmp_path / "mine.toml"), preset("turing"))
+    assert spent.dynamic == {"banks": 60.0}  # two rows of one structure add up
+    assert spent.leakage == {"rows": pytest.approx(3 * 8 / 2 * 2000)}  # 1000 cycles at 500 MHz are 2000 ns
+    assert spent.table == "mine"
+
+
+def test_missing_counter_names_the_row() -> None:
+    text = HEAD + ROW.replace('"rf.writes"', '"boc.nothing"') + 'room = "collector"\nunits = ["boc"]\n'
+    made = parse_table("t", text)
+    assert energy(_result(), made, preset("turing")).dynamic == {}
+    with pytest.raises(WarpbankError, match=r"table t, event\[0\] \(banks\): the run of bow-wr has no counter 'boc.nothing'"):
+        energy(_result("bow-wr"), made, preset("turing"))
+
+
+@pytest.mark.parametrize("name", tables())
+def test_shipped_tables(name: str) -> None:
+    """Every row says where it comes from, and the baseline can be priced."""
+    made = table(name)
+    assert all(row.tool and row.source and row.node_nm for row in (*made.events, *made.leakage))
+    assert energy(_result(rf_reads=1), made, preset("turing")).dynamic["banks"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title = ", "is not TOML"),
+        (ROW, "the key 'title' is missing"),
+        ('title = "x"\nclock_mhz = 0\n' + ROW, "clock_mhz: must be a finite number, above zero, and is 0.0"),
+        (HEAD, "a table has at least one row"),
+        (HEAD + "color = 1\n" + ROW, "color: there is no such key"),
+        (HEAD + ROW.replace("rf.reads", "rf.read"), r"event\[0\].counters: Unknown counter 'rf.read'. Did you mean rf.reads"),
+        (HEAD + ROW.replace("10", "-1"), r"event\[0\].picojoules: must be a finite number, not negative"),
+        (HEAD + ROW.replace("10", "nan"), "picojoules: must be a finite number"),
+        (HEAD + ROW.replace('"this test"', '" "'), "source: must not be empty"),
+        (HEAD + ROW.replace("28", "0"), "node_nm: must be the node in nanometres"),
+        (HEAD + ROW.replace('["rf.reads", "rf.writes"]', "[]"), "a row names at least one counter"),
+        (HEAD + ROW.replace('["rf.reads", "rf.writes"]', "[1]"), "counters: must be a list of strings"),
+        (HEAD + ROW + 'room = "cellar"\nunits = ["x"]\n', "there is no room 'cellar'"),
+        (HEAD + ROW + 'room = "storage"\n', "has one of the keys 'room' and 'units'"),
+        (HEAD + ROW + LEAK.replace('"bank"', '"mile"'), "there is no amount 'mile'"),
+        (HEAD + ROW + LEAK.replace("2", "0", 1), "must be a finite number, above zero"),
+        (HEAD + ROW + LEAK.replace("amount", "amounts"), "amounts: there is no such key; did you mean 'amount'"),
+    ],
+)
+def test_wrong_tables(text: str, message: str) -> None:
+    with pytest.raises(WarpbankError, match=message):
+        parse_table("wrong", text)
+
+
+def test_unknown_table_and_file(tmp_path: Path) -> None:
+    with pytest.raises(WarpbankError, match=r"Unknown energy table 'bwo'\. Did you mean bow"):
+        table("bwo")
+    with pytest.raises(WarpbankError, match="cannot read the energy table"):
+        table(str(tmp_path / "none.toml"))
+
+
+def test_run_reports_energy() -> None:
+    done = warpbank("run", "vectoradd", "--size", "tiny", "--preset", "pascal", "--energy", "bow", "--json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    accesses = data["counters"]["rf.reads"] + data["counters"]["rf.writes"]
+    assert accesses > 0
+    assert data["energy"]["table"] == "bow"
+    assert data["energy"]["dynamic"] == pytest.approx({"banks": accesses * 185.26})
+    shown = warpbank("run", "vectoradd", "--size", "tiny")
+    assert "Register file energy (table common, 1000 MHz)" in shown.out
+    refused = warpbank("run", "vectoradd", "--size", "tiny", "--energy", "bwo")
+    assert refused.code == 2
+    assert "Unknown energy table" in refused.err
