@@ -85,7 +85,8 @@ def issue_layout(config: SmConfig) -> data.StructLayout:
 def result_layout(config: SmConfig) -> data.StructLayout:
     """What is needed to write a uop's results back: queued in the pipelines, carried through the load/store unit, returned by it.
 
-    `fence`: the uop is a fence, whose warp may go on when it retires. Other fields as in `uop_layout`.
+    `fence`: the uop is a fence, whose warp may go on when it retires. `near`: the result's next reuse is near, by the compiler's
+    word. Other fields as in `uop_layout`.
     """
     uop = uop_layout(config)
     names = ("seq", "destination", "count", "predicates_written", "mask")
@@ -93,6 +94,7 @@ def result_layout(config: SmConfig) -> data.StructLayout:
         "warp": config.sub_core.warp_width,
         **{name: uop[name].shape for name in names},
         "fence": 1,
+        "near": 1,
     })
 
 
@@ -118,12 +120,14 @@ def lsu_layout(config: SmConfig) -> data.StructLayout:
 
 
 def write_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 4: one result register on its way to the register file: whose, which, and the lanes to be written."""
+    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written, and whether its next
+    reuse is near."""
     return data.StructLayout({
         "warp": config.sub_core.warp_width,
         "seq": field_width("seq", config),
         "register": REGISTER_WIDTH,
         "mask": config.lanes,
+        "near": 1,
     })
 
 
@@ -187,7 +191,7 @@ class WriteBack(wiring.Signature):
         layout = write_layout(config)
         super().__init__({
             "valid": Out(1),
-            **{name: Out(field.shape) for name, field in layout},
+            **{name: Out(layout[name].shape) for name in ("warp", "seq", "register", "mask")},
             "value": In(config.value_width),
         })
 
@@ -368,13 +372,15 @@ class SubCorePorts(wiring.Signature):
     drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
     fill : Out, `Fill`. Question to the testbench.
     write : Out, `WriteBack` per bank. Question to the testbench.
+    issues : Out(1). A uop issues in this cycle.
+    sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
     keep : Out, `WriteBack` per collector, if `caches`. Question to the testbench: a result that a collector keeps.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
     events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
     """
 
-    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False) -> None:
+    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False, waits: bool = False) -> None:
         core = config.sub_core
         super().__init__({
             "start": In(Start(config)),
@@ -383,6 +389,8 @@ class SubCorePorts(wiring.Signature):
             "drain": Out(core.warps),
             "fill": Out(Fill(config)),
             "write": Out(WriteBack(config)).array(core.banks),
+            "issues": Out(1),
+            **({"sthld": In(8)} if waits else {}),
             **({"keep": Out(WriteBack(config)).array(core.collectors)} if caches else {}),
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),

@@ -14,6 +14,7 @@ from arch.schemes import Scheme
 from .cta_dispatch import CtaDispatch, Started, launch_layout
 from .execute.lsu import Lines, Lsu
 from .front_end.barrier import Barriers
+from .front_end.sthld import Sthld
 from .probe import Events, gather, total
 from .seams import Fill, Start, WriteBack
 from .sub_core import SubCore
@@ -57,7 +58,11 @@ class Sm(wiring.Component):
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)
-        self._shared = [self.lsu, self.barriers, self.ctas] if probe else []
+        shape = config.sub_core.collector
+        self._waiting_time = 0 if shape.sthld == "adaptive" else int(shape.sthld)
+        self.sthld = Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
+        shared = [self.lsu, self.barriers, self.ctas, *([] if self.sthld is None else [self.sthld])]
+        self._shared = shared if probe else []
         cores = config.sub_cores
         members: dict[str, Any] = {
             "launch": In(stream.Signature(launch_layout(config))),
@@ -86,6 +91,10 @@ class Sm(wiring.Component):
             lsu.launch.eq(self.launch.valid & self.launch.ready),
             barriers.start.eq(Cat(start.warps for start in ctas.start)),
         ]
+        if self.sthld is not None:
+            m.submodules.sthld = self.sthld
+            m.d.comb += self.sthld.launch.eq(self.launch.valid & self.launch.ready)
+            m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in self.cores))
         overflow: Any = 0
         for number, core in enumerate(self.cores):
             m.submodules[f"core_{number}"] = core
@@ -105,6 +114,8 @@ class Sm(wiring.Component):
             wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
             for outer, inner in zip(self.write[number], core.write, strict=True):
                 wiring.connect(m, wiring.flipped(outer), inner)
+            if core.collectors.waits:
+                m.d.comb += core.sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
             if core.collectors.caches:
                 for outer, inner in zip(self.keep[number], core.keep, strict=True):
                     wiring.connect(m, wiring.flipped(outer), inner)

@@ -50,7 +50,7 @@ class SubCore(wiring.Component):
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
-        super().__init__(SubCorePorts(config, events, caches))
+        super().__init__(SubCorePorts(config, events, caches, self.collectors.waits))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -115,6 +115,11 @@ class SubCore(wiring.Component):
                 written.valid.eq(offer.taken), written.warp.eq(offer.payload.warp), written.register.eq(offer.payload.register),
             ]
         m.d.comb += collectors.first.eq(results.first)
+        if collectors.waits:
+            m.d.comb += [
+                collectors.ready.eq(self.status.collecting), collectors.idle.eq(~self.status.issues),
+                collectors.sthld.eq(self.sthld),
+            ]
         for outer, inner in zip(self.keep, collectors.keep, strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)
         if collectors.evicts:
@@ -125,7 +130,7 @@ class SubCore(wiring.Component):
         pipelines, results = self.pipelines, self.results
         wiring.connect(m, wiring.flipped(self.lsu), pipelines.lsu)
         wiring.connect(m, wiring.flipped(self.returned), pipelines.returned)
-        m.d.comb += self.registers.first.eq(results.first)
+        m.d.comb += [self.registers.first.eq(results.first), self.issues.eq(self.status.issues)]
         for unit in range(UNITS):
             wiring.connect(m, self.collectors.dispatch[unit], pipelines.dispatch[unit])
             wiring.connect(m, pipelines.result[unit], results.head[unit])

@@ -131,7 +131,7 @@ class Ccu:
         self._waited += 1
         self._probe.counters["ccu.waits"] += 1
         if self._probe.sink is not None:
-            self._probe.emit("unit_wait")
+            self._probe.emit("unit_wait", self._waited)
         self._stale = True
 
     def adapt(self, sthld: int) -> None:

@@ -78,7 +78,7 @@ class Ocu(wiring.Component):
         super().__init__(members)
 
     #: Results are not kept, nothing is evicted, and a collector may serve any warp.
-    caches = evicts = per_warp = False
+    caches = evicts = per_warp = waits = False
 
     @staticmethod
     def tags(config: SmConfig) -> int:

@@ -75,7 +75,7 @@ class ResultArbiter(wiring.Component):
             else:
                 m.d.comb += result.valid.eq(asks)
             m.d.comb += [
-                offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask),
+                offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask), offer.near.eq(uop.near),
                 offer.register.eq(uop.destination + done),
             ]
             takes = Signal(name=f"served_{unit}")

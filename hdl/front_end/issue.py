@@ -30,6 +30,7 @@ class Status(wiring.Component):
     blocked, memory : In(warps). Its hazards.
     may_issue, may_slide : In(warps). A collector would take it; it may issue if it needs none.
     eligible : Out(warps). Warps among which the scheduler picks.
+    collecting : Out(warps). Warps whose next uop has no hazard and needs a collector.
     pick, uop : In. The warp it picked, and that warp's first uop.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). It, if it collects.
@@ -50,6 +51,7 @@ class Status(wiring.Component):
             "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
             "blocked": In(core.warps), "memory": In(core.warps), "may_issue": In(core.warps),
             "may_slide": In(core.warps), "eligible": Out(core.warps),
+            "collecting": Out(core.warps),
             "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
             "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
             "live": Out(core.warps),
@@ -69,6 +71,7 @@ class Status(wiring.Component):
         m.d.comb += ready.eq(here & self.first & ~fenced & ~self.blocked)
         m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))
         m.d.comb += self.issues.eq(self.eligible.any())
+        m.d.comb += self.collecting.eq(ready & self.collects)
 
         issued = decode(m, self.pick, self.issues, warps, "issued")
         fence = Signal()
