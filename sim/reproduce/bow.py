@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from arch.config import preset, with_overrides
-from program import runner
-from program.launch import Job
 from sim.reproduce.paper import Figure, Paper, Results
 from sim.runs import RunSpec, Task
 from sim.runs.spec import AnalysisSpec
@@ -48,22 +46,15 @@ def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     return tuple(_percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
 
 
-def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
-    """Executed uops of a job by the number of distinct registers they read: an analysis of its trace."""
-    trace = runner.trace_job(job, options)
-    numbers = trace.code["source_count"][trace.dynamic["pc"]]
-    return {str(number): int((numbers == number).sum()) for number in range(trace.code["sources"].shape[1] + 1)}
-
-
 def _sources(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.bow:count_sources")
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:count_sources")
 
 
 def _fig8_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     counts = results[_sources(kernel, size)]
     total = sum(counts.values())
-    few = [_percent(counts[str(number)], total) for number in range(4)]
-    return (*few, 100 - sum(few))
+    few = [counts[str(number)] for number in range(4)]
+    return tuple(_percent(count, total) for count in (*few, total - sum(few)))
 
 
 def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:

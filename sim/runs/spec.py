@@ -85,11 +85,11 @@ class RunSpec:
     def key(self) -> str:
         """Job, machine, scheme, engine, observer, and the code that runs them."""
         e = self.experiment()
-        code = ["arch", "golden", "sim.engines"]
+        code = ["arch", "golden", "sim.engines", "sim.experiment"]
         if self.engine != "golden":
             code.append("hdl")
         if self.observer:
-            code.append(self.observer.partition(":")[0].rpartition(".")[0])
+            code.append(self.observer.partition(":")[0])
         trace = runner.job_key(e.job, exp.compile_options(e))
         return store.key("run", trace, config_hash(e.config), self.preset, e.scheme.name, self.engine, self.observer,
                          store.code_digest(*code))
@@ -146,9 +146,9 @@ class AnalysisSpec:
 
     def key(self) -> str:
         """Job, analysis, and the code that does it."""
-        package = self.function.partition(":")[0].rpartition(".")[0]
+        module = self.function.partition(":")[0]
         trace = runner.job_key(exp.find_job(self.kernel, self.size, None), self._options)
-        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", package))
+        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", module))
 
     def compute(self) -> dict[str, Any]:
         """What the function returns."""

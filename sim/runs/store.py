@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,16 @@ def key(*parts: object) -> str:
 
 
 @cache
-def code_digest(*packages: str) -> str:
-    """Digest of the sources of these packages, those of `program` included: changed code gives other results."""
+def code_digest(*modules: str) -> str:
+    """Digest of the sources of these packages and modules, those of `program` included: changed code gives other results."""
     digest = hashlib.sha256(source_digest().encode())
-    for package in sorted(packages):
-        root = Path(str(files(package)))
-        for path in sorted(root.rglob("*.py")):
-            digest.update(f"{package}/{path.relative_to(root)}".encode() + path.read_bytes())
+    for module in sorted(modules):
+        spec = find_spec(module)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
+        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
+            digest.update(f"{module}/{path.relative_to(origin.parent)}".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

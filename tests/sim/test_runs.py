@@ -271,3 +271,19 @@ def test_dask_cluster(cache: Path, tmp_path: Path) -> None:
         again = execute(steps[:5], scheduler=cluster.scheduler_address)
     assert all(outcome.cached for outcome in again)
     assert sorted(_computed(log)) == [0, 1, 2, 3, 4, 9]
+
+
+def test_code_digest_sees_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a package all its files, of a module its own."""
+    package = tmp_path / "some_package"
+    package.mkdir()
+    for name in ("__init__", "one", "two"):
+        (package / f"{name}.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    digest = store.code_digest.__wrapped__
+    whole, module = digest("some_package"), digest("some_package.one")
+    (package / "two.py").write_text("changed = True\n")
+    assert digest("some_package") != whole
+    assert digest("some_package.one") == module
+    (package / "one.py").write_text("changed = True\n")
+    assert digest("some_package.one") != module
