@@ -79,8 +79,10 @@ def _print(made: Reproduction) -> None:
         title = f"{part.figure.title}, in {part.figure.unit}"
         console.print(render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns)))
         console.print(render.escape(" ".join(part.sentences)) + "\n", highlight=False)
-    command, versions = made.made_by["command"], ", ".join(f"{name} {value}" for name, value in made.made_by["versions"].items())
-    console.print(f"made by: {command}; {', '.join(made.made_by['configurations'])}; {versions}", highlight=False, markup=False)
+    by = made.made_by
+    versions = ", ".join(f"{name} {value}" for name, value in by["versions"].items())
+    parts = (by["command"], ", ".join(by["configurations"]), versions)
+    console.print(f"made by: {'; '.join(part for part in parts if part)}", highlight=False, markup=False)
 
 
 @contextmanager
