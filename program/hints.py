@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -29,3 +30,10 @@ class Hints:
     def none(count: int) -> Hints:
         """What is safe where nothing is known, for `count` instructions."""
         return Hints(np.full(count, BOTH, np.uint8), np.zeros(count, np.uint8), np.zeros(count, np.uint8))
+
+    @staticmethod
+    def join(pieces: Sequence[Hints]) -> Hints:
+        """Hints of several kernels in the order of their codes: for a trace, that of `Trace.kernels`."""
+        if not pieces:
+            return Hints.none(0)
+        return Hints(*(np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Hints)))
