@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from arch.config import preset, with_overrides
@@ -15,6 +16,8 @@ _OBSERVER = "sim.reproduce.observe:Stages"
 #: Windows of Fig. 10 and 12, in uops; the paper's choice is the one of the other figures.
 _WINDOWS = (2, 3, 4)
 _CHOICE = 3
+#: Windows of Fig. 3.
+_ALL_WINDOWS = range(2, 8)
 _MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
 
 
@@ -44,6 +47,30 @@ def _collect(result: dict[str, Any], kinds: tuple[str, ...]) -> tuple[int, int]:
 def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     result = results[_run(kernel, size)]
     return tuple(_percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
+
+
+def _windows(kernel: str, size: str) -> AnalysisSpec:
+    arguments = (("first", _ALL_WINDOWS[0]), ("last", _ALL_WINDOWS[-1]))
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:windows", arguments)
+
+
+def _saved_row(kind: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Rows of Fig. 3 for reads or writes."""
+
+    def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+        found = results[_windows(kernel, size)]
+        return tuple(_percent(found[str(window)][f"{kind}_saved"], found[str(window)][kind]) for window in _ALL_WINDOWS)
+
+    return row
+
+
+def _destinations(kernel: str, size: str) -> AnalysisSpec:
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:destinations", (("window", _CHOICE),))
+
+
+def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    counts = results[_destinations(kernel, size)]
+    return tuple(_percent(counts[to], sum(counts.values())) for to in ("banks", "collector", "both"))
 
 
 def _sources(kernel: str, size: str) -> AnalysisSpec:
@@ -110,10 +137,27 @@ BOW = Paper(
     "bow",
     "BOW: Breathing Operand Windows to Exploit Bypassing in GPUs (MICRO 2020)",
     (
+        *(
+            Figure(
+                f"fig3-{kind}", f"Fig. 3: share of the {kind} of warp registers that a window makes unnecessary", "%",
+                tuple(f"IW {window}" for window in _ALL_WINDOWS), lambda kernel, size: [_windows(kernel, size)], _saved_row(kind),
+                f"A trace without a machine, {detail}; and {_MIX}.",
+            )
+            for kind, detail in (
+                ("reads", "with a register that a uop names twice read once"),
+                ("writes", "where a write is saved if a full one to the same register follows within the window"),
+            )
+        ),
         Figure(
             "fig4", "Fig. 4: share of a uop's time, from issue to its last write, that it spends in operand collection", "%",
             ("memory", "other", "all"), lambda kernel, size: [_baseline(kernel, size)], _fig4_row,
             f"Time includes our memory's latency and one issue a cycle in each of four sub-cores, and {_MIX}.",
+        ),
+        Figure(
+            "fig7", "Fig. 7: executed uops with a result by where the compiler sends it, window 3", "%",
+            ("banks only", "collector only", "both"), lambda kernel, size: [_destinations(kernel, size)], _fig7_row,
+            "Our pass is safe for whole warps and all paths: a register that lanes waiting elsewhere may read goes to the banks; "
+            f"and {_MIX}.",
         ),
         Figure(
             "fig8", "Fig. 8: executed uops by the number of distinct source registers", "%",

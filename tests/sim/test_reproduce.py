@@ -209,6 +209,11 @@ def test_bow_on_two_kernels() -> None:
     assert saved < 0 < columns["fig13"]["BOW-WR overhead"]
     assert sum(columns["fig8"].values()) == pytest.approx(100)
     assert 0 < columns["fig4"]["all"] < 100
+    assert sum(columns["fig7"].values()) == pytest.approx(100)
+    for name in ("fig3-reads", "fig3-writes"):  # a larger window saves no less
+        saved_by_window = figures[name].rows["sad"]
+        assert list(saved_by_window) == sorted(saved_by_window)
+        assert 0 < saved_by_window[-1] < 100
 
 
 @pytest.mark.parametrize("kernel", ["sad", "lud", "pathfinder"])
