@@ -136,7 +136,7 @@ class Batcher:
         """The run is over after so many cycles."""
         while cycles > self._end:
             self._flush(self._end)
-        self._sink(Batch(self._start, cycles, encode([record for record in self._records if record[0] < cycles])))
+        self._sink(Batch(self._start, cycles, encode(self._records)))
 
     def _flush(self, end: int) -> None:
         records = self._records

@@ -65,6 +65,7 @@ class Boc:
         self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
         self._next = [0] * core.warps  # tag of the next uop
         self._used = [0] * core.warps
+        self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
         everyone = (1 << core.warps) - 1
         self.may_issue = everyone
         self.may_slide = everyone
@@ -88,7 +89,7 @@ class Boc:
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return bool(self._waiting or self._leaving)
+        return bool(self._waiting or self._leaving or self._resized)
 
     def waits(self, ready: int) -> bool:
         """Nobody waits for a collector that is free."""
@@ -292,6 +293,9 @@ class Boc:
 
     def edge(self) -> int:
         """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        for warp, used in self._resized:
+            self._probe.emit("window", warp, used)
+        self._resized.clear()
         if self._waiting or self._allocated >= 0:
             self._insert_one()
             self._allocated = -1
@@ -340,7 +344,7 @@ class Boc:
         if used != self._used[warp]:
             self._used[warp] = used
             if self._probe.sink is not None:
-                self._probe.emit_at(self._probe.cycle + 1, "window", warp, used)
+                self._resized.append((warp, used))
 
 
 class WriteThroughBoc(Boc):

@@ -96,9 +96,13 @@ class Ccu:
         self._gone: list[int] = []
         self._claims: dict[int, tuple[Held, bool]] = {}
         self._used = [0] * core.collectors
+        self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
         self._stale = False
 
-    busy = False
+    @property
+    def busy(self) -> bool:
+        """Something happens here in the next cycle."""
+        return bool(self._resized)
 
     @property
     def may_slide(self) -> int:
@@ -324,6 +328,9 @@ class Ccu:
 
     def edge(self) -> int:
         """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        for number, used in self._resized:
+            self._probe.emit("window", number, used)
+        self._resized.clear()
         if self._claims:
             self._claims.clear()
             for number, unit in enumerate(self.units):
@@ -366,7 +373,7 @@ class Ccu:
             if used != self._used[number]:
                 self._used[number] = used
                 if self._probe.sink is not None:
-                    self._probe.emit_at(self._probe.cycle + 1, "window", number, used)
+                    self._resized.append((number, used))
         others = self._everyone & ~self.holders if self._open() else 0
         self.may_issue = mine | others
 
