@@ -62,6 +62,7 @@ def lockstep_(
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
     with progress.reporter() as report:
         trace = runner.trace_job(experiment.job, exp.compile_options(experiment), on_emulate=report.emulating)
+        trace = exp.hinted(experiment, trace)
         simulator = rtl_engine(engine, fast=fast)
         outcome = lockstep(trace, experiment.config, experiment.scheme, simulator, progress=report.simulating,
                            on_build=report.building)

@@ -14,6 +14,7 @@ from arch.config import SmConfig, config_hash, load_config, preset, with_overrid
 from arch.schemes import Scheme, parse_scheme
 from golden.result import Result
 from program import runner
+from program.annotate import annotate
 from program.description import load_job
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import LaunchError, WarpbankError
@@ -162,7 +163,7 @@ def run(
     job, config = experiment.job, experiment.config
     simulator = engine if engine is not None else GoldenEngine()
     started = time.perf_counter()
-    trace = runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate)
+    trace = hinted(experiment, runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate))
     traced = time.perf_counter()
     if isinstance(simulator, RtlEngine):
         result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, on_build=on_build)
@@ -172,6 +173,12 @@ def run(
     registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}
     seconds = {"trace": traced - started, "simulate": done - traced}
     return Report(experiment, trace, result, simulator.name, registers, {name: round(took, 3) for name, took in seconds.items()})
+
+
+def hinted(experiment: Experiment, trace: Trace) -> Trace:
+    """The trace with the hints that the scheme asks of the compiler."""
+    wanted, config = experiment.scheme.hints, experiment.scheme.machine(experiment.config)
+    return annotate(trace, wanted, config, lambda: runner.compile_job(experiment.job, compile_options(experiment)))
 
 
 def compile_options(experiment: Experiment) -> runner.Options:

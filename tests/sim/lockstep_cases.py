@@ -6,9 +6,11 @@ from functools import cache
 
 import workloads
 from arch.config import SmConfig, preset, with_overrides
-from arch.schemes import parse_scheme
+from arch.schemes import Scheme, parse_scheme
 from program import runner
+from program.annotate import annotate
 from program.errors import LaunchError
+from program.isa import Kernel
 from program.trace.schema import Trace
 from sim import experiment as exp
 from sim.engines.model import Build
@@ -45,8 +47,15 @@ def fits(kernel: str, size: str, config: SmConfig) -> bool:
     return True
 
 
-def compare(kernel: str, size: str, config: SmConfig, *, fast: bool = False) -> Outcome:
-    """Golden and Verilator in lockstep."""
+@cache
+def _code(kernel: str, limit: int) -> dict[str, Kernel]:
+    return runner.compile_job(workloads.get(kernel).job("tiny"), runner.Options(max_registers=limit))
+
+
+def compare(kernel: str, size: str, config: SmConfig, *, scheme: Scheme = BASELINE, fast: bool = False) -> Outcome:
+    """Golden and Verilator in lockstep, with the hints that the scheme asks for."""
     job = workloads.get(kernel).job(size)
     engine = VerilatorEngine(Build(fast=fast))
-    return lockstep(trace(kernel, size, exp.register_limit(job, config)), config, BASELINE, engine)
+    limit = exp.register_limit(job, config)
+    hinted = annotate(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
+    return lockstep(hinted, config, scheme, engine)

@@ -1,0 +1,34 @@
+"""The hints that a scheme asks of the compiler, on a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from arch.rooms import SmConfig
+from program.hints import Hints
+from program.isa import Kernel
+from program.trace.schema import Trace
+from program.write_back import write_back_hints
+
+
+def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
+    """The trace with the fields of `Hints` that are `wanted` (`arch.schemes.Scheme.hints`); the others stay at what is safe.
+
+    Parameters
+    ----------
+    config : the machine, for the parameters of the passes.
+    kernels : gives the machine code of the trace's kernels, in the order of `trace.kernels`; called if a pass needs it.
+
+    Raises
+    ------
+    ValueError : a hint that no pass makes.
+    """
+    hints = Hints.none(len(trace.code))
+    for name in wanted:
+        if name == "write_back":
+            bits = write_back_hints(kernels(), config.sub_core.collector.window).write_back
+        else:
+            raise ValueError(f"No pass makes the hint {name!r}.")
+        hints = replace(hints, **{name: bits})
+    return replace(trace, hints=hints) if wanted else trace
