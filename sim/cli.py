@@ -132,12 +132,22 @@ def explain(
     max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
     liveness: LivenessOption = Liveness.THREAD,
     virtual: Annotated[bool, typer.Option("--virtual", help="Show the code before register allocation.")] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")] = False,
+    limit: Annotated[int, typer.Option("--registers-per-interval", min=8, max=256, help="Most registers of an interval.")] = 16,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL.svg].")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness."""
+    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness. Or draw its register-intervals."""
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
     code = runner.compile_job(job, options)
+    if output is not None and not intervals:
+        raise WarpbankError("--output names the drawing that --intervals makes; give both")
+    if intervals:
+        target = output or Path(f"{job.name}.svg")
+        write_text(target, explaining.interval_drawing(code, limit))
+        Console(stderr=True).print(f"wrote {target}", highlight=False)
+        return
     _emit(explaining.to_dict(code, liveness), as_json, lambda: explaining.tables(code, liveness))
 
 

@@ -11,6 +11,9 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from program.errors import WarpbankError
+from program.intervals.drawing import draw
+from program.intervals.formation import form
 from program.isa import Kernel
 from program.listing import BlockListing, Listing, listing
 from program.liveness import thread_liveness
@@ -32,6 +35,14 @@ def _listing(kernel: Kernel, liveness: Liveness) -> Listing:
 def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]:
     """Every kernel's listing as plain data."""
     return {"liveness": str(liveness), "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()]}
+
+
+def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
+    """Every kernel's control flow graph with its register-intervals of at most `limit` registers, as SVG."""
+    try:
+        return draw(kernels, {name: form(kernel, limit) for name, kernel in kernels.items()})
+    except ValueError as error:
+        raise WarpbankError(str(error)) from None
 
 
 def tables(kernels: Mapping[str, Kernel], liveness: Liveness) -> list[RenderableType]:
