@@ -12,7 +12,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from program.errors import WarpbankError
-from program.intervals.drawing import draw
 from program.intervals.formation import form
 from program.isa import Kernel
 from program.listing import BlockListing, Listing, listing
@@ -39,6 +38,8 @@ def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]
 
 def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
     """Every kernel's control flow graph with its register-intervals of at most `limit` registers, as SVG."""
+    from program.intervals.drawing import draw  # its library is slow to load, and no other command needs it
+
     try:
         return draw(kernels, {name: form(kernel, limit) for name, kernel in kernels.items()})
     except ValueError as error:
