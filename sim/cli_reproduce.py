@@ -40,6 +40,7 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER|all", help="A paper; `all` for every one.")],
     size: SizeOption = Size.SMALL,
     kernel: Annotated[list[str] | None, typer.Option("--kernel", help="A kernel, may be repeated [default: all].")] = None,
+    kernels: Annotated[str, typer.Option("--kernels", metavar="NAME,NAME", help="The same, separated by commas.")] = "",
     figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure, may be repeated [default: all].")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for Markdown, JSON and CSV.")] = None,
     scheduler: SchedulerOption = None,
@@ -51,10 +52,11 @@ def reproduce(
     chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
     if figure and paper == "all":
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
+    named = [*(kernel or []), *(name.strip() for name in kernels.split(",") if name.strip())]
     made = []
     for choice in chosen:
         with _progress() as report:
-            made.append(make(choice, kernel or [], size, figures=figure or [], scheduler=scheduler, progress=report))
+            made.append(make(choice, named, size, figures=figure or [], scheduler=scheduler, progress=report))
         if output is not None:
             write(made[-1], output)
     if as_json:

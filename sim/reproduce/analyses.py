@@ -5,7 +5,7 @@ from __future__ import annotations
 from program import runner
 from program.launch import Job
 from program.windows import savings
-from program.write_back import shares, write_back_hints
+from program.write_back import shares, transient_registers, write_back, write_back_hints
 
 
 def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
@@ -16,19 +16,29 @@ def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
 
 
 def windows(job: Job, options: runner.Options, *, first: int, last: int) -> dict[str, dict[str, int]]:
-    """Accesses that windows of `first` to `last` uops save, without hints, by window."""
+    """Accesses that windows of `first` to `last` uops save, by window; without hints, but for `writes_saved_hints`."""
+    kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
-    found = {window: savings(trace, window) for window in range(first, last + 1)}
-    return {
-        str(window): {"reads": s.reads, "reads_saved": s.reads_saved, "writes": s.writes, "writes_saved": s.writes_saved}
-        for window, s in found.items()
-    }
+    ordered = {name: kernels[name] for name in trace.kernels}
+    found = {}
+    for window in range(first, last + 1):
+        plain, hinted = savings(trace, window), savings(trace, window, write_back_hints(ordered, window))
+        found[str(window)] = {
+            "reads": plain.reads, "reads_saved": plain.reads_saved, "writes": plain.writes, "writes_saved": plain.writes_saved,
+            "writes_saved_hints": hinted.writes_saved,
+        }
+    return found
 
 
 def destinations(job: Job, options: runner.Options, *, window: int) -> dict[str, int]:
-    """Executed uops with a result by where the compiler's hints send it."""
+    """Executed uops with a result by where the compiler's hints send it, and registers of the code (`registers`; of them `unkept`
+    need no place in the banks), summed over the job's kernels."""
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
-    hints = write_back_hints({name: kernels[name] for name in trace.kernels}, window)
-    counted = shares(trace.code, hints.write_back, trace.dynamic["pc"])
-    return {"banks": counted.banks, "collector": counted.collector, "both": counted.both}
+    ordered = {name: kernels[name] for name in trace.kernels}
+    counted = shares(trace.code, write_back_hints(ordered, window).write_back, trace.dynamic["pc"])
+    return {
+        "banks": counted.banks, "collector": counted.collector, "both": counted.both,
+        "registers": sum(kernel.registers for kernel in ordered.values()),
+        "unkept": sum(len(transient_registers(kernel, write_back(kernel, window))) for kernel in ordered.values()),
+    }

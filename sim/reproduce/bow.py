@@ -7,6 +7,7 @@ from typing import Any
 
 from arch.config import preset, with_overrides
 from sim.reproduce.paper import Figure, Paper, Results
+from sim.reproduce.snippet import WRITTEN, SnippetSpec
 from sim.runs import RunSpec, Task
 from sim.runs.spec import AnalysisSpec
 from synth.energy import energy, table
@@ -23,9 +24,9 @@ _MIX = "our kernels, compiled from our own PTX and scheduled by our list schedul
 
 def _run(kernel: str, size: str, scheme: str = "baseline", window: int = _CHOICE, entries: str = "full") -> RunSpec:
     if scheme == "baseline":
-        return RunSpec(kernel, size, scheme, _PRESET, observer=_OBSERVER)  # Fig. 4
+        return RunSpec(kernel, size, scheme, _PRESET, observer=_OBSERVER)  # Fig. 4, 12
     overrides = (f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}")
-    observed = (scheme, window, entries) == ("bow-wr", _CHOICE, "full")  # Fig. 9
+    observed = scheme == "bow" or (scheme, window, entries) == ("bow-wr", _CHOICE, "full")  # Fig. 12; Fig. 9
     return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVER if observed else "")
 
 
@@ -51,30 +52,31 @@ def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 def _windows(kernel: str, size: str) -> AnalysisSpec:
     arguments = (("first", _ALL_WINDOWS[0]), ("last", _ALL_WINDOWS[-1]))
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:windows", arguments)
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:windows", arguments, _PRESET)
 
 
-def _saved_row(kind: str) -> Callable[[str, str, Results], tuple[float, ...]]:
-    """Rows of Fig. 3 for reads or writes."""
+def _saved_row(kind: str, saved: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Rows of Fig. 3: which accesses, and which of them are saved."""
 
     def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
         found = results[_windows(kernel, size)]
-        return tuple(_percent(found[str(window)][f"{kind}_saved"], found[str(window)][kind]) for window in _ALL_WINDOWS)
+        return tuple(_percent(found[str(window)][saved], found[str(window)][kind]) for window in _ALL_WINDOWS)
 
     return row
 
 
 def _destinations(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:destinations", (("window", _CHOICE),))
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:destinations", (("window", _CHOICE),), _PRESET)
 
 
 def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     counts = results[_destinations(kernel, size)]
-    return tuple(_percent(counts[to], sum(counts.values())) for to in ("banks", "collector", "both"))
+    to = [counts["banks"], counts["collector"], counts["both"]]
+    return (*(_percent(count, sum(to)) for count in to), _percent(counts["unkept"], counts["registers"]))
 
 
 def _sources(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:count_sources")
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:count_sources", preset=_PRESET)
 
 
 def _fig8_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -113,9 +115,17 @@ def _fig12_runs(kernel: str, size: str) -> list[RunSpec]:
     return [_run(kernel, size, "bow", window) for window in _WINDOWS]
 
 
-def _fig12_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    base, *after = (results[run]["counters"]["collector.residency"] for run in (_run(kernel, size), *_fig12_runs(kernel, size)))
-    return tuple(_percent(cycles, base) - 100 for cycles in after)
+def _fig12_row(stage: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Rows of Fig. 12: cycles that the observer sums up under this name."""
+
+    def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+        base, *after = (
+            sum(results[run]["observed"][kind][stage] for kind in ("memory", "other"))
+            for run in (_run(kernel, size), *_fig12_runs(kernel, size))
+        )
+        return tuple(_percent(cycles, base) - 100 for cycles in after)
+
+    return row
 
 
 def _fig13_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -129,6 +139,34 @@ def _fig13_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     return tuple(row)
 
 
+def _snippet(scheme: str) -> SnippetSpec:
+    return SnippetSpec(scheme, _PRESET, (f"sub_core.collector.window={_CHOICE}",))
+
+
+def _table1_row(scheme: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Rows of Table I for a scheme."""
+
+    def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+        writes = results[_snippet(scheme)]["writes"]
+        return (*writes, sum(writes[:4]))
+
+    return row
+
+
+def _table1_tasks(scheme: str) -> Callable[[str, str], list[Task]]:
+    return lambda kernel, size: [_snippet(scheme)]
+
+
+#: Table I: scheme, its name in the paper, and why the counts are what they are.
+_TABLE1 = (
+    ("bow", "BOW, write-through", "The printed code writes r2 in lines 3, 11 and 12, three times; the paper's table says twice."),
+    ("bow-wb", "BOW, write-back", "The printed code writes r2 in lines 3, 11 and 12; the first value leaves the window, the "
+     "second is overwritten in it, which makes two bank writes; the paper's table says one."),
+    ("bow-wr", "BOW-WR", "r4 is not read in the snippet, so that its hint asks for no bank write; its result comes when "
+     "its entry has left the window already, and such a result goes to the banks."),
+)
+
+
 def _baseline(kernel: str, size: str) -> Task:
     return _run(kernel, size)
 
@@ -139,13 +177,24 @@ BOW = Paper(
     (
         *(
             Figure(
-                f"fig3-{kind}", f"Fig. 3: share of the {kind} of warp registers that a window makes unnecessary", "%",
-                tuple(f"IW {window}" for window in _ALL_WINDOWS), lambda kernel, size: [_windows(kernel, size)], _saved_row(kind),
-                f"A trace without a machine, {detail}; and {_MIX}.",
+                f"table1-{scheme}", f"Table I: bank writes for the snippet of Fig. 6, {name}", "writes",
+                (*(f"r{register}" for register in range(WRITTEN)), "r0 to r3"), _table1_tasks(scheme), _table1_row(scheme),
+                f"{detail} The table leaves out r4.", kernels=("btree_snippet",),
             )
-            for kind, detail in (
-                ("reads", "with a register that a uop names twice read once"),
-                ("writes", "where a write is saved if a full one to the same register follows within the window"),
+            for scheme, name, detail in _TABLE1
+        ),
+        *(
+            Figure(
+                f"fig3-{name}", f"Fig. 3: share of the {kind} of warp registers that a window makes unnecessary{how}", "%",
+                tuple(f"IW {window}" for window in _ALL_WINDOWS), lambda kernel, size: [_windows(kernel, size)],
+                _saved_row(kind, saved), f"A trace without a machine, {detail}; and {_MIX}.",
+            )
+            for name, kind, how, saved, detail in (
+                ("reads", "reads", "", "reads_saved", "with a register that a uop names twice read once"),
+                ("writes", "writes", "", "writes_saved",
+                 "where a write is saved only if a full one to the same register follows while the value is in the window"),
+                ("writes-hints", "writes", ", with hints", "writes_saved_hints",
+                 "where a write is saved, too, if all reads of it are surely made in the window"),
             )
         ),
         Figure(
@@ -155,9 +204,11 @@ BOW = Paper(
         ),
         Figure(
             "fig7", "Fig. 7: executed uops with a result by where the compiler sends it, window 3", "%",
-            ("banks only", "collector only", "both"), lambda kernel, size: [_destinations(kernel, size)], _fig7_row,
+            ("banks only", "collector only", "both", "unkept registers"),
+            lambda kernel, size: [_destinations(kernel, size)], _fig7_row,
             "Our pass is safe for whole warps and all paths: a register that lanes waiting elsewhere may read goes to the banks; "
-            f"and {_MIX}.",
+            f"and {_MIX}. Unkept: registers of the code that only collector-only results are written to, which need no "
+            "place in the banks; our allocator uses one register for many values, so that they are few.",
         ),
         Figure(
             "fig8", "Fig. 8: executed uops by the number of distinct source registers", "%",
@@ -184,12 +235,20 @@ BOW = Paper(
             _fig11_row,
             f"As for Fig. 10: {_MIX}.",
         ),
-        Figure(
-            "fig12", "Fig. 12: change in the cycles that uops spend in collectors, BOW", "%",
-            tuple(f"IW {window}" for window in _WINDOWS),
-            lambda kernel, size: [_baseline(kernel, size), *_fig12_runs(kernel, size)], _fig12_row,
-            "A BOC takes up to IW uops of a warp, which then wait side by side for operands and units; the baseline's collector "
-            f"takes one, and the next waits at the scheduler, where it is not counted; and {_MIX}.",
+        *(
+            Figure(
+                f"fig12-{name}", f"Fig. 12: change in the cycles that uops spend {where}, BOW", "%",
+                tuple(f"IW {window}" for window in _WINDOWS),
+                lambda kernel, size: [_baseline(kernel, size), *_fig12_runs(kernel, size)], _fig12_row(stage),
+                f"{detail}; and {_MIX}.",
+            )
+            for name, where, stage, detail in (
+                ("residency", "in collectors, from issue to dispatch", "collect",
+                 "A BOC takes up to IW uops of a warp, which then wait side by side for operands and units; the baseline's "
+                 "collector takes one, and the next waits at the scheduler, where it is not counted"),
+                ("operands", "until their last operand is there", "operands",
+                 "The wait for an execution unit is left out, which Fig. 12 may count"),
+            )
         ),
         Figure(
             "fig13", "Fig. 13: change in dynamic energy of the register file, overhead included, with the paper's Table IV", "%",

@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from arch.rooms import SmConfig
 from arch.uop import Unit
+from program.trace.schema import Trace
 from sim.events import IDS, Batch
 
 
-class Stages:
-    """An observer of a run (`sim.runs.RunSpec.observer`).
+@dataclass(slots=True)
+class _Stay:
+    """A uop from issue to retirement: cycles of its issue, of its last operand's arrival so far, and of its dispatch."""
 
-    Its result: for `memory` and `other` uops their number, the cycles from issue to dispatch (`collect`), and those from issue
-    to retirement (`total`); uops that never enter a collector have 0 cycles of the former. `occupancy`: for each number of values
+    issued: int
+    sources: frozenset[int]
+    complete: int
+    dispatched: int = -1
+    memory: bool = False
+
+
+class Stages:
+    """An observer of a run (`sim.runs.RunSpec.observer`), of machines whose registers are mapped directly.
+
+    Its result: for `memory` and `other` uops their number, the cycles from issue to the arrival of the last operand (`operands`;
+    0 for what is found in the collector at issue), from issue to dispatch (`collect`), and from issue to retirement
+    (`total`); uops that never enter a collector have 0 cycles of the former two. `occupancy`: for each number of values
     that a collector held, the collector-cycles in which it did, from a collector's first value to the end of the run.
     """
 
     def __init__(self) -> None:
-        self._issued: dict[tuple[int, int, int], int] = {}
-        self._collected: dict[tuple[int, int, int], tuple[int, bool]] = {}
-        self._sums = {kind: {"uops": 0, "collect": 0, "total": 0} for kind in ("memory", "other")}
+        self._sources: list[frozenset[int]] = []
+        self._banks = 1
+        self._base: dict[tuple[int, int], int] = {}
+        self._stays: dict[tuple[int, int, int], _Stay] = {}
+        self._inside: dict[tuple[int, int], dict[int, tuple[int, _Stay]]] = {}  # by collector, then seq: warp and uop
+        self._sums = {kind: {"uops": 0, "operands": 0, "collect": 0, "total": 0} for kind in ("memory", "other")}
         self._held: dict[tuple[int, int], tuple[int, int]] = {}
         self._occupancy: dict[int, int] = {}
         self._end = 0
 
+    def start(self, trace: Trace, config: SmConfig) -> None:
+        """What is about to run."""
+        counts = trace.code["source_count"].tolist()
+        self._sources = [frozenset(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
+        self._banks = config.sub_core.banks
+
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
         # A slot's next warp counts its uops from 0 again, so that the order of cycles matters; within one, a uop's own order.
-        steps = (("issue", self._issue), ("dispatch", self._dispatch), ("retire", self._retire))
+        steps = (
+            ("warp_start", self._warp_start), ("issue", self._issue), ("allocate", self._allocate), ("forward", self._insert),
+            ("reserve", self._insert), ("grant", self._grant), ("dispatch", self._dispatch), ("retire", self._retire),
+        )  # fmt: skip
         stages = [(cycle, order, take, core, values) for order, (event, take) in enumerate(steps)
                   for cycle, core, values in self._rows(batch, event)]
         for cycle, _, take, core, values in sorted(stages, key=lambda row: row[:2]):
@@ -44,21 +71,42 @@ class Stages:
             self._change(collector, self._end, 0)
         return {**self._sums, "occupancy": {str(entries): self._occupancy[entries] for entries in sorted(self._occupancy)}}
 
+    def _warp_start(self, cycle: int, core: int, values: list[int]) -> None:
+        self._base[core, values[0]] = values[1]
+
     def _issue(self, cycle: int, core: int, values: list[int]) -> None:
-        self._issued[core, values[0], values[1]] = cycle
+        warp, seq, pc = values[:3]
+        self._stays[core, warp, seq] = _Stay(cycle, self._sources[pc], cycle)
+
+    def _allocate(self, cycle: int, core: int, values: list[int]) -> None:
+        collector, warp, seq = values[:3]
+        self._inside.setdefault((core, collector), {})[seq] = (warp, self._stays[core, warp, seq])
+
+    def _insert(self, cycle: int, core: int, values: list[int]) -> None:
+        """A uop that waited for its entries has them now."""
+        self._stays[core, values[1], values[2]].complete = cycle
+
+    def _grant(self, cycle: int, core: int, values: list[int]) -> None:
+        """An operand arrives in the next cycle, for all uops of the collector that read it."""
+        bank, row, collector = values[:3]
+        for warp, stay in self._inside[core, collector].values():
+            register = (row - self._base[core, warp]) * self._banks + (bank - warp) % self._banks
+            if register in stay.sources:
+                stay.complete = cycle + 1
 
     def _dispatch(self, cycle: int, core: int, values: list[int]) -> None:
-        _, unit, warp, seq = values[:4]
-        uop = (core, warp, seq)
-        self._collected[uop] = (cycle - self._issued[uop], unit == Unit.LSU)
+        collector, unit, _, seq = values[:4]
+        _, stay = self._inside[core, collector].pop(seq)
+        stay.dispatched, stay.memory = cycle, unit == Unit.LSU
 
     def _retire(self, cycle: int, core: int, values: list[int]) -> None:
-        uop = (core, values[0], values[1])
-        collect, memory = self._collected.pop(uop, (0, False))
-        sums = self._sums["memory" if memory else "other"]
+        stay = self._stays.pop((core, values[0], values[1]))
+        sums = self._sums["memory" if stay.memory else "other"]
         sums["uops"] += 1
-        sums["collect"] += collect
-        sums["total"] += cycle - self._issued.pop(uop)
+        if stay.dispatched >= 0:
+            sums["operands"] += stay.complete - stay.issued
+            sums["collect"] += stay.dispatched - stay.issued
+        sums["total"] += cycle - stay.issued
 
     def _rows(self, batch: Batch, event: str) -> list[tuple[int, int, list[int]]]:
         """Events of one name: (cycle, sub-core, values), by cycle."""

@@ -47,7 +47,8 @@ class RunSpec:
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; "" for none. It is
-        made without arguments and called with every `sim.events.Batch`. Golden only.
+        made without arguments, its `start` is called with the trace and the machine, then it with every `sim.events.Batch`.
+        Golden only.
     """
 
     kernel: str
@@ -114,6 +115,7 @@ class _Observed:
 
     def run(self, trace: Any, config: Any, scheme: Any, **options: Any) -> Any:
         """See `Engine.run`."""
+        self._observer.start(trace, config)
         return self._engine.run(trace, config, scheme, events=self._observer, **options)
 
 
@@ -126,14 +128,14 @@ class AnalysisSpec:
     kernel, size : the job.
     function : `module:function`, called with (job, options, **arguments); returns what JSON takes.
     arguments : its further arguments, as (name, value) pairs.
-    max_registers : registers per thread.
+    preset : the machine that the code is compiled for, with as many registers per thread as `RunSpec` gives it.
     """
 
     kernel: str
     size: str
     function: str
     arguments: tuple[tuple[str, Any], ...] = ()
-    max_registers: int = 255
+    preset: str = exp.DEFAULT_PRESET
 
     @property
     def label(self) -> str:
@@ -142,24 +144,26 @@ class AnalysisSpec:
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
-        RunSpec(self.kernel, self.size).check()
+        self._compiled.check()
 
     def key(self) -> str:
         """Job, analysis, and the code that does it."""
         module = self.function.partition(":")[0]
-        trace = runner.job_key(exp.find_job(self.kernel, self.size, None), self._options)
-        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", module))
+        e = self._compiled.experiment()
+        trace = runner.job_key(e.job, exp.compile_options(e))
+        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", "sim.experiment", module))
 
     def compute(self) -> dict[str, Any]:
         """What the function returns."""
-        job = exp.find_job(self.kernel, self.size, None)
-        result = load(self.function)(job, self._options, **dict(self.arguments))
+        e = self._compiled.experiment()
+        result = load(self.function)(e.job, exp.compile_options(e), **dict(self.arguments))
         assert isinstance(result, dict)
         return result
 
     @property
-    def _options(self) -> runner.Options:
-        return runner.Options(max_registers=self.max_registers)
+    def _compiled(self) -> RunSpec:
+        """A run of the same code."""
+        return RunSpec(self.kernel, self.size, preset=self.preset)
 
 
 def load(name: str) -> Any:

@@ -17,7 +17,7 @@ from program.runner import Options, compile_job, execute, trace_job
 from program.simt_liveness import SimtLiveness
 from program.trace.schema import Trace
 from program.write_back import WINDOWS, Shares, WriteBack, shares, transient_registers, write_back, write_back_hints
-from tests.program.btree_snippet import snippet_kernel, snippet_trace
+from sim.reproduce.snippet import snippet_kernel, snippet_trace
 from tests.program.random_ptx import random_job
 
 SEEDS = range(16)

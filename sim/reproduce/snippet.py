@@ -1,0 +1,111 @@
+"""BOW, Fig. 6: the BTREE snippet in machine code, with its registers, order and constants, and a run of it.
+
+Its global loads become shared ones, whose addresses are single registers as in the figure. The half-word products become whole
+ones. All registers start as zero, so every address is in range. NOPs follow it, so that its last results leave the window as they
+would in the kernel; a warp that ends writes nothing back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arch.config import config_hash, preset, with_overrides
+from arch.events import EVENTS, Record
+from arch.schemes import parse_scheme
+from golden.sm import simulate
+from program import emulator
+from program.annotate import annotate
+from program.isa import CONST_DYNAMIC_SHARED, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Reg, Space
+from program.launch import Job, Launch
+from program.trace.schema import Trace
+from sim import experiment as exp
+from sim.runs import store
+
+#: Lines of the figure, 2 to 14.
+SNIPPET = [
+    Instr(Op.LD, dst=Reg(3), srcs=(Reg(8),), space=Space.SHARED),
+    Instr(Op.MOV, dst=Reg(2), srcs=(Imm(0xFF4),)),
+    Instr(Op.IMUL, dst=Reg(1), srcs=(Reg(0), Reg(2))),
+    Instr(Op.IMAD, dst=Reg(1), srcs=(Reg(0), Reg(2), Reg(1))),
+    Instr(Op.SHL, dst=Reg(1), srcs=(Reg(1), Imm(0x10))),
+    Instr(Op.IMAD, dst=Reg(0), srcs=(Reg(0), Reg(2), Reg(1))),
+    Instr(Op.IADD, dst=Reg(0), srcs=(Const(CONST_DYNAMIC_SHARED), Reg(0))),
+    Instr(Op.IADD, dst=Reg(0), srcs=(Reg(9), Reg(0))),
+    Instr(Op.IADD, dst=Reg(1), srcs=(Reg(0), Imm(0x7F8))),
+    Instr(Op.LD, dst=Reg(2), srcs=(Reg(1),), space=Space.SHARED),
+    Instr(Op.SHL, dst=Reg(2), srcs=(Reg(2), Imm(0x100))),
+    Instr(Op.IADD, dst=Reg(4), srcs=(Reg(2), Imm(0x8F))),
+    Instr(Op.ISETP, DType.S32, srcs=(Reg(3), Reg(1)), cmp=Cmp.NE, pdst=(0,)),
+]
+#: Registers that it writes: r0 and on.
+WRITTEN = 5
+
+
+def snippet_kernel(after: int = 0) -> Kernel:
+    """The snippet, so many NOPs, and an EXIT."""
+    code = [*SNIPPET, *(Instr(Op.NOP) for _ in range(after)), Instr(Op.EXIT)]
+    return Kernel("btree_snippet", [Block("entry", code)], {}, 1, registers=10, shared_bytes=4096)
+
+
+def snippet_trace(after: int = 0) -> Trace:
+    """One full warp through `snippet_kernel`."""
+    job = Job("btree_snippet", "tiny", "", "btree_snippet.ptx", {"out": np.zeros(1, np.uint32)},
+              [Launch("btree_snippet", (1, 1, 1), (32, 1, 1), ())])  # fmt: skip
+    trace = emulator.run_job(job, {"btree_snippet": snippet_kernel(after)}, trace=True).trace
+    assert trace is not None
+    return trace
+
+
+@dataclass(frozen=True)
+class SnippetSpec:
+    """A run of the snippet on the golden model, as a task of `sim.runs`.
+
+    Parameters
+    ----------
+    scheme, preset, overrides : as in `sim.runs.RunSpec`.
+    """
+
+    scheme: str
+    preset: str
+    overrides: tuple[str, ...] = ()
+    #: NOPs that follow: more than any window is wide, and than a result takes.
+    after: int = 32
+
+    @property
+    def label(self) -> str:
+        """The snippet, scheme and what else is unusual."""
+        return " ".join(("btree_snippet", self.scheme, *self.overrides))
+
+    def check(self) -> None:
+        """Raise WarpbankError that says which field is wrong."""
+        exp.find_config(self.preset, None, list(self.overrides))
+        exp.find_scheme(self.scheme)
+
+    def key(self) -> str:
+        """Machine, scheme, and the code."""
+        machine = config_hash(with_overrides(preset(self.preset), list(self.overrides)))
+        return store.key("snippet", machine, self.preset, self.scheme, self.after,
+                         store.code_digest("arch", "golden", "sim.experiment", __name__))
+
+    def compute(self) -> dict[str, Any]:
+        """Bank writes of each register r0..r4 (`writes`), and what `sim.experiment.Report.to_dict` says of the machine."""
+        config, scheme = with_overrides(preset(self.preset), list(self.overrides)), parse_scheme(self.scheme)
+        kernel = snippet_kernel(self.after)
+        trace = annotate(snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel})
+        events: list[Record] = []
+        simulate(trace, config, scheme, events=events)
+        return {"preset": self.preset, "config_hash": config_hash(config), "writes": bank_writes(events)}
+
+
+def bank_writes(events: list[Record]) -> list[int]:
+    """Writes of r0..r4 into the banks: of results, and of values that leave a collector."""
+    counts = [0] * WRITTEN
+    for _, _, name, values in events:
+        if name in ("write", "write_back"):
+            register = values[[field for field, _ in EVENTS[name].fields].index("register")]
+            if register < WRITTEN:
+                counts[register] += 1
+    return counts
