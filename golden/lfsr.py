@@ -5,8 +5,8 @@ from __future__ import annotations
 #: x^16 + x^14 + x^13 + x^11 + 1, of maximal length: 65 535 states.
 TAPS = 0xB400
 WIDTH = 16
-#: Shifts from one number to the next, so that neighbouring numbers share few bits.
-STRIDE = 5
+#: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so that all are reached.
+STRIDE = 7
 
 
 class Lfsr:

@@ -11,6 +11,7 @@ from arch.rooms import SmConfig
 from arch.schemes import Scheme
 
 from .collector.arbiter import Arbiter
+from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
 from .front_end.gto import Gto
@@ -19,7 +20,9 @@ from .hierarchy.flat import Flat
 from .mapping.direct import Direct
 from .storage.banks import Banks
 
-COLLECTORS: dict[str, Callable[..., Any]] = {"ocu": Ocu, "ccu": Ccu, "ccu_lru": LruCcu}
+COLLECTORS: dict[str, Callable[..., Any]] = {
+    "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
+}
 HIERARCHIES: dict[str, Callable[..., Any]] = {"flat": Flat}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
 STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
