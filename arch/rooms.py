@@ -73,6 +73,7 @@ class CollectorConfig(_Checked):
                             "(2 x window, at least one per source slot), or a number")
 
     cache_lines: int = item(8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64)
+    near_distance: int = item(12, "uops", "Malekeh: reuses up to this distance are near (RTHLD)")
     sthld: str = item("adaptive", "cycles", "Malekeh: cycles that a sub-core waits before it takes a unit with near values from "
                       "its warp: a number from 0 to 255, or `adaptive`")
     sthld_interval: int = item(10000, "cycles", "Malekeh: between two adaptions of the waiting time", low=16)

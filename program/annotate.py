@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from arch.rooms import SmConfig
 from program.hints import Hints
+from program.intervals.dead import dead_operands
 from program.isa import Kernel
+from program.reuse import near_hints
 from program.trace.schema import Trace
 from program.write_back import write_back_hints
 
@@ -28,6 +32,10 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
     for name in wanted:
         if name == "write_back":
             bits = write_back_hints(kernels(), config.sub_core.collector.window).write_back
+        elif name == "near":
+            bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
+        elif name == "dead":
+            bits = np.concatenate([dead_operands(kernel) for kernel in kernels().values()])
         else:
             raise ValueError(f"No pass makes the hint {name!r}.")
         hints = replace(hints, **{name: bits})
