@@ -58,7 +58,7 @@ class FrontEndConfig(_Checked):
     buffer_entries: int = item(2, "uops", "entries of a warp's instruction buffer")
     branch_hold: int = item(6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0)
     scheduler: str = item("scheme", "policy", "warp scheduler; `scheme`: the one the scheme names",
-                          choices=("scheme", "lrr", "gto"))
+                          choices=("scheme", "lrr", "gto", "cache_aware"))
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class SubCore:
             collectors.deliver(collector, slot, tag, value)
         status.changed |= self.buffers.step(cycle)
         if eligible:
-            self._issue(self.scheduler.pick(eligible), cycle)
+            self._issue(self.scheduler.pick(eligible, collectors.holds), cycle)
             reason = Stall.ISSUED
         else:
             if collectors.waits(status.ready & ~status.free):

@@ -14,6 +14,7 @@ from .collector.arbiter import Arbiter
 from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
+from .front_end.cache_aware import CacheAware
 from .front_end.gto import Gto
 from .front_end.lrr import Lrr
 from .hierarchy.flat import Flat
@@ -26,7 +27,7 @@ COLLECTORS: dict[str, Callable[..., Any]] = {
 HIERARCHIES: dict[str, Callable[..., Any]] = {"flat": Flat}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
 STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
-SCHEDULERS: dict[str, Callable[..., Any]] = {"lrr": Lrr, "gto": Gto}
+SCHEDULERS: dict[str, Callable[..., Any]] = {"lrr": Lrr, "gto": Gto, "cache_aware": CacheAware}
 
 
 def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:

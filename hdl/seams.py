@@ -374,7 +374,7 @@ class SubCorePorts(wiring.Signature):
     write : Out, `WriteBack` per bank. Question to the testbench.
     issues : Out(1). A uop issues in this cycle.
     sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
-    keep : Out, `WriteBack` per collector, if `caches`. Question to the testbench: a result that a collector keeps.
+    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector keeps.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
     events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
@@ -391,7 +391,7 @@ class SubCorePorts(wiring.Signature):
             "write": Out(WriteBack(config)).array(core.banks),
             "issues": Out(1),
             **({"sthld": In(8)} if waits else {}),
-            **({"keep": Out(WriteBack(config)).array(core.collectors)} if caches else {}),
+            **({"keep": Out(WriteBack(config)).array(UNITS)} if caches else {}),
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),
             **({} if events is None else {"events": Out(events)}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,7 +16,7 @@ from .execute.lsu import Lines, Lsu
 from .front_end.barrier import Barriers
 from .front_end.sthld import Sthld
 from .probe import Events, gather, total
-from .seams import Fill, Start, WriteBack
+from .seams import UNITS, Fill, Start, WriteBack
 from .sub_core import SubCore
 
 
@@ -31,6 +31,7 @@ class Sm(wiring.Component):
     ----------
     config, scheme : the machine and its register file.
     probe : generate events.
+    apart : sub-cores are instances of a module `sub_core` that is elaborated by itself, once for all of them.
 
     Members
     -------
@@ -38,7 +39,7 @@ class Sm(wiring.Component):
     started, start : Out, `hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
-    keep : Out, `WriteBack` per sub-core and collector, if these keep results. The same question.
+    keep : Out, `WriteBack` per sub-core and execution unit, if the collectors keep results. The same question.
     lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
@@ -50,10 +51,11 @@ class Sm(wiring.Component):
     ValueError : the scheme names a unit that has no RTL.
     """
 
-    def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False, apart: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
         config = scheme.machine(config)
+        self._apart = apart
         self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
@@ -74,7 +76,7 @@ class Sm(wiring.Component):
             "overflow": Out(1),
         }
         if self.cores[0].collectors.caches:
-            members["keep"] = Out(WriteBack(config)).array(cores, config.sub_core.collectors)
+            members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
             members["core_events"] = Out(self.cores[0].events.signature).array(cores)
@@ -97,7 +99,7 @@ class Sm(wiring.Component):
             m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in self.cores))
         overflow: Any = 0
         for number, core in enumerate(self.cores):
-            m.submodules[f"core_{number}"] = core
+            m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
             for start in (core.start, self.start[number]):
                 m.d.comb += [start.warps.eq(ctas.start[number].warps), start.rows.eq(ctas.start[number].rows)]
             arrival = barriers.arrivals[number]
@@ -126,3 +128,12 @@ class Sm(wiring.Component):
         if self._shared:
             gather(m, self.events, [part.events for part in self._shared])
         return m
+
+
+def _instance(core: SubCore) -> Instance:
+    """A sub-core as an instance of the module `sub_core`."""
+    ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
+    for path, member, value in core.signature.flatten(core):
+        direction = "o" if member.flow is wiring.Out else "i"
+        ports[f"{direction}_{'__'.join(str(part) for part in path)}"] = value
+    return Instance("sub_core", **ports)

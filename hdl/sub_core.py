@@ -10,6 +10,7 @@ from arch.schemes import Scheme
 
 from .execute.pipelines import Pipelines
 from .execute.result_arbiter import ResultArbiter
+from .front_end.cache_aware import CacheAware
 from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
 from .front_end.scoreboard import Scoreboard
@@ -86,6 +87,8 @@ class SubCore(wiring.Component):
             scoreboard.entry.eq(collectors.entry),
             collectors.start.eq(self.start.warps), collectors.slide.eq(status.done),
         ]
+        if isinstance(scheduler, CacheAware):
+            m.d.comb += scheduler.holds.eq(collectors.holds)
         for taker in (collectors.issue, scoreboard.issue):
             m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
 

@@ -9,9 +9,12 @@ from typing import Any
 
 from arch.names import unknown
 from arch.rooms import SmConfig
-from arch.schemes import Scheme
+from arch.schemes import Scheme, parse_scheme
 from hdl.collector.arbiter import Arbiter
+from hdl.collector.boc import Boc, WriteThroughBoc
+from hdl.collector.ccu import Ccu, LruCcu
 from hdl.collector.ocu import Ocu
+from hdl.collector.window import Inserter
 from hdl.cta_dispatch import CtaDispatch
 from hdl.execute.l1 import Mshrs, Tags
 from hdl.execute.lsu import Lsu
@@ -19,12 +22,15 @@ from hdl.execute.memory import Memory
 from hdl.execute.pipelines import Pipelines
 from hdl.execute.result_arbiter import ResultArbiter
 from hdl.front_end.barrier import Barriers
+from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
 from hdl.front_end.instruction_buffer import InstructionBuffers
 from hdl.front_end.issue import InFlight, Status
 from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
+from hdl.front_end.sthld import Sthld
 from hdl.hierarchy.flat import Flat
+from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
 from hdl.rooms import build_registers
 from hdl.sm import Sm
@@ -55,6 +61,11 @@ class Unit:
         return self.component.__module__.replace(".", "/") + ".py"
 
 
+def _private(config: SmConfig) -> SmConfig:
+    """The machine with a collector per warp, which some schemes need."""
+    return parse_scheme("bow").machine(config)
+
+
 UNITS: dict[str, Unit] = {
     unit.name: unit
     for unit in (
@@ -67,6 +78,14 @@ UNITS: dict[str, Unit] = {
         Unit("lrr", Lrr, lambda config, *_: Lrr(config.sub_core.warps)),
         Unit("gto", Gto, lambda config, *_: Gto(config.sub_core.warps)),
         Unit("barriers", Barriers, lambda config, _, probe: Barriers(config, probe=probe)),
+        Unit("boc", Boc, lambda config, _, probe: Boc(_private(config), probe)),
+        Unit("boc_write_through", WriteThroughBoc, lambda config, _, probe: WriteThroughBoc(_private(config), probe)),
+        Unit("inserter", Inserter, lambda config, *_: Inserter(config)),
+        Unit("ccu", Ccu, lambda config, _, probe: Ccu(config, probe)),
+        Unit("ccu_lru", LruCcu, lambda config, _, probe: LruCcu(config, probe)),
+        Unit("sthld", Sthld, lambda config, _, probe: Sthld(config, probe)),
+        Unit("lfsr", Lfsr, lambda config, *_: Lfsr(config.sub_core.collector.seed)),
+        Unit("cache_aware", CacheAware, lambda config, *_: CacheAware(config.sub_core.warps)),
         Unit("ocu", Ocu, lambda config, _, probe: Ocu(config, probe)),
         Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
         Unit("registers", Flat, build_registers),

@@ -22,7 +22,7 @@ class Gto:
         self._order.remove(warp)
         self._order.append(warp)
 
-    def pick(self, eligible: int) -> int:
+    def pick(self, eligible: int, holds: int = 0) -> int:
         """The warp to issue."""
         if not eligible >> self._last & 1:
             for warp in self._order:

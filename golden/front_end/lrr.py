@@ -20,7 +20,7 @@ class Lrr:
     def start(self, warp: int) -> None:
         """A new warp changes nothing."""
 
-    def pick(self, eligible: int) -> int:
+    def pick(self, eligible: int, holds: int = 0) -> int:
         """The warp to issue."""
         warp = first_from(eligible, self._pointer)
         self._pointer = (warp + 1) % self._warps

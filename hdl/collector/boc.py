@@ -71,7 +71,7 @@ class Boc(wiring.Component):
     refused : Out(1). A unit refused one in this cycle.
     result : In(ResultOffer) per unit. Results as they are offered and written (seam 4).
     first : In. Unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per collector. A result is written into it; its value comes in.
+    keep : Out(WriteBack) per unit. Its result is written into a collector; its value comes in.
     evicted : Out(evicted_stream), with write-back. A dirty value that leaves; from registers.
     operands : Out(value) per collector and slot. Operands of its oldest complete uop.
 
@@ -101,7 +101,7 @@ class Boc(wiring.Component):
             "read_done": Out(ReadDone(config)).array(self.entries(config)),
             "dispatch": Out(dispatch_stream(config)).array(UNITS), "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS + self.evicts)),
-            "keep": Out(WriteBack(config)).array(core.warps),
+            "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
         }
         if self.evicts:
@@ -237,7 +237,9 @@ class Boc(wiring.Component):
         self._claimed, self._arrived = [], []
         taken = Cat(offer.taken for offer in self.result)
         payloads = Array(offer.payload.as_value() for offer in self.result)
-        for warp, keep in enumerate(self.keep):
+        values = Array(keep.value for keep in self.keep)
+        self._kept = [WriteBack(self._config).create(path=("kept", warp)) for warp in range(self._warps)]
+        for warp, keep in enumerate(self._kept):
             mine = Signal(UNITS, name=f"mine_{warp}")
             m.d.comb += mine.eq(finds & Cat(offer.payload.warp == warp for offer in self.result))
             port = first_from(m, mine, self.first, f"port_{warp}")
@@ -246,15 +248,18 @@ class Boc(wiring.Component):
             payload = Signal(self.result[0].payload.shape(), name=f"kept_{warp}")
             m.d.comb += [
                 claimed.eq(Mux(port.any, Array(here)[port.index], 0)), payload.as_value().eq(payloads[port.index]),
-                keep.valid.eq((port.one_hot & taken).any()), arrived.eq(Mux(keep.valid, claimed, 0)),
+                keep.valid.eq((port.one_hot & taken).any()), keep.value.eq(values[port.index]),
+                arrived.eq(Mux(keep.valid, claimed, 0)),
                 *(getattr(keep, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
             ]
             self._claimed.append(claimed)
             self._arrived.append(arrived)
         granted = Signal(UNITS)
         m.d.comb += granted.eq(reduce(or_, ports))
-        for unit, offer in enumerate(self.result):
+        for unit, (offer, keep) in enumerate(zip(self.result, self.keep, strict=True)):
             m.d.comb += [offer.held.eq(finds[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(self.evicts))]
+            m.d.comb += keep.valid.eq(offer.taken & granted[unit])
+            m.d.comb += [getattr(keep, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")]
 
     # --- Dispatch.
 
@@ -364,7 +369,7 @@ class Boc(wiring.Component):
 
     def _values(self, m: Module, warp: int, into: Value) -> Value:
         """The entries' values, with a port for operands and one for results. Returns the entry that an operand arrives for."""
-        config, delivery, keep = self._config, self.deliver[warp], self.keep[warp]
+        config, delivery, keep = self._config, self.deliver[warp], self._kept[warp]
         width = self.place_width(config)
         places = m.submodules[f"places_{warp}"] = Memory(shape=width * MAX_SOURCES, depth=self._window, init=[])
         write_at(m, places, self._uop.tag, Cat(*self._inserter.places), into.any())
@@ -414,7 +419,7 @@ class Boc(wiring.Component):
     # --- Events.
 
     def _collector_events(self, m: Module, warp: int, present: Value) -> None:
-        events, keep, delivery = self.events, self.keep[warp], self.deliver[warp]
+        events, keep, delivery = self.events, self._kept[warp], self.deliver[warp]
         emit(m, events.deliver[warp], delivery.valid, collector=warp, slot=delivery.slot)
         emit(m, events.collector_write[warp], keep.valid, collector=warp, warp=keep.warp, seq=keep.seq, register=keep.register)
         used, before = (Signal(bits(self._entries + 1), name=f"{name}_{warp}") for name in ("used", "used_before"))

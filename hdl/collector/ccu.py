@@ -63,7 +63,7 @@ class Ccu(wiring.Component):
     refused : Out(1). An execution unit refused one in this cycle.
     result : In(ResultOffer) per execution unit. Results as they are offered and written (seam 4).
     first : In. Execution unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per unit. A result is kept (port D); its value comes in.
+    keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes in.
     operands : Out(value) per unit and slot. Operands of the unit's uop; right when it is dispatched.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests reach the banks in
@@ -93,7 +93,7 @@ class Ccu(wiring.Component):
             "deliver": In(Delivery(config)).array(core.collectors), "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS), "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS)),
-            "keep": Out(WriteBack(config)).array(core.collectors),
+            "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
         }
         if probe:
@@ -128,6 +128,8 @@ class Ccu(wiring.Component):
         self._owned = Signal(count, init=(1 << count) - 1 if self._private else 0)
         self._busy = Signal(count)  # units with a uop
         self._numbers: list[Lfsr] = []
+        self._kept = [WriteBack(self._config).create(path=("kept", number)) for number in range(count)]  # by this unit
+        self._keeps: list[Value] = []  # per collector unit, mask of the execution unit whose result it keeps
         self._lost: dict[int, list[tuple[int, Signal]]] = {}  # per execution unit, (number, lines) that its result makes invalid
         for number in range(count):
             self._numbers.append(Lfsr(number_seed(core.collector.seed, number)))
@@ -139,6 +141,9 @@ class Ccu(wiring.Component):
         gone = self._dispatch(m)
         for number in range(count):
             self._table(m, number, allocated[number], gone[number], fresh_owner, taken)
+        for unit, (asked, offer) in enumerate(zip(self.keep, self.result, strict=True)):
+            m.d.comb += asked.valid.eq(reduce(or_, self._keeps)[unit])
+            m.d.comb += [getattr(asked, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")]
         m.d.sync += self._busy.eq(self._busy & ~gone | allocated)
         m.d.comb += random.eq(Array(lfsr.state for lfsr in self._numbers)[self.entry])
         if self._probe:
@@ -290,7 +295,7 @@ class Ccu(wiring.Component):
                           & self.issue.payload.uop.source_valid[slot]):
                     m.d.sync += register.eq(self.issue.payload.uop.sources[slot])
             with m.If(kept & line[position]):
-                m.d.sync += register.eq(self.keep[number].register)
+                m.d.sync += register.eq(self._kept[number].register)
         self._values(m, number, place, encode(line))
         if self._probe:
             emit(m, self.events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
@@ -313,7 +318,7 @@ class Ccu(wiring.Component):
 
     def _values(self, m: Module, number: int, place: Value, line: Value) -> None:
         """The lines' values, with port S and port D."""
-        table, delivery, keep = self._tables[number], self.deliver[number], self.keep[number]
+        table, delivery, keep = self._tables[number], self.deliver[number], self._kept[number]
         values = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=table.size, init=[])
         write_at(m, values, place, delivery.value, delivery.valid)
         port = values.write_port(granularity=32)
@@ -326,7 +331,7 @@ class Ccu(wiring.Component):
     def _results(self, m: Module, number: int, allocated: Value, fresh_owner: Signal,
                  taken: Taken) -> tuple[Signal, Signal, Value]:
         """The owner's results of this cycle. Returns whether one is kept, in which line, and the lines that become invalid."""
-        table, owner, keep = self._tables[number], self._owner[number], self.keep[number]
+        table, owner, keep = self._tables[number], self._owner[number], self._kept[number]
         mine, near = Signal(UNITS, name=f"mine_{number}"), Signal(UNITS, name=f"near_{number}")
         m.d.comb += mine.eq(Cat(offer.valid & self._owned[number] & (offer.payload.warp == owner) for offer in self.result))
         m.d.comb += near.eq(mine & Cat(offer.payload.near for offer in self.result) if self.far_first else mine)
@@ -346,7 +351,8 @@ class Ccu(wiring.Component):
                             & (hit.any() | offered.mask.all()))
         m.d.comb += [line.eq(Mux(hit.any(), hit, place)), kept.eq(able & line.any())]
         m.d.comb += lfsr.advance.eq(Mux(allocated, taken.misses, kept & ~hit.any()))
-        m.d.comb += keep.valid.eq(kept)
+        m.d.comb += [keep.valid.eq(kept), keep.value.eq(Array(asked.value for asked in self.keep)[port.index])]
+        self._keeps.append(Mux(kept, port.one_hot, 0))
         m.d.comb += [getattr(keep, name).eq(getattr(offered, name)) for name in ("warp", "seq", "register", "mask")]
         drops = []
         for unit, (offer, mask) in enumerate(zip(self.result, here, strict=True)):

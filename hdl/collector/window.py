@@ -81,9 +81,11 @@ class Inserter(wiring.Component):
 
     Members
     -------
-    valid, filled..., registers, age : In. The collector's state: `valid`, `dirty`, `keep`, `passed`, `pinned` (read by a uop in
-        collection), `claimed` (a result arrives in this cycle), `registers`, `age`.
-    sources, source_valid, destination, count, write_back, full : In. The uop; `full`: it writes all lanes.
+    valid, dirty, keep, passed, pinned, claimed : In(entries). The collector's state; `pinned`: read by a uop in collection;
+        `claimed`: a result arrives in this cycle.
+    registers : In(8) per entry. Which register each is for.
+    age : In(entries) per bit. Bit planes of the ages.
+    sources, source_valid, destination, count, write_back, full : In. The uop, as in `uop_layout`; `full`: it writes all lanes.
     fits : Out(1). There are entries for all sources; else nothing is done but what `squeezed` says.
     found, read : Out(6). Source slots that are in the window; those that have to be read.
     places : Out per source slot. Their entries.

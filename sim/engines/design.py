@@ -65,10 +65,10 @@ class Design:
         return found
 
 
-def design(config: SmConfig, scheme: Scheme) -> Design:
-    """Make the SM with its probe. Raises EngineError if this machine cannot be built in RTL."""
+def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
+    """Make the SM with its probe; `apart`: see `hdl.sm.Sm`. Raises EngineError if this machine cannot be built in RTL."""
     try:
-        made = Design(Sm(config, scheme, probe=True))
+        made = Design(Sm(config, scheme, probe=True, apart=apart))
     except (ValueError, KeyError, NotImplementedError) as error:
         raise EngineError(f"the RTL of scheme {scheme.name} cannot be built for this configuration: {error}") from None
     for path, signature in _interfaces(made.component.signature, ()):

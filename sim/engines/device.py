@@ -44,6 +44,7 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         "",
         f'#include "V{top}.h"',
         f'#include "V{top}___024root.h"',
+        f'#include "V{top}_sub_core.h"',
         '#include "trace.h"',
         "#if VM_TRACE",
         '#include "verilated_vcd_c.h"',

@@ -26,7 +26,7 @@ _ROOT = Path(__file__).parent.parent.parent
 #: Files and folders that make the RTL and the harness.
 _SOURCES = ("arch", "hdl", "sim/engines/harness", "sim/engines/design.py", "sim/engines/device.py", "sim/engines/model.py",
             "sim/engines/tuning.py", "sim/events.py", "synth/netlist.py", "synth/yosys.py")
-_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--flatten", "--output-split", "15000",
+_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--output-split", "15000",
               "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 
@@ -126,10 +126,11 @@ def source_digest() -> str:
 def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
     """Build the model into `folder`."""
     config = scheme.machine(config)
-    made = design(config, scheme)  # refuses what cannot be built before any tool starts
+    made = design(config, scheme, apart=True)  # refuses what cannot be built before any tool starts
     work = folder / "work"
     work.mkdir()
-    source = netlist.to_rtlil(made.component, TOP)
+    # All sub-cores are one module: it is written once, and Verilator shares what it can.
+    source = netlist.to_rtlil(made.component, TOP) + netlist.to_rtlil(made.component.cores[0], "sub_core")
     verilog = work / "sm.v"
     verilog.write_text(tuned(netlist.to_verilog(source, netlist.SIMULATION)))
     _translate(made, config, build, verilog, work)

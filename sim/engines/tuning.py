@@ -8,8 +8,8 @@ from pathlib import Path
 from arch.rooms import SmConfig
 from sim.engines.base import EngineError
 
-#: Verilator control file: the memories that the operand checker reads keep their place and name.
-PUBLIC = "`verilator_config\n" + "".join(
+#: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads keep their names.
+PUBLIC = '`verilator_config\nno_inline -module "sub_core"\n' + "".join(
     f'public_flat_rd -module "*collectors" -var "{name}_*"\n' for name in ("slots", "places")
 )
 
@@ -58,18 +58,17 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
 
 
 def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
-    """Names of the collectors' memories in the C++ that Verilator wrote to `folder`: those of sub-core 0, of 1, ...
+    """The collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those of sub-core 0, of 1, ...
 
     `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its source slots.
     """
-    found: dict[tuple[int, int], str] = {}
-    for path in folder.glob("*___024root.h"):
+    found: dict[int, str] = {}
+    for path in folder.glob("*_sub_core.h"):
         for name in re.findall(rf"VlUnpacked<[^;]*> (\w+__DOT__{kind}_\d+);", path.read_text()):
-            core, collector = (int(number) for number in re.findall(r"_(\d+)(?=__DOT__|$)", name))
-            found[core, collector] = name
+            found[int(name.rsplit("_", 1)[1])] = name
     if kind == "places" and not found:
         return []
-    places = [(core, collector) for core in range(config.sub_cores) for collector in range(config.sub_core.collectors)]
-    if set(found) != set(places):
+    if sorted(found) != list(range(config.sub_core.collectors)):
         raise EngineError(f"the compiled model has the collectors {sorted(found)}, and not those of its configuration")
-    return [found[place] for place in places]
+    cores = [f"__PVT__sm__DOT__core_{core}->" for core in range(config.sub_cores)]
+    return [core + found[collector] for core in cores for collector in sorted(found)]

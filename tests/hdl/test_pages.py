@@ -9,15 +9,21 @@ from pathlib import Path
 import pytest
 
 from hdl.collector.arbiter import Arbiter
+from hdl.collector.boc import Boc
+from hdl.collector.ccu import Ccu
 from hdl.collector.ocu import Ocu
+from hdl.collector.window import Inserter
 from hdl.execute.pipelines import Pipelines
 from hdl.execute.result_arbiter import ResultArbiter
+from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
 from hdl.front_end.instruction_buffer import InstructionBuffers
 from hdl.front_end.issue import InFlight, Status
 from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
+from hdl.front_end.sthld import Sthld
 from hdl.hierarchy.flat import Flat
+from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
 from hdl.storage.banks import Banks
 
@@ -26,7 +32,10 @@ UNITS: dict[str, tuple[type, ...]] = {
     "instruction_buffer": (InstructionBuffers,),
     "scoreboard": (Scoreboard,),
     "issue": (Status, InFlight),
-    "schedulers": (Lrr, Gto),
+    "schedulers": (Lrr, Gto, CacheAware),
+    "sthld": (Sthld,),
+    "boc": (Boc, Inserter),
+    "ccu": (Ccu, Lfsr),
     "ocu": (Ocu,),
     "arbiter": (Arbiter,),
     "flat": (Flat,),

@@ -6,16 +6,23 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const, Signal
 from hypothesis import given
 from hypothesis import strategies as st
 
+import golden.front_end.cache_aware
 import golden.front_end.gto
 import golden.front_end.lrr
+from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
 from hdl.front_end.lrr import Lrr
 from tests.hdl.bench import FEW, SEEDS, simulate
 
-PAIRS = {"lrr": (Lrr, golden.front_end.lrr.Lrr), "gto": (Gto, golden.front_end.gto.Gto)}
+PAIRS = {
+    "lrr": (Lrr, golden.front_end.lrr.Lrr),
+    "gto": (Gto, golden.front_end.gto.Gto),
+    "cache_aware": (CacheAware, golden.front_end.cache_aware.CacheAware),
+}
 
 
 def lockstep(policy: str, warps: int, seed: int, unit: Any = None, cycles: int = 150) -> None:
@@ -29,8 +36,11 @@ def lockstep(policy: str, warps: int, seed: int, unit: Any = None, cycles: int =
             starts = rng.getrandbits(warps) & rng.getrandbits(warps) if rng.random() < 0.3 else 0
             ctx.set(rtl.eligible, eligible)
             ctx.set(rtl.start, starts)
+            holds = rng.getrandbits(warps)
+            if isinstance(getattr(rtl, "holds", None), Signal):
+                ctx.set(rtl.holds, holds)
             if eligible:
-                assert ctx.get(rtl.pick) == model.pick(eligible)
+                assert ctx.get(rtl.pick) == model.pick(eligible, holds)
             for warp in range(warps):
                 if starts >> warp & 1:
                     model.start(warp)
@@ -46,15 +56,28 @@ def test_equals_golden(policy: str, warps: int, seed: int) -> None:
     lockstep(policy, warps, seed)
 
 
-@pytest.mark.parametrize("policy", [Lrr, Gto])
+@pytest.mark.parametrize("policy", [Lrr, Gto, CacheAware])
 @pytest.mark.parametrize("warps", [0, -1, 2.0, "8", None])
 def test_warps_must_be_a_number(policy: Any, warps: Any) -> None:
     with pytest.raises(TypeError, match=f"{policy.__name__} needs a number of warp slots of at least 1, not"):
         policy(warps)
 
 
-@pytest.mark.parametrize("policy", PAIRS)
+@pytest.mark.parametrize("policy", ["lrr", "gto"])
 def test_the_other_policy_is_caught(policy: str) -> None:
     other = PAIRS["gto" if policy == "lrr" else "lrr"][0]
     with pytest.raises(AssertionError):
         lockstep(policy, 4, 1, other)
+
+
+def test_values_in_collectors_must_count() -> None:
+    class Deaf(CacheAware):
+        """Greedy then oldest: nobody's values count."""
+
+        def elaborate(self, platform: object) -> Any:
+            unheard = self.holds
+            self.holds = Const(0, len(unheard))
+            return super().elaborate(platform)
+
+    with pytest.raises(AssertionError):
+        lockstep("cache_aware", 4, 1, Deaf)

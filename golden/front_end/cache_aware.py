@@ -1,0 +1,21 @@
+"""Greedy, then the warps that have cached values, then the oldest."""
+
+from __future__ import annotations
+
+from .gto import Gto
+
+
+class CacheAware(Gto):
+    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a collector; then the
+    oldest. Malekeh, section IV-B1.
+
+    Parameters
+    ----------
+    warps : warp slots.
+    """
+
+    def pick(self, eligible: int, holds: int = 0) -> int:
+        """The warp to issue; `holds`: mask of the warps that have values in a collector."""
+        if eligible >> self._last & 1:
+            return self._last
+        return super().pick(eligible & holds or eligible)

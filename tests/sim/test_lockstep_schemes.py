@@ -1,0 +1,48 @@
+"""Golden and RTL in lockstep under every scheme, on random programs with random hints that are safe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from program.hints import Hints
+from program.trace.schema import Trace
+from sim.engines.pysim import PysimEngine
+from sim.lockstep import lockstep
+from tests.random_trace import random_trace
+
+WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
+CASES = [
+    ("bow", ()),
+    ("bow", (WINDOW + "7", ENTRIES + "6")),
+    ("bow-wb", (WINDOW + "2",)),
+    ("bow-wr", (ENTRIES + "half",)),
+    ("bow-wr", (WINDOW + "7",)),
+    ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
+    ("malekeh", ("sub_core.collector.sthld_interval=32",)),
+    ("malekeh", ("sub_core.collector.sthld=8", "sub_core.collector.cache_lines=16")),
+    ("malekeh-pr", ()),
+    ("ccu-lru-gto", ("sub_core.collectors=3",)),
+]
+
+
+def hinted(seed: int) -> Trace:
+    """A random program. Any value of `near` is safe, since it steers only what is kept; of `write_back`, those with the banks."""
+    trace = random_trace(seed)
+    rng = np.random.default_rng(seed)
+    count = len(trace.code)
+    hints = Hints.none(count)
+    write_back, near = rng.integers(2, 4, count, np.uint8), rng.integers(0, 128, count, np.uint8)
+    return replace(trace, hints=replace(hints, write_back=write_back, near=near))
+
+
+@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
+    outcome = lockstep(hinted(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine())
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["boc.forwards"]
