@@ -193,7 +193,7 @@ def _workload(name: str, scheme: str, machine: str, window: int, entries: str) -
     _consistent(trace, simulate(trace, config, parse_scheme(scheme)), scheme)
 
 
-@pytest.mark.parametrize(("number", "name"), enumerate(workloads.names()))
+@pytest.mark.parametrize(("number", "name"), list(enumerate(workloads.names())))
 def test_workloads(number: int, name: str) -> None:
     """Six of the combinations for every kernel; over the kernels, all of them three times."""
     for step in range(6):
