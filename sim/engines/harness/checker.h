@@ -62,6 +62,9 @@ public:
         return -1;
     }
 
+    // It is dispatched: its number may come again, in the slot's next warp.
+    void release(int core, int collector, int tag) { collected_[(core * COLLECTORS + collector) * TAGS + tag].seq = ~0u; }
+
     int sources(int core, int collector, int tag) const { return collected_[(core * COLLECTORS + collector) * TAGS + tag].count; }
 
     // A collector's uop is dispatched with this operand; false: `wrong` says what is wrong with it.

@@ -251,6 +251,7 @@ private:
                 return;
             }
         }
+        checker_.release(core, collector, tag);
     }
 
     // --- Launches.
