@@ -55,6 +55,8 @@ class Control(IntEnum):
     BRANCH = 1
     BARRIER = 2
     EXIT = 3
+    PIR = 5  # release flags of the instructions that follow (register renaming)
+    PBR = 6  # registers that are released here (register renaming)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from arch.rooms import SmConfig
 from program.hints import Hints
 from program.intervals.dead import dead_operands
 from program.isa import Kernel
+from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
 from program.trace.schema import Trace
 from program.write_back import write_back_hints
@@ -18,6 +19,9 @@ from program.write_back import write_back_hints
 
 def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
     """The trace with the fields of `Hints` that are `wanted` (`arch.schemes.Scheme.hints`); the others stay at what is safe.
+
+    `release` is no field: it sets `dead` to what the flags of register renaming can tell, and puts the flag instructions into the
+    code (`program.release`).
 
     Parameters
     ----------
@@ -36,7 +40,13 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
         elif name == "dead":
             bits = np.concatenate([dead_operands(kernel) for kernel in kernels().values()])
+        elif name == "release":
+            continue
         else:
             raise ValueError(f"No pass makes the hint {name!r}.")
         hints = replace(hints, **{name: bits})
-    return replace(trace, hints=hints) if wanted else trace
+    annotated = replace(trace, hints=hints) if wanted else trace
+    if "release" in wanted:
+        # Last, since it puts instructions behind those that the other hints are for.
+        annotated = insert_flags(annotated, release_all(kernels()))
+    return annotated

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from program.cfg import Cfg
+from program.cfg import Cfg, always
 from program.divergence import Divergence
 from program.isa import Instr, Kernel, Op
 from program.liveness import NOTHING, Live, Liveness
@@ -30,6 +30,9 @@ class SimtLiveness:
     thread : liveness of a single lane.
     divergence : which branches part the lanes.
     waiting : per block, what lanes that are elsewhere may still read while the block runs.
+    parked : what lanes may still read that are parked anywhere while others run out of turn. If lanes of a warp may be apart at
+        a CTA barrier, others may run while they wait, inside the divergent region or, having gone on from where they should
+        have met, behind it. Nothing in kernels without such a barrier.
     """
 
     def __init__(self, kernel: Kernel, cfg: Cfg | None = None) -> None:
@@ -43,6 +46,7 @@ class SimtLiveness:
             self._wait_at(branch, at_barriers)
         self.at_start = [live | w for live, w in zip(self.thread.at_start, self.waiting, strict=False)]
         self.at_end = [live | w for live, w in zip(self.thread.at_end, self.waiting, strict=True)]
+        self.parked = self._parked(at_barriers)
 
     def _at_barriers(self) -> dict[int, Live]:
         """Per block with a CTA barrier, what is alive after some barrier of it."""
@@ -55,6 +59,22 @@ class SimtLiveness:
                         held = held | live
                 found[b] = held
         return found
+
+    def _parked(self, at_barriers: dict[int, Live]) -> Live:
+        inside: set[int] = set().union(*self.divergence.regions.values())
+        if inside.isdisjoint(at_barriers):
+            return NOTHING
+        held = NOTHING
+        for live in at_barriers.values():
+            held = held | live
+        for branch in self.divergence.divergent_branches:
+            for b in (*self.cfg.successors[branch], self.cfg.reconvergence_block(branch)):
+                if b is not None:
+                    held = held | self.thread.at_start[b]
+        for _, instr, live in self.thread:  # the last lane to leave may open a barrier for others
+            if instr.op is Op.EXIT and not always(instr):
+                held = held | live
+        return held
 
     def _wait_at(self, branch: int, at_barriers: dict[int, Live]) -> None:
         meeting = self.cfg.reconvergence_block(branch)

@@ -91,7 +91,8 @@ def read_trace(path: Path | str) -> Trace:
     for name, dtype in (_MEMBERS | _PLAIN).items():
         if arrays[name].dtype != dtype:
             raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
-    trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays, hints=None)
+    trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays, hints=None, flag_words={},
+                  exempt=())
     problem = _inconsistency(trace)
     if problem:
         raise WarpbankError(f"trace file {path} is damaged: {problem}. {remedy}")

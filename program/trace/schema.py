@@ -6,12 +6,13 @@ which lanes, which memory lines, and the values every destination received.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from program.hints import Hints
+from program.release.words import FlagWord
 
 #: Raised whenever a field below changes meaning; a file of another version is not read.
 SCHEMA_VERSION = 1
@@ -100,6 +101,8 @@ class Trace:
     values : (n, 32) u4. Result registers in order of writing; lanes outside the mask hold 0.
     lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own address range.
     hints : what a compiler pass tells the register file, per pc; not part of the file.
+    flag_words : per pc of a flag instruction (register renaming), what it holds; not part of the file.
+    exempt : per kernel, the registers that are not renamed, as a bit mask; empty: none. Not part of the file.
     """
 
     meta: dict[str, Any]
@@ -114,6 +117,8 @@ class Trace:
     values: np.ndarray
     lines: np.ndarray
     hints: Hints | None = None
+    flag_words: dict[int, FlagWord] = field(default_factory=dict)
+    exempt: tuple[int, ...] = ()
 
     @property
     def warp_instructions(self) -> int:

@@ -47,6 +47,7 @@ class Warp:
         """Run lanes from a block up to the block `stop`; yields at barriers, where another group may go on."""
         while block != stop and block < len(self.kernel.blocks) and lanes and self.budget > 0:
             self.budget -= 1
+            self.enter(block)
             following, target, taken = block + 1, block, []
             for i, instr in enumerate(self.kernel.blocks[block].instrs):
                 runs = [n for n in lanes if self.guard(n, instr)]
@@ -80,6 +81,9 @@ class Warp:
                 block = meeting
             else:
                 block = target if taken else following
+
+    def enter(self, block: int) -> None:
+        """Some lanes start a block."""
 
     def guard(self, n: int, instr: Instr) -> bool:
         if always(instr):
