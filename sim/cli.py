@@ -135,18 +135,25 @@ def explain(
     intervals: Annotated[bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")] = False,
     limit: Annotated[int, typer.Option("--registers-per-interval", min=8, max=256, help="Most registers of an interval.")] = 16,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL.svg].")] = None,
+    release: Annotated[bool, typer.Option("--release", help="Show the release flags of register renaming.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness. Or draw its register-intervals."""
+    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness; or its release flags. Or draw its
+    register-intervals."""
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
     code = runner.compile_job(job, options)
+    if intervals and release:
+        raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
     if output is not None and not intervals:
         raise WarpbankError("--output names the drawing that --intervals makes; give both")
     if intervals:
         target = output or Path(f"{job.name}.svg")
         write_text(target, explaining.interval_drawing(code, limit))
         Console(stderr=True).print(f"wrote {target}", highlight=False)
+        return
+    if release:
+        _emit(explaining.release_to_dict(code), as_json, lambda: explaining.release_tables(code))
         return
     _emit(explaining.to_dict(code, liveness), as_json, lambda: explaining.tables(code, liveness))
 

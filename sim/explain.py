@@ -16,6 +16,8 @@ from program.intervals.formation import form
 from program.isa import Kernel
 from program.listing import BlockListing, Listing, listing
 from program.liveness import thread_liveness
+from program.release.flags import Flags, release_flags
+from program.release.words import FlagWord, flag_words
 from program.simt_liveness import simt_liveness
 from sim.render import table
 
@@ -34,6 +36,44 @@ def _listing(kernel: Kernel, liveness: Liveness) -> Listing:
 def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]:
     """Every kernel's listing as plain data."""
     return {"liveness": str(liveness), "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()]}
+
+
+def _release(kernel: Kernel) -> tuple[Flags, list[FlagWord]]:
+    flags = release_flags(kernel)
+    try:
+        return flags, flag_words(kernel, flags)
+    except ValueError as error:
+        raise WarpbankError(str(error)) from None
+
+
+def release_to_dict(kernels: Mapping[str, Kernel]) -> dict[str, Any]:
+    """Every kernel's release flags as plain data: a flag per pc, and the flag instructions."""
+    made = []
+    for kernel in kernels.values():
+        flags, words = _release(kernel)
+        written = [{"before": w.first, "text": w.text, "bits": f"{w.bits:#018x}"} for w in words]
+        made.append({"name": kernel.name, "flags": flags.pir.tolist(), "flag_instructions": written})
+    return {"kernels": made}
+
+
+def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
+    """Every kernel's code with its flag instructions, and the registers that each instruction releases after reading them."""
+    made: list[RenderableType] = []
+    for kernel in kernels.values():
+        flags, words = _release(kernel)
+        code = kernel.instructions()
+        for block in _listing(kernel, Liveness.SIMT).blocks:
+            shown = _code_table(block)
+            shown.add_column("releases")
+            for row in block.rows:
+                for word in words:
+                    if word.first == row.pc:
+                        name, _, rest = word.text.partition(" ")
+                        shown.add_row("", f"[bold]{name}[/] {rest}")
+                gone = (f"R{r}" for k, r in enumerate(code[row.pc].registers_read()) if flags.dead[row.pc] >> k & 1)
+                shown.add_row(str(row.pc), escape(row.text), " ".join(gone))
+            made.append(shown)
+    return made
 
 
 def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
@@ -65,8 +105,8 @@ def tables(kernels: Mapping[str, Kernel], liveness: Liveness) -> list[Renderable
     return made
 
 
-def _block(block: BlockListing, liveness: Liveness) -> Table:
-    """One block; its title tells where control comes from and goes to."""
+def _code_table(block: BlockListing) -> Table:
+    """An empty table for a block's instructions; its title tells where control comes from and goes to."""
     title = f"{block.label}   from {', '.join(block.predecessors) or 'launch'}   to {', '.join(block.successors)}"
     if block.depth:
         title += f"   loop depth {block.depth}{', header' if block.header else ''}"
@@ -75,6 +115,12 @@ def _block(block: BlockListing, liveness: Liveness) -> Table:
     made = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
     made.add_column("pc", justify="right")
     made.add_column("instruction", overflow="fold")
+    return made
+
+
+def _block(block: BlockListing, liveness: Liveness) -> Table:
+    """One block with what is alive."""
+    made = _code_table(block)
     made.add_column("PTX line", justify="right")
     made.add_column(f"live ({liveness})", justify="right")
     made.add_column("last use of")

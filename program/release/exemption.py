@@ -1,0 +1,72 @@
+"""Registers that are not renamed, so that the renaming table keeps to its size (renaming, section 7.1).
+
+The longer a register holds its values, the less is gained by renaming it: such registers are exempted first, and of those that
+hold theirs for equally long the one that is written more often. How long is counted in the code: the instructions, from a write
+to the next release, at which the register may be allocated, summed over its values. A value that lives around a loop is held in
+the whole loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from program.isa import Kernel
+from program.liveness import mask_of, members
+from program.release.flags import Flags, release_flags
+
+#: Bytes of the renaming table.
+TABLE_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Held:
+    """How long a register is held.
+
+    Parameters
+    ----------
+    register : its number.
+    lifetime : instructions of the code at which it may be allocated.
+    writes : instructions of the code that write it.
+    """
+
+    register: int
+    lifetime: int
+    writes: int
+
+
+def ranking(kernel: Kernel, flags: Flags | None = None) -> list[Held]:
+    """The registers that the kernel writes, the one to exempt first in front. `flags`: those without exemptions, if at hand."""
+    flags = flags or release_flags(kernel)
+    lifetime: dict[int, int] = {}
+    writes: dict[int, int] = {}
+    for instr, held in zip(kernel.instructions(), flags.held, strict=True):
+        for r in members(held):
+            lifetime[r] = lifetime.get(r, 0) + 1
+        for r in instr.registers_written():
+            writes[r] = writes.get(r, 0) + 1
+    found = [Held(r, lifetime.get(r, 0), n) for r, n in writes.items()]
+    return sorted(found, key=lambda h: (-h.lifetime, -h.writes, h.register))
+
+
+def table_bits(warps: int, registers: int, physical: int) -> int:
+    """Bits of a renaming table (equation 1): an entry, the number of a physical register, per warp and register of the kernel."""
+    return warps * registers * (physical - 1).bit_length()
+
+
+def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int = TABLE_BYTES) -> int:
+    """The registers of a kernel that are not renamed, as a bit mask; 0 if its table fits.
+
+    Parameters
+    ----------
+    warps : warps whose registers the table maps.
+    physical : physical registers there are.
+    table_bytes : size of the table.
+    """
+    renamed = kernel.registers
+    exempt: list[int] = []
+    for held in ranking(kernel):
+        if table_bits(warps, renamed, physical) <= 8 * table_bytes:
+            break
+        exempt.append(held.register)
+        renamed -= 1
+    return mask_of(exempt)
