@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -15,7 +15,7 @@ from arch.uop import MAX_SOURCES, Unit
 from arch.uop import Memory as Op
 
 from ..lookup import read_at, write_at
-from ..priority import after, chosen, decode, encode, first_from
+from ..priority import after, decode, encode, first_from
 from ..probe import Events, emit
 from ..seams import (
     UNITS,
@@ -30,6 +30,7 @@ from ..seams import (
     read_stream,
     uop_layout,
 )
+from .boc_results import claim, write_back
 from .window import Entries, Inserter, counted
 
 #: What of a uop is looked at when it is inserted.
@@ -138,7 +139,7 @@ class Boc(wiring.Component):
                       for warp in range(warps)]
         self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in range(warps)]  # of the warp's next uop
         self._pinned = [Signal(self._entries, name=f"pinned_{warp}") for warp in range(warps)]
-        self._wrote = [Signal(self._entries, name=f"written_back_{warp}") for warp in range(warps)]
+        self._wrote: list[Value] = [Const(0, self._entries)] * warps  # entries whose values a bank takes in this cycle
         self._memories = [Memory(shape=self._config.value_width, depth=self._entries, init=[]) for _ in range(warps)]
         self._waits = Signal(warps)
         for warp in range(warps):
@@ -148,13 +149,13 @@ class Boc(wiring.Component):
                                        for busy, inserted in zip(self._busy, self._inserted, strict=True)))
         m.submodules.inserter = self._inserter = Inserter(self._config)
         self._choose(m)
-        self._results(m)
+        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self.evicts)
         self._select(m)
+        if self.evicts:
+            self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._memories)
         gone = self._dispatch(m)
         for warp in range(warps):
             self._collector(m, warp, gone[warp])
-        if self.evicts:
-            self._evict(m)
         if self._probe:
             self._events(m)
         return m
@@ -198,8 +199,8 @@ class Boc(wiring.Component):
         unit, uop = self._inserter, self._uop
         parts = ("valid", "dirty", "keep", "passed")
         states = Array(
-            Cat(*(getattr(state, name) for name in parts), pinned, claimed, *state.registers, *state.age)
-            for state, pinned, claimed in zip(self._state, self._pinned, self._claimed, strict=True)
+            Cat(*(getattr(state, name) for name in parts), pinned, claimed.entry, *state.registers, *state.age)
+            for state, pinned, claimed in zip(self._state, self._pinned, self._claims, strict=True)
         )
         state = Signal(len(states[0]), name="state")
         m.d.comb += [
@@ -216,50 +217,6 @@ class Boc(wiring.Component):
             read.payload.collector.eq(self._warp), read.payload.tag.eq(uop.tag), read.payload.warp.eq(self._warp),
             read.payload.sources.eq(uop.sources), read.payload.source_valid.eq(unit.read),
         ]
-
-    # --- Results.
-
-    def _results(self, m: Module) -> None:
-        """Which results go into a collector, which wait for its port, which need no bank."""
-        expecting = [state.valid & state.reserved & (~state.passed | state.owed) for state in self._state]
-        tables = Array(Cat(mask, *state.registers) for mask, state in zip(expecting, self._state, strict=True))
-        here, finds = [], Signal(UNITS)
-        for unit, offer in enumerate(self.result):
-            table = Signal(len(tables[0]), name=f"table_{unit}")
-            mask = Signal(self._entries, name=f"here_{unit}")
-            numbers = table[self._entries :]
-            m.d.comb += table.eq(tables[offer.payload.warp])
-            m.d.comb += mask.eq(table[: self._entries] & Cat(numbers.word_select(entry, 8) == offer.payload.register
-                                                             for entry in range(self._entries)))
-            here.append(mask)
-        m.d.comb += finds.eq(Cat(offer.valid & mask.any() for offer, mask in zip(self.result, here, strict=True)))
-        ports = []
-        self._claimed, self._arrived = [], []
-        taken = Cat(offer.taken for offer in self.result)
-        payloads = Array(offer.payload.as_value() for offer in self.result)
-        values = Array(keep.value for keep in self.keep)
-        self._kept = [WriteBack(self._config).create(path=("kept", warp)) for warp in range(self._warps)]
-        for warp, keep in enumerate(self._kept):
-            mine = Signal(UNITS, name=f"mine_{warp}")
-            m.d.comb += mine.eq(finds & Cat(offer.payload.warp == warp for offer in self.result))
-            port = first_from(m, mine, self.first, f"port_{warp}")
-            ports.append(port.one_hot)
-            claimed, arrived = (Signal(self._entries, name=f"{name}_{warp}") for name in ("claimed", "arrived"))
-            payload = Signal(self.result[0].payload.shape(), name=f"kept_{warp}")
-            m.d.comb += [
-                claimed.eq(Mux(port.any, Array(here)[port.index], 0)), payload.as_value().eq(payloads[port.index]),
-                keep.valid.eq((port.one_hot & taken).any()), keep.value.eq(values[port.index]),
-                arrived.eq(Mux(keep.valid, claimed, 0)),
-                *(getattr(keep, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
-            ]
-            self._claimed.append(claimed)
-            self._arrived.append(arrived)
-        granted = Signal(UNITS)
-        m.d.comb += granted.eq(reduce(or_, ports))
-        for unit, (offer, keep) in enumerate(zip(self.result, self.keep, strict=True)):
-            m.d.comb += [offer.held.eq(finds[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(self.evicts))]
-            m.d.comb += keep.valid.eq(offer.taken & granted[unit])
-            m.d.comb += [getattr(keep, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")]
 
     # --- Dispatch.
 
@@ -340,7 +297,7 @@ class Boc(wiring.Component):
         delivery = self.deliver[warp]
         place = self._values(m, warp, into)
         filled = Mux(delivery.valid, 1 << place, 0)[: self._entries]
-        arrived, wrote, squeezed = self._arrived[warp], self._wrote[warp], Mux(mine, unit.squeezed, 0)
+        arrived, wrote, squeezed = self._claims[warp].arrived, self._wrote[warp], Mux(mine, unit.squeezed, 0)
         present = state.valid & (~state.passed | self._pinned[warp] | state.owed)
         dropped = Mux(moves, state.valid & ~present, 0)
         taken = Mux(done, unit.taken, 0)
@@ -369,7 +326,7 @@ class Boc(wiring.Component):
 
     def _values(self, m: Module, warp: int, into: Value) -> Value:
         """The entries' values, with a port for operands and one for results. Returns the entry that an operand arrives for."""
-        config, delivery, keep = self._config, self.deliver[warp], self._kept[warp]
+        config, delivery, claimed = self._config, self.deliver[warp], self._claims[warp]
         width = self.place_width(config)
         places = m.submodules[f"places_{warp}"] = Memory(shape=width * MAX_SOURCES, depth=self._window, init=[])
         write_at(m, places, self._uop.tag, Cat(*self._inserter.places), into.any())
@@ -383,43 +340,17 @@ class Boc(wiring.Component):
         write_at(m, values, place, delivery.value, delivery.valid)
         port = values.write_port(granularity=32)
         m.d.comb += [
-            port.addr.eq(encode(self._claimed[warp])), port.data.eq(keep.value),
-            port.en.eq(keep.valid.replicate(config.lanes) & keep.mask),
+            port.addr.eq(encode(claimed.entry)), port.data.eq(claimed.write.value),
+            port.en.eq(claimed.write.valid.replicate(config.lanes) & claimed.write.mask),
         ]
         for slot, operand in enumerate(self.operands[warp]):
             m.d.comb += operand.eq(read_at(m, values, of_oldest.word_select(slot, width)))
         return place
 
-    # --- Write-back.
-
-    def _evict(self, m: Module) -> None:
-        """The bus to the banks: one dirty value that has left its window."""
-        leaving = [Signal(self._entries, name=f"leaving_{warp}") for warp in range(self._warps)]
-        choices, values = [], []
-        for warp, (state, mask) in enumerate(zip(self._state, leaving, strict=True)):
-            m.d.comb += mask.eq(state.valid & state.owed & state.passed & ~self._pinned[warp])
-            choice = chosen(m, mask, f"leaves_{warp}")
-            choices.append(choice)
-            values.append(read_at(m, self._memories[warp], choice.index))
-        pointer = Signal(range(self._warps), name="bus_pointer")
-        warp_choice = first_from(m, Cat(choice.any for choice in choices), pointer, "bus")
-        evicted = self.evicted
-        registers = [Array(state.registers)[choice.index] for state, choice in zip(self._state, choices, strict=True)]
-        m.d.comb += [
-            evicted.valid.eq(warp_choice.any), evicted.payload.warp.eq(warp_choice.index),
-            evicted.payload.register.eq(Array(registers)[warp_choice.index]),
-            evicted.payload.value.eq(Array(values)[warp_choice.index]),
-        ]
-        goes = evicted.valid & evicted.ready
-        with m.If(goes):
-            m.d.sync += pointer.eq(warp_choice.after)
-        for warp, wrote in enumerate(self._wrote):
-            m.d.comb += wrote.eq(Mux(goes & warp_choice.one_hot[warp], choices[warp].one_hot, 0))
-
     # --- Events.
 
     def _collector_events(self, m: Module, warp: int, present: Value) -> None:
-        events, keep, delivery = self.events, self._kept[warp], self.deliver[warp]
+        events, keep, delivery = self.events, self._claims[warp].write, self.deliver[warp]
         emit(m, events.deliver[warp], delivery.valid, collector=warp, slot=delivery.slot)
         emit(m, events.collector_write[warp], keep.valid, collector=warp, warp=keep.warp, seq=keep.seq, register=keep.register)
         used, before = (Signal(bits(self._entries + 1), name=f"{name}_{warp}") for name in ("used", "used_before"))

@@ -1,0 +1,131 @@
+"""Results and bypassing operand collectors: which of them go into one, and which values go from there to the banks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+
+from arch.rooms import SmConfig
+
+from ..lookup import read_at
+from ..priority import chosen, first_from
+from ..seams import REGISTER_WIDTH, UNITS, WriteBack
+from .window import Entries
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The port of one collector for results, in this cycle.
+
+    Parameters
+    ----------
+    entry : mask: the entry for which the result that has the port is meant.
+    arrived : the same if that result is written; else 0.
+    write : `WriteBack`. What is written, on which lanes.
+    """
+
+    entry: Signal
+    arrived: Signal
+    write: Any
+
+
+def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequence[Any], first: Value, keep: Sequence[Any],
+          evicts: bool) -> list[Claim]:
+    """Which results go into a collector, which wait for its port, which need no bank. BOW, section IV-A.
+
+    Parameters
+    ----------
+    states : the collectors' entries.
+    offers, first, keep : the ports `result`, `first`, `keep` of `hdl.collector.boc.Boc`.
+    evicts : results go nowhere else.
+
+    Returns the ports of the collectors.
+    """
+    here = _meant(m, states, offers)
+    finds = Signal(UNITS)
+    m.d.comb += finds.eq(Cat(offer.valid & mask.any() for offer, mask in zip(offers, here, strict=True)))
+    taken = Cat(offer.taken for offer in offers)
+    payloads = Array(offer.payload.as_value() for offer in offers)
+    values = Array(port.value for port in keep)
+    claims, ports = [], []
+    for warp, state in enumerate(states):
+        mine = Signal(UNITS, name=f"mine_{warp}")
+        m.d.comb += mine.eq(finds & Cat(offer.payload.warp == warp for offer in offers))
+        port = first_from(m, mine, first, f"port_{warp}")
+        ports.append(port.one_hot)
+        write = WriteBack(config).create(path=("kept", warp))
+        entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
+        payload = Signal(offers[0].payload.shape(), name=f"kept_{warp}")
+        m.d.comb += [
+            entry.eq(Mux(port.any, Array(here)[port.index], 0)), payload.as_value().eq(payloads[port.index]),
+            write.valid.eq((port.one_hot & taken).any()), write.value.eq(values[port.index]),
+            arrived.eq(Mux(write.valid, entry, 0)),
+            *(getattr(write, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
+        ]
+        claims.append(Claim(entry, arrived, write))
+    granted = Signal(UNITS)
+    m.d.comb += granted.eq(reduce(or_, ports))
+    for unit, (offer, port) in enumerate(zip(offers, keep, strict=True)):
+        m.d.comb += [
+            offer.held.eq(finds[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(evicts)),
+            port.valid.eq(offer.taken & granted[unit]),
+            *(getattr(port, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")),
+        ]
+    return claims
+
+
+def _meant(m: Module, states: Sequence[Entries], offers: Sequence[Any]) -> list[Signal]:
+    """Per offer the entry of its collector that expects it, whether it is valid or not."""
+    count = len(states[0].valid)
+    tables = Array(Cat(state.valid & state.reserved & (~state.passed | state.owed), *state.registers) for state in states)
+    here = []
+    for unit, offer in enumerate(offers):
+        table, mask = Signal(len(tables[0]), name=f"table_{unit}"), Signal(count, name=f"here_{unit}")
+        m.d.comb += table.eq(tables[offer.payload.warp])
+        named = Cat(table[count:].word_select(entry, REGISTER_WIDTH) == offer.payload.register for entry in range(count))
+        m.d.comb += mask.eq(table[:count] & named)
+        here.append(mask)
+    return here
+
+
+def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value],
+               memories: Sequence[Memory]) -> list[Value]:
+    """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
+
+    Parameters
+    ----------
+    evicted : the port of `hdl.collector.boc.Boc`.
+    states, pinned, memories : the collectors' entries, those that a uop in collection reads, their values.
+
+    Returns per collector the mask of entries whose value the banks take in this cycle.
+    """
+    leaves, values, registers = [], [], []
+    for warp, (state, memory) in enumerate(zip(states, memories, strict=True)):
+        leaving = Signal(len(state.valid), name=f"leaving_{warp}")
+        m.d.comb += leaving.eq(state.valid & state.owed & state.passed & ~pinned[warp])
+        choice = chosen(m, leaving, f"leaves_{warp}")
+        leaves.append(choice)
+        values.append(read_at(m, memory, choice.index))
+        registers.append(Array(state.registers)[choice.index])
+    pointer = Signal(range(len(states)), name="bus_pointer")
+    warp_choice = first_from(m, Cat(choice.any for choice in leaves), pointer, "bus")
+    m.d.comb += [
+        evicted.valid.eq(warp_choice.any), evicted.payload.warp.eq(warp_choice.index),
+        evicted.payload.register.eq(Array(registers)[warp_choice.index]),
+        evicted.payload.value.eq(Array(values)[warp_choice.index]),
+    ]
+    goes = evicted.valid & evicted.ready
+    with m.If(goes):
+        m.d.sync += pointer.eq(warp_choice.after)
+    wrote: list[Value] = []
+    for warp, choice in enumerate(leaves):
+        mask = Signal(len(states[warp].valid), name=f"written_back_{warp}")
+        m.d.comb += mask.eq(Mux(goes & warp_choice.one_hot[warp], choice.one_hot, 0))
+        wrote.append(mask)
+    return wrote
