@@ -65,7 +65,8 @@ class Boc:
         self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
         self._next = [0] * core.warps  # tag of the next uop
         self._used = [0] * core.warps
-        self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
+        self._reported = [0] * core.warps  # of `_used`
+        self._resized = 0  # warps of which it has to be reported in the next cycle
         everyone = (1 << core.warps) - 1
         self.may_issue = everyone
         self.may_slide = everyone
@@ -293,9 +294,8 @@ class Boc:
 
     def edge(self) -> int:
         """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
-        for warp, used in self._resized:
-            self._probe.emit("window", warp, used)
-        self._resized.clear()
+        if self._resized:
+            self._report_sizes()
         if self._waiting or self._allocated >= 0:
             self._insert_one()
             self._allocated = -1
@@ -344,7 +344,15 @@ class Boc:
         if used != self._used[warp]:
             self._used[warp] = used
             if self._probe.sink is not None:
-                self._resized.append((warp, used))
+                self._resized |= bit
+
+    def _report_sizes(self) -> None:
+        """Say how many entries are used since the last clock edge, where that has changed."""
+        for warp, used in enumerate(self._used):
+            if used != self._reported[warp]:
+                self._reported[warp] = used
+                self._probe.emit("window", warp, used)
+        self._resized = 0
 
 
 class WriteThroughBoc(Boc):

@@ -1,0 +1,95 @@
+"""The bypassing operand collectors forward, collect, dispatch, keep and evict as golden's do, values included."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import pytest
+from amaranth.hdl import Mux, Value
+from hypothesis import given, strategies
+
+from arch.config import preset
+from hdl.collector import boc
+from hdl.collector.boc import Boc, WriteThroughBoc
+from hdl.collector.window import Entries, Inserter
+from tests.hdl.bench import FEW, SEEDS, fails
+from tests.hdl.collector.boc_bench import BOCS, Bench
+
+machines = strategies.sampled_from(list(BOCS))
+
+
+def lockstep(machine: str, seed: int, unit: Any = Boc) -> None:
+    """Half of the seeds with hints, half with operands checked against program order."""
+    Bench(machine, seed, unit, hints=bool(seed % 2)).run()
+
+
+@FEW
+@given(machine=machines, seed=SEEDS, unit=strategies.sampled_from([Boc, WriteThroughBoc]))
+def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
+    lockstep(machine, seed, unit)
+
+
+def test_what_matters_happens() -> None:
+    """The stimulus reaches every corner: a comparison of units at rest would show nothing."""
+    happened: Counter[str] = Counter()
+    for machine, hints in (("short", True), ("full", False), ("wide", False)):
+        happened += Bench(machine, 3, Boc, hints).run(500).happened
+    for name in ("forward", "reserve", "discard", "squeeze", "insert_wait", "deliver", "collector_write", "port_wait", "window",
+                 "late", "partial", "evicted", "start"):
+        assert happened[name] >= 5, f"{name} happened {happened[name]} times"
+
+
+class OneTooOld(Entries):
+    """An entry stays in the window for one uop more."""
+
+    @property
+    def passed(self) -> Value:
+        return reduce(and_, (plane if self.window >> bit & 1 else ~plane for bit, plane in enumerate(self.idle)))
+
+
+class NeverMerges(Inserter):
+    """A uop overwrites a dirty value, and it is written back all the same."""
+
+    def _results(self, m: Any, free: Any, lines: Any) -> None:
+        super()._results(m, free, lines)
+        m.d.comb += self.clean.eq(self.taken)
+
+
+class DropsSqueezed(Boc):
+    """A value that is evicted before its time is gone, dirty or not."""
+
+    def _collector(self, m: Any, warp: int, gone: Any) -> None:
+        super()._collector(m, warp, gone)
+        squeezed = Mux(self._inserts & (self._warp == warp), self._inserter.squeezed, 0)
+        with m.If(squeezed.any()):
+            m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
+
+
+class PartialIsFull(Boc):
+    """A result on some lanes is taken for one on all."""
+
+    def _select(self, m: Any) -> None:
+        super()._select(m)
+        m.d.comb += self._inserter.full.eq(1)
+
+
+@pytest.mark.parametrize(
+    ("machine", "unit", "parts"),
+    [("full", Boc, {"Entries": OneTooOld}), ("full", Boc, {"Inserter": NeverMerges}), ("short", DropsSqueezed, {}),
+     ("half", PartialIsFull, {})],
+    ids=["one-too-old", "no-consolidation", "dropped-write-back", "partial-is-full"],
+)  # fmt: skip
+def test_mutants_are_caught(machine: str, unit: Any, parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, part in parts.items():
+        monkeypatch.setattr(boc, name, part)
+    assert fails(lambda seed: lockstep(machine, seed, unit))
+
+
+def test_needs_a_configuration() -> None:
+    with pytest.raises(TypeError, match="Boc needs the machine's configuration, an SmConfig, not None"):
+        Boc(None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="Boc needs a collector per warp: 8, not 2"):
+        Boc(preset("tiny"))
