@@ -20,10 +20,11 @@ from tests.cocotb import stand_in
 amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 
 from arch.config import SmConfig, preset, with_overrides  # noqa: E402
+from hdl.collector.boc import WriteThroughBoc  # noqa: E402
 from tests.cocotb import memory_bench, sm_bench  # noqa: E402
 from tests.hdl import test_cta_dispatch  # noqa: E402
 from tests.hdl.bench import MACHINES  # noqa: E402
-from tests.hdl.collector import test_arbiter, test_ocu  # noqa: E402
+from tests.hdl.collector import test_arbiter, test_boc, test_ocu, test_window  # noqa: E402
 from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter  # noqa: E402
 from tests.hdl.front_end import (  # noqa: E402
     test_barrier,
@@ -64,6 +65,9 @@ def _mshrs(overrides: list[str], seed: int) -> None:
 BENCHES: dict[str, Any] = {
     "arbiter": test_arbiter.lockstep,
     "ocu": test_ocu.lockstep,
+    "boc": test_boc.lockstep,
+    "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, WriteThroughBoc),
+    "inserter": test_window.lockstep,
     "scoreboard": _scoreboard,
     "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),
     "gto": lambda machine, seed: test_schedulers.lockstep("gto", MACHINES[machine].sub_core.warps, seed),

@@ -10,12 +10,21 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from arch.config import preset, with_overrides
+from arch.rooms import SmConfig
 from tests.cocotb.runner import run
 from tests.hdl.bench import MACHINES
+from tests.hdl.collector.boc_bench import BOCS
+from tests.hdl.collector.test_window import MACHINES as WINDOWS
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "scoreboard", "lrr", "gto", "instruction_buffers", "registers", "banks", "pipelines",
               "result_arbiter")
+#: Units whose bench takes a machine of its own, and the ones they are tried with.
+BY_OWN: dict[str, dict[str, SmConfig]] = {
+    "boc": {name: BOCS[name] for name in ("half", "single")},
+    "boc_write_through": {name: BOCS[name] for name in ("narrow", "single")},
+    "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
+}
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
     "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
@@ -25,14 +34,17 @@ BY_CONFIG: dict[str, list[str]] = {
 
 def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str], str] | None = None) -> str:
     """The first difference of the unit from golden."""
-    if unit in BY_MACHINE:
-        return run(unit, MACHINES[machine], unit, {"machine": machine, "seed": seed}, work, mutate=mutate)
+    if unit in BY_OWN:
+        machine = list(BY_OWN[unit])[machine != "tiny"]
+    if unit not in BY_CONFIG:
+        config = BY_OWN.get(unit, MACHINES)[machine]
+        return run(unit, config, unit, {"machine": machine, "seed": seed}, work, mutate=mutate)
     overrides = BY_CONFIG[unit]
     return run(unit, with_overrides(preset("tiny"), overrides), unit, {"overrides": overrides, "seed": seed}, work, mutate=mutate)
 
 
 #: Benches of the default suite. Each is a Verilator build of its own, so the others wait for `pytest -m long tests/cocotb`.
-QUICK = ("arbiter", "ocu", "scoreboard", "gto", "banks", "lsu")
+QUICK = ("arbiter", "ocu", "boc", "scoreboard", "gto", "banks", "lsu")
 
 
 def some(units: list[str]) -> list[ParameterSet]:
@@ -40,7 +52,7 @@ def some(units: list[str]) -> list[ParameterSet]:
     return [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in units]
 
 
-@pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_CONFIG]))
+@pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_OWN, *BY_CONFIG]))
 def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""
 
@@ -50,12 +62,14 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
     return lambda verilog: re.sub(pattern, text, verilog, count=1)
 
 
-#: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set, ...
+#: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set,
+#: an overwritten value that is written back all the same, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
     "arbiter": replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;"),
     "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
     "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
+    "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }
 
@@ -68,6 +82,6 @@ def test_mutants_are_caught(unit: str, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 8))
 @pytest.mark.parametrize("machine", ["tiny", "single"])
-@pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_CONFIG])
+@pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_OWN, *BY_CONFIG])
 def test_more_seeds(unit: str, machine: str, seed: int, tmp_path: Path) -> None:
     assert bench(unit, machine, seed, tmp_path) == ""
