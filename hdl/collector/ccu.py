@@ -185,13 +185,17 @@ class Ccu(wiring.Component):
         if self.far_first:
             m.d.comb += waits.eq(self.idle & free.any() & ~(free & far).any() & (waited < self.sthld)
                                  & (self.ready & ~holders).any())
-            with m.If(waits):
-                m.d.sync += waited.eq(waited + 1)
-            with m.Elif(given & ~(free & far).any()):
-                m.d.sync += waited.eq(0)
+            self._count_waits(m, waited, waits, given & ~(free & far).any())
         if self._probe:
             emit(m, self.events.unit_wait[0], waits, cycles=waited + 1)
         return fresh_owner
+
+    def _count_waits(self, m: Module, waited: Signal, waits: Value, spent: Value) -> None:
+        """Cycles waited, until the time is spent on a unit with near values."""
+        with m.If(waits):
+            m.d.sync += waited.eq(waited + 1)
+        with m.Elif(spent):
+            m.d.sync += waited.eq(0)
 
     # --- The sources of the uop that issues.
 

@@ -1,0 +1,320 @@
+"""The caching collectors beside golden's: every output, operand and event of every cycle, in a small machine of their own.
+
+The bench plays scoreboard, banks and execution units: warps' uops have hazards, results come late and in wide groups. So golden
+itself is checked against the architectural values, too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+from hypothesis import given
+
+import golden.collector.ccu
+import hdl.collector.cache_table
+from arch.config import with_overrides
+from arch.rooms import SmConfig
+from arch.uop import MAX_SOURCES
+from golden.front_end.sthld import Sthld
+from golden.stream import TraceUop
+from golden.values import Value
+from hdl.collector.ccu import Ccu, LruCcu
+from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, seen, simulate, uop_record
+from tests.hdl.collector.ccu_machine import UNITS, Machine, Watched, number
+
+GOLDEN = {Ccu: golden.collector.ccu.Ccu, LruCcu: golden.collector.ccu.LruCcu}
+
+def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
+    """A machine of tests/hdl/bench.py with other collectors."""
+    return with_overrides(MACHINES[name], [each if "." in each else f"sub_core.collector.{each}" for each in overrides])
+
+
+def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overrides: tuple[str, ...] = (),
+             model_seed: int | None = None) -> Counter[str]:
+    """Returns how often what happened. `model_seed`: golden's shift registers begin elsewhere."""
+    rng = random.Random(seed)
+    config = machine_of(machine, overrides)
+    core, shape = config.sub_core, config.sub_core.collector
+    log, world = Log(), Machine(config, rng)
+    rtl = unit(config, probe=True)
+    base = next(each for each in GOLDEN if issubclass(unit, each) and unit.far_first == each.far_first)
+    other = config if model_seed is None else machine_of(machine, (*overrides, f"seed={model_seed}"))
+    Watched.seen = kinds = Counter[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(golden.collector.ccu, "CacheTable", Watched)
+        model = GOLDEN[base](other, world, world.read_done, log.probe)  # type: ignore[arg-type]
+    waiting_time = Sthld(shape.sthld_interval, shape.sthld_max)
+    issued = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal issued
+        occupied = 0
+        ctx.set(rtl.sthld, 0 if shape.sthld == "adaptive" else int(shape.sthld))
+        for cycle in range(cycles):
+            if shape.sthld == "adaptive" and cycle == waiting_time.due:
+                waiting_time.end(issued)
+                model.adapt(waiting_time.value)
+                ctx.set(rtl.sthld, waiting_time.value)
+            where = f"seed {seed}, cycle {cycle}"
+            expected = [("occupied", (occupied,))] if occupied else []
+            assert (ctx.get(rtl.may_issue), ctx.get(rtl.holds)) == (model.may_issue, model.holds), where
+            assert ctx.get(rtl.may_slide) == model.may_slide
+            starting = [warp for warp in range(core.warps) if rng.random() < 0.05 and world.drained(warp)]
+            starting = [warp for warp in starting if not world.reading[warp]]
+            ready = world.ready & ~sum(1 << warp for warp in starting)
+            pick = _pick(ready)
+            _set_results(ctx)
+            _set_dispatch(ctx, cycle)
+            _set_deliveries(ctx)
+            _set_issue(ctx, ready, pick)
+            ctx.set(rtl.start, sum(1 << warp for warp in starting))
+            log.probe.cycle = cycle
+            events = sorted([*expected, *_edge()])
+            assert seen(ctx, rtl.events) == events, where
+            _check_keep(ctx, events)
+            for warp in starting:
+                kinds["start"] += bool(model.holds >> warp & 1)
+                model.start(warp)
+            occupied = core.collectors - model.free.bit_count()
+            for name, _ in events:
+                kinds[name] += 1
+            await ctx.tick()
+
+    def _edge() -> list[tuple[str, tuple[int, ...]]]:
+        model.edge()
+        return log.take()
+
+    def _pick(ready: int) -> int | None:
+        """The warp that issues, mostly one that has values; -1: one whose uop needs no collector."""
+        if rng.random() < 0.1:
+            return -1
+        able = [warp for warp in range(core.warps) if ready & model.may_issue & 1 << warp]
+        cached = [warp for warp in able if model.holds >> warp & 1]
+        return rng.choice(cached if cached and rng.random() < 0.8 else able) if able and rng.random() < 0.95 else None
+
+    def _set_results(ctx: Any) -> None:
+        nonlocal written
+        first = rng.randrange(UNITS)
+        ctx.set(rtl.first, first)
+        offers = sorted(world.offers(), key=lambda unit: (unit - first) % UNITS)
+        uops = {unit: world.heads[unit] for unit in offers}
+        model.claim([(unit, uop, uop.destination + uop.written) for unit, uop in uops.items() if uop is not None])
+        written = {}
+        for unit, port in enumerate(rtl.result):
+            uop = uops.get(unit)
+            ctx.set(port.valid, uop is not None)
+            taken = uop is not None and rng.random() < 0.7
+            ctx.set(port.taken, taken)
+            if uop is not None:
+                ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": uop.destination + uop.written,
+                                       "mask": uop.lane_mask, "near": uop.near >> MAX_SOURCES & 1})
+            if taken:
+                written[unit] = world.write(unit)
+                ctx.set(rtl.keep[unit].value, number(written[unit][2]))
+        for unit in offers:
+            if unit in written:
+                model.result(unit, *written[unit])
+                owned = model._owned[written[unit][0].warp] >= 0
+                kinds["filtered"] += owned and not written[unit][0].near >> MAX_SOURCES & 1
+                kinds["of no unit"] += not owned
+
+    written: dict[int, tuple[TraceUop, int, Value]] = {}
+
+    def _set_dispatch(ctx: Any, cycle: int) -> None:
+        world.accepting, world.taken = rng.getrandbits(UNITS) | rng.getrandbits(UNITS), {}
+        for unit, port in enumerate(rtl.dispatch):
+            ctx.set(port.ready, world.accepting >> unit & 1)
+        assert ctx.get(rtl.refused) == model.dispatch(cycle, world)  # type: ignore[arg-type]
+        _dispatched(ctx, rtl, world)
+
+    def _set_deliveries(ctx: Any) -> None:
+        rng.shuffle(world.requests)
+        ports: dict[int, tuple[int, Value]] = {}
+        for request in list(world.requests):
+            collector, slot, warp, register = request
+            if collector not in ports and rng.random() < 0.6:
+                world.requests.remove(request)
+                ports[collector] = slot, world.banks[warp][register]
+                model.deliver(collector, slot, 0, world.banks[warp][register])
+        for collector, port in enumerate(rtl.deliver):
+            ctx.set(port.valid, collector in ports)
+            if collector in ports:
+                ctx.set(port.slot, ports[collector][0])
+                ctx.set(port.value, number(ports[collector][1]))
+
+    def _set_issue(ctx: Any, ready: int, pick: int | None) -> None:
+        nonlocal issued
+        ctx.set(rtl.ready, ready)
+        ctx.set(rtl.idle, pick is None)
+        issues = pick is not None and pick >= 0
+        ctx.set(rtl.issue.valid, issues)
+        issued += pick is not None
+        if pick is None and model.waits(ready):
+            model.wait()
+        if not issues or pick is None:
+            assert not ctx.get(rtl.read.valid)
+            return
+        uop, before = world.next[pick], len(world.requests)
+        world.issue(uop)
+        ctx.set(rtl.issue.payload, {"warp": pick, "uop": uop_record(uop)})
+        model.allocate(uop)
+        asked = world.requests[before:]
+        assert ctx.get(rtl.entry) == model._owned[pick]
+        assert ctx.get(rtl.read.valid) == bool(asked)
+        read = rtl.read.payload
+        if asked:
+            assert (ctx.get(read.collector), ctx.get(read.warp)) == (model._owned[pick], pick)
+            assert ctx.get(read.source_valid) == sum(1 << slot for _, slot, _, _ in asked)
+            assert all(ctx.get(read.sources[slot]) == register for _, slot, _, register in asked)
+
+    def _check_keep(ctx: Any, events: list[tuple[str, tuple[int, ...]]]) -> None:
+        kept = {values[1:] for name, values in events if name == "collector_write"}
+        for unit, port in enumerate(rtl.keep):
+            uop, register, _ = written.get(unit, (None, 0, None))
+            wanted = uop is not None and (uop.warp, uop.seq, register) in kept
+            assert ctx.get(port.valid) == wanted
+            if uop is not None and wanted:
+                assert [ctx.get(getattr(port, name)) for name in ("warp", "seq", "register", "mask")] == [
+                    uop.warp, uop.seq, register, uop.lane_mask]
+                kinds["partial"] += uop.lane_mask != config.lane_mask
+
+    simulate(rtl, bench)
+    return kinds
+
+
+def _dispatched(ctx: Any, rtl: Any, world: Machine) -> None:
+    gone = set()
+    for unit, port in enumerate(rtl.dispatch):
+        goes = ctx.get(port.valid) and ctx.get(port.ready)
+        assert bool(goes) == (unit in world.taken)
+        if goes:
+            collector, uop = world.taken[unit]
+            gone.add(collector)
+            payload, result = port.payload, port.payload.result
+            assert ctx.get(payload.collector) == collector
+            assert (ctx.get(payload.memory), ctx.get(payload.passes), ctx.get(payload.lines)) == (uop.memory, uop.passes, 0)
+            names = ("warp", "seq", "destination", "count", "predicates_written")
+            assert [ctx.get(getattr(result, name)) for name in names] == [getattr(uop, name) for name in names]
+            assert (ctx.get(result.mask), ctx.get(result.fence)) == (uop.lane_mask, uop.memory == 12)
+            assert ctx.get(result.near) == uop.near >> MAX_SOURCES & 1
+            operands = [ctx.get(rtl.operands[collector][slot]) for slot in range(len(uop.operands))]
+            assert operands == [number(value) for value in uop.operands]
+    for collector, done in enumerate(rtl.read_done):
+        assert bool(ctx.get(done.slots)) == (collector in gone)
+
+
+#: Machine, class, and what is set besides: shared and private units, small and large tables, waiting times, seeds.
+CASES: dict[str, tuple[str, type[Ccu], tuple[str, ...]]] = {
+    "shared": ("tiny", Ccu, ("sub_core.warps=4", "sthld=8")),
+    "never_waits": ("tiny", Ccu, ("sub_core.warps=4", "sthld=0", "seed=77")),
+    "adaptive": ("tiny", Ccu, ("sthld_interval=16", "sub_core.warps=4")),
+    "one_unit": ("tiny", Ccu, ("sub_core.collectors=1", "sub_core.warps=3", "sthld=1", "seed=65535")),
+    "many_lines": ("odd", Ccu, ("cache_lines=16", "sub_core.collectors=2", "sthld=8")),
+    "per_warp": ("per_warp", Ccu, ("sub_core.warps=3", "sub_core.collectors=3")),
+    "single": ("single", Ccu, ()),
+    "lru": ("tiny", LruCcu, ("sub_core.warps=4",)),
+    "lru_three": ("odd", LruCcu, ()),
+}
+#: Those that take longer than the default suite should.
+SLOW = ("many_lines", "lru_three")
+
+
+def _case(name: str, seed: int, unit: Any = None, **others: Any) -> Counter[str]:
+    machine, kind, overrides = CASES[name]
+    return lockstep(machine, seed, unit or kind, overrides=overrides, **others)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CASES])
+def test_equals_golden(name: str) -> None:
+    kinds = _case(name, 1)
+    assert min(kinds[kind] for kind in ("forward", "collector_write", "invalidate", "filtered", "empty")) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+@FEW
+@given(seed=SEEDS)
+def test_equals_golden_for_many_seeds(name: str, seed: int) -> None:
+    _case(name, seed)
+
+
+@pytest.mark.long
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden_on_all_machines(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+def test_everything_happens() -> None:
+    """Hits, flushes, all kinds of replacement, waiting, results that are not kept, parts of registers, new warps."""
+    kinds = _case("shared", 1) + _case("shared", 2)
+    wanted = ("forward", "flush", "empty", "far", "one far", "oldest", "unit_wait", "filtered", "of no unit", "partial",
+              "collector_write", "invalidate", "start", "window")
+    assert min(kinds[kind] for kind in wanted) > 0, kinds
+    assert not _case("never_waits", 2)["unit_wait"]
+
+
+def test_a_seed_changes_golden_and_rtl_alike() -> None:
+    """They are equal for every seed (`CASES`), and differ if only one of them is given another."""
+    for seed in (2, 0xBEEF):
+        with pytest.raises(AssertionError):
+            _case("shared", 1, model_seed=seed)
+
+
+# --- Broken ones are found out.
+
+
+class NoFlush(Ccu):
+    """A unit that changes hands keeps its values."""
+
+    def _take(self, m: Any, fresh_owner: Any) -> Any:
+        return super()._take(m, Const(0))
+
+    def _table(self, m: Any, number: int, allocated: Any, gone: Any, fresh_owner: Any, taken: Any) -> None:
+        super()._table(m, number, allocated, gone, fresh_owner, taken)
+        table = self._tables[number]
+        with m.If(allocated & fresh_owner):
+            m.d.sync += table.valid.eq(table.valid | taken.fresh)
+
+
+class StaleCopy(Ccu):
+    """A result that is not kept leaves the old copy where it is; the event says otherwise."""
+
+    def _results(self, *arguments: Any) -> Any:
+        kept, line, dropped = super()._results(*arguments)
+        return kept, line, dropped & 0
+
+
+class NeverReset(Ccu):
+    """The waiting counter goes on for ever."""
+
+    def _count_waits(self, m: Any, waited: Any, waits: Any, spent: Any) -> None:
+        super()._count_waits(m, waited, waits, Const(0))
+
+
+@pytest.mark.parametrize("mutant", [NoFlush, StaleCopy, NeverReset])
+def test_mutants_are_caught(mutant: type[Ccu]) -> None:
+    assert fails(lambda seed: _case("shared", seed, mutant))
+
+
+@pytest.mark.parametrize("module", ["ccu", "cache_table"])
+@pytest.mark.parametrize("what", ["lock", "chance"])
+def test_broken_replacement_is_caught(module: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock bit ignored, or always the first far line: for results (`ccu`), and for a uop's operands (`cache_table`)."""
+    real = hdl.collector.cache_table.victim
+
+    def broken(m: Any, lines: Any, valid: Any, closed: Any, random: Any, *others: Any) -> Any:
+        closed, random = (closed & 0, random) if what == "lock" else (closed, random & 0)
+        return real(m, lines, valid, closed, random, *others)
+
+    monkeypatch.setattr(f"hdl.collector.{module}.victim", broken)
+    assert fails(lambda seed: _case("shared", seed))
+
+
+def test_needs_a_configuration() -> None:
+    with pytest.raises(TypeError, match="Ccu needs the machine's configuration, an SmConfig, not None"):
+        Ccu(None)  # type: ignore[arg-type]
