@@ -1,0 +1,94 @@
+"""Base-delta-immediate compression of a warp register, what G-Scalar is compared with."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from ..values import Value, lane_select
+
+#: Bytes of one array of a bank.
+ARRAY_BYTES = 16
+
+
+class Delta(IntEnum):
+    """How a register is packed: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
+
+    RAW = 0
+    NONE = 1
+    BYTE = 2
+    HALF = 3
+
+    @property
+    def width(self) -> int:
+        """Bits of a lane's difference (of a lane, where packed as it is)."""
+        return (32, 0, 8, 16)[self]
+
+    def arrays(self, lanes: int) -> int:
+        """Arrays of a bank that hold a register packed so."""
+        size = lanes * self.width + (0 if self is Delta.RAW else 32)
+        return -(-size // (8 * ARRAY_BYTES))
+
+
+class BdiCompressor:
+    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
+
+    What G-Scalar's section 2.2 describes and its Fig. 12 calls W-C: base-delta-immediate with a base of 4 bytes, applied to warp
+    registers. An inactive lane never changes the outcome; with lane 0 inactive (the threads of a warp fill its lanes from 0 on)
+    the register stays as it is.
+
+    Parameters
+    ----------
+    lanes : lanes of a warp register.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self._lanes = lanes
+
+    def compress(self, value: Value, mask: int) -> tuple[Delta, int]:
+        """How the lanes of `mask` are packed, and the packed bits: the base lowest, then lane 0's difference, lane 1's, ..."""
+        differences = (value - value[0]).view(np.int32)
+        active = differences[lane_select(mask, self._lanes)]
+        if not mask & 1:
+            kind = Delta.RAW
+        elif not active.any():
+            kind = Delta.NONE
+        else:
+            kind = next((delta for delta in (Delta.BYTE, Delta.HALF) if _fits(active, delta.width)), Delta.RAW)
+        if kind is Delta.RAW:
+            return kind, int.from_bytes(value.astype("<u4").tobytes(), "little")
+        packed = int(value[0])
+        for lane, difference in enumerate(differences.tolist()):
+            packed |= (difference & (1 << kind.width) - 1) << (32 + kind.width * lane)
+        return kind, packed
+
+
+def _fits(differences: np.ndarray, width: int) -> bool:
+    """Whether all differences are signed numbers of `width` bits."""
+    limit = 1 << (width - 1)
+    return bool((differences >= -limit).all() and (differences < limit).all())
+
+
+class BdiDecompressor:
+    """Base plus difference in every lane.
+
+    Parameters
+    ----------
+    lanes : lanes of a warp register.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self._lanes = lanes
+
+    def decompress(self, kind: Delta, packed: int) -> Value:
+        """The register of these packed bits."""
+        if kind is Delta.RAW:
+            return np.array([packed >> 32 * lane & 0xFFFFFFFF for lane in range(self._lanes)], np.uint32)
+        base = packed & 0xFFFFFFFF
+        lanes = []
+        for lane in range(self._lanes):
+            field = packed >> (32 + kind.width * lane) & (1 << kind.width) - 1
+            sign = 1 << kind.width >> 1
+            lanes.append(base + (field ^ sign) - sign & 0xFFFFFFFF)
+        return np.array(lanes, np.uint32)

@@ -1,0 +1,133 @@
+"""Base-delta-immediate compression of a warp register, what G-Scalar is compared with."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+
+
+class Delta(enum.Enum, shape=2):
+    """How a register is packed: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
+
+    RAW = 0
+    NONE = 1
+    BYTE = 2
+    HALF = 3
+
+
+#: Bits of a lane's difference, narrowest first.
+_WIDTHS = {Delta.BYTE: 8, Delta.HALF: 16}
+
+
+class BdiCompressor(wiring.Component):
+    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
+
+    What G-Scalar's section 2.2 describes and its Fig. 12 calls W-C. A subtractor per lane.
+
+    Parameters
+    ----------
+    config : the machine: lanes.
+
+    Members
+    -------
+    enable : In(1). Take `value` and `mask`.
+    value : In, 32 bits per lane. A result.
+    mask : In, a bit per lane. Active lanes. With lane 0 inactive the register stays as it is.
+    kind : Out(Delta). How the value taken last is packed.
+    packed : Out, 32 bits per lane. The base lowest, then lane 0's difference, lane 1's, ..., zeros; or the value.
+
+    Latency: one cycle; the outputs hold until the next value is taken.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"BdiCompressor needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        super().__init__({
+            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes),
+            "kind": Out(Delta), "packed": Out(config.value_width),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        value, mask = Signal.like(self.value, reset_less=True), Signal.like(self.mask, reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += [value.eq(self.value), mask.eq(self.mask)]
+        base = value[:32]
+        differences = [Signal(32, name=f"difference_{lane}") for lane in range(self._config.lanes)]
+        zero, byte, half = (Signal(self._config.lanes, name=name) for name in ("zero", "byte", "half"))
+        for lane, difference in enumerate(differences):
+            m.d.comb += [
+                difference.eq(value[32 * lane : 32 * lane + 32] - base),
+                zero[lane].eq(~difference.any() | ~mask[lane]),
+                byte[lane].eq(_fits(difference, 8) | ~mask[lane]),
+                half[lane].eq(_fits(difference, 16) | ~mask[lane]),
+            ]
+        m.d.comb += [self.kind.eq(Delta.RAW), self.packed.eq(value)]
+        with m.If(mask[0] & zero.all()):
+            m.d.comb += [self.kind.eq(Delta.NONE), self.packed.eq(base)]
+        for fits, kind in ((half, Delta.HALF), (byte, Delta.BYTE)):  # the last one that holds counts
+            fields = (difference[: _WIDTHS[kind]] for difference in differences)
+            with m.If(mask[0] & fits.all() & ~zero.all()):
+                m.d.comb += [self.kind.eq(kind), self.packed.eq(Cat(base, *fields))]
+        return m
+
+
+def _fits(difference: Value, width: int) -> Value:
+    """Whether it is a signed number of `width` bits."""
+    above = difference[width - 1 :]
+    return above.all() | ~above.any()
+
+
+class BdiDecompressor(wiring.Component):
+    """Base plus difference in every lane. An adder per lane.
+
+    Parameters
+    ----------
+    config : the machine: lanes.
+
+    Members
+    -------
+    enable : In(1). Take what follows.
+    kind : In(Delta). How `packed` is packed.
+    packed : In, 32 bits per lane.
+    value : Out, 32 bits per lane. The register.
+
+    Latency: one cycle; `value` holds until the next one is taken.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"BdiDecompressor needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        super().__init__({
+            "enable": In(1), "kind": In(Delta), "packed": In(config.value_width), "value": Out(config.value_width),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        value = Signal.like(self.value, reset_less=True)
+        base = self.packed[:32]
+        packed = Cat(self.packed, Const(0, 32))  # a register of one lane has no room for a difference, and needs none
+        lanes = []
+        for lane in range(self._config.lanes):
+            difference = Signal(32, name=f"difference_{lane}")
+            for kind, width in _WIDTHS.items():
+                with m.If(self.kind == kind):
+                    m.d.comb += difference.eq(packed[32 + width * lane : 32 + width * lane + width].as_signed())
+            lanes.append(Mux(self.kind == Delta.RAW, packed[32 * lane : 32 * lane + 32], (base + difference)[:32]))
+        with m.If(self.enable):
+            m.d.sync += value.eq(Cat(lanes))
+        m.d.comb += self.value.eq(value)
+        return m

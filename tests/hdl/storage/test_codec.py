@@ -1,0 +1,174 @@
+"""Compressors and decompressors equal golden's, on values that resemble real ones."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+from hypothesis import given, strategies
+
+import golden.storage.bdi as golden_bdi
+from arch.config import preset, with_overrides
+from arch.rooms import SmConfig
+from golden.storage.compressor import Compressor as GoldenCompressor
+from golden.storage.decompressor import Decompressor as GoldenDecompressor
+from hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
+from hdl.storage.compressor import Compressor
+from hdl.storage.decompressor import Decompressor
+from tests.hdl.bench import FEW, SEEDS, fails, simulate
+from tests.hdl.sub_core_bench import pack
+from tests.similar import similar
+
+STEPS = 120
+LANES = strategies.sampled_from((1, 2, 4, 6, 32))
+
+
+def machine(lanes: int) -> SmConfig:
+    return with_overrides(preset("tiny"), [f"lanes={lanes}"])
+
+
+
+def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> None:
+    rng = random.Random(seed)
+    rtl, model = unit(machine(lanes), parts), GoldenCompressor(lanes, parts)
+
+    async def bench(ctx: Any) -> None:
+        expected: tuple[Any, ...] | None = None
+        for _ in range(STEPS):
+            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+            for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
+                ctx.set(port, setting)
+            if expected is not None:
+                found = (ctx.get(rtl.data), ctx.get(rtl.active), tuple(map(ctx.get, rtl.enc)), tuple(map(ctx.get, rtl.base)),
+                         ctx.get(rtl.full))
+                assert found == expected
+            if enable:
+                code = model.compress(value, mask)
+                expected = (pack(value), mask, code.enc, code.base, code.full)
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+def decompressor(lanes: int, parts: int, seed: int, unit: Any = Decompressor) -> None:
+    rng = random.Random(seed)
+    rtl, model = unit(machine(lanes), parts), GoldenDecompressor(lanes, parts)
+
+    async def bench(ctx: Any) -> None:
+        expected: int | None = None
+        for _ in range(STEPS):
+            (data, _), enable = similar(rng, lanes), rng.random() < 0.8
+            enc = tuple(rng.choice((0, 8, 12, 14, 15)) for _ in range(parts))
+            base = tuple(rng.getrandbits(32) for _ in range(parts))
+            for port, setting in ((rtl.data, pack(data)), (rtl.enable, enable), *zip(rtl.enc, enc, strict=True),
+                                  *zip(rtl.base, base, strict=True)):
+                ctx.set(port, setting)
+            assert expected is None or ctx.get(rtl.value) == expected
+            if enable:
+                expected = pack(model.decompress(data, enc, base))
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+def bdi_compressor(lanes: int, seed: int, unit: Any = BdiCompressor) -> None:
+    rng = random.Random(seed)
+    rtl, model = unit(machine(lanes)), golden_bdi.BdiCompressor(lanes)
+
+    async def bench(ctx: Any) -> None:
+        expected: tuple[int, int] | None = None
+        for _ in range(STEPS):
+            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+            for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
+                ctx.set(port, setting)
+            assert expected is None or (Delta(ctx.get(rtl.kind)).value, ctx.get(rtl.packed)) == expected
+            if enable:
+                expected = model.compress(value, mask)
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+def bdi_decompressor(lanes: int, seed: int, unit: Any = BdiDecompressor) -> None:
+    rng = random.Random(seed)
+    rtl, model = unit(machine(lanes)), golden_bdi.BdiDecompressor(lanes)
+
+    async def bench(ctx: Any) -> None:
+        expected: int | None = None
+        for _ in range(STEPS):
+            kind, packed = golden_bdi.BdiCompressor(lanes).compress(*similar(rng, lanes))
+            enable = rng.random() < 0.8
+            for port, setting in ((rtl.kind, Delta(int(kind))), (rtl.packed, packed), (rtl.enable, enable)):
+                ctx.set(port, setting)
+            assert expected is None or ctx.get(rtl.value) == expected
+            if enable:
+                expected = pack(model.decompress(kind, packed))
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+@FEW
+@given(lanes=LANES, parts=strategies.sampled_from((1, 2)), seed=SEEDS)
+def test_compressor(lanes: int, parts: int, seed: int) -> None:
+    compressor(lanes, min(parts, lanes), seed)
+
+
+@FEW
+@given(lanes=LANES, parts=strategies.sampled_from((1, 2)), seed=SEEDS)
+def test_decompressor(lanes: int, parts: int, seed: int) -> None:
+    decompressor(lanes, min(parts, lanes), seed)
+
+
+@FEW
+@given(lanes=LANES, seed=SEEDS)
+def test_bdi_compressor(lanes: int, seed: int) -> None:
+    bdi_compressor(lanes, seed)
+
+
+@FEW
+@given(lanes=LANES, seed=SEEDS)
+def test_bdi_decompressor(lanes: int, seed: int) -> None:
+    bdi_decompressor(lanes, seed)
+
+
+class Garbage(Compressor):
+    """Inactive lanes are compared as well."""
+
+    def _counted(self, data: Any, active: Any, lane: int, bit: int) -> Any:
+        return data[32 * lane + bit]
+
+
+class AnyHalves(Compressor):
+    """Two scalar halves are taken for one scalar."""
+
+    def _full(self, ors: Any, ands: Any) -> Any:
+        return self.enc[0][0] & self.enc[-1][0]
+
+
+class NoFullScalar(Compressor):
+    """FS never holds."""
+
+    def _full(self, ors: Any, ands: Any) -> Any:
+        return Const(0)
+
+
+@pytest.mark.parametrize("unit", [Garbage, AnyHalves, NoFullScalar])
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: compressor(4, 2, seed, unit))
+
+
+@pytest.mark.parametrize("unit", [Compressor, Decompressor])
+def test_bad_sizes(unit: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."):
+        unit(3)
+    with pytest.raises(ValueError, match=r"3 lanes cannot be \w+ in 2 equal parts; 1 and, for an even number, 2 work"):
+        unit(machine(3), 2)
+
+
+@pytest.mark.parametrize("unit", [BdiCompressor, BdiDecompressor])
+def test_needs_a_configuration(unit: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."):
+        unit(3)
