@@ -35,6 +35,9 @@ from hdl.mapping.direct import Direct
 from hdl.rooms import build_registers
 from hdl.sm import Sm
 from hdl.storage.banks import Banks
+from hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from hdl.storage.compressor import Compressor
+from hdl.storage.decompressor import Decompressor
 from hdl.sub_core import SubCore
 from program.errors import WarpbankError
 
@@ -91,6 +94,12 @@ UNITS: dict[str, Unit] = {
         Unit("registers", Flat, build_registers),
         Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
+        Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
+        Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),
+        Unit("decompressor", Decompressor, lambda config, *_: Decompressor(config)),
+        Unit("decompressor_half", Decompressor, lambda config, *_: Decompressor(config, min(2, config.lanes))),
+        Unit("bdi_compressor", BdiCompressor, lambda config, *_: BdiCompressor(config)),
+        Unit("bdi_decompressor", BdiDecompressor, lambda config, *_: BdiDecompressor(config)),
         Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
         Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe=probe)),
         Unit("lsu", Lsu, lambda config, _, probe: Lsu(config, probe=probe)),

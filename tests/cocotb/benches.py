@@ -33,7 +33,7 @@ from tests.hdl.front_end import (  # noqa: E402
     test_scoreboard,
 )
 from tests.hdl.hierarchy import test_flat  # noqa: E402
-from tests.hdl.storage import test_banks  # noqa: E402
+from tests.hdl.storage import test_banks, test_codec  # noqa: E402
 
 
 def _config(overrides: list[str]) -> SmConfig:
@@ -74,6 +74,12 @@ BENCHES: dict[str, Any] = {
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
     "banks": test_banks.lockstep,
+    "compressor": lambda lanes, seed: test_codec.compressor(lanes, 1, seed),
+    "compressor_half": lambda lanes, seed: test_codec.compressor(lanes, 2, seed),
+    "decompressor": lambda lanes, seed: test_codec.decompressor(lanes, 1, seed),
+    "decompressor_half": lambda lanes, seed: test_codec.decompressor(lanes, 2, seed),
+    "bdi_compressor": test_codec.bdi_compressor,
+    "bdi_decompressor": test_codec.bdi_decompressor,
     "pipelines": test_pipelines.lockstep,
     "result_arbiter": test_result_arbiter.lockstep,
     "lsu": lambda overrides, seed: _same(test_lsu.compare(_config(overrides), seed, 300, 12, 4, 0.3)),

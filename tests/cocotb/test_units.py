@@ -30,10 +30,16 @@ BY_CONFIG: dict[str, list[str]] = {
     "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
     "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
 }
+#: Units whose bench takes a number of lanes.
+BY_LANES = ("compressor", "compressor_half", "decompressor", "decompressor_half", "bdi_compressor", "bdi_decompressor")
+LANES = 8
 
 
 def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str], str] | None = None) -> str:
     """The first difference of the unit from golden."""
+    if unit in BY_LANES:
+        config = with_overrides(preset("tiny"), [f"lanes={LANES}"])
+        return run(unit, config, unit, {"lanes": LANES, "seed": seed}, work, mutate=mutate)
     if unit in BY_OWN:
         machine = list(BY_OWN[unit])[machine != "tiny"]
     if unit not in BY_CONFIG:
@@ -44,7 +50,7 @@ def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str]
 
 
 #: Benches of the default suite. Each is a Verilator build of its own, so the others wait for `pytest -m long tests/cocotb`.
-QUICK = ("arbiter", "ocu", "boc", "scoreboard", "gto", "banks", "lsu")
+QUICK = ("arbiter", "ocu", "boc", "scoreboard", "gto", "banks", "lsu", "compressor_half")
 
 
 def some(units: list[str]) -> list[ParameterSet]:
@@ -52,7 +58,7 @@ def some(units: list[str]) -> list[ParameterSet]:
     return [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in units]
 
 
-@pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_OWN, *BY_CONFIG]))
+@pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_OWN, *BY_CONFIG, *BY_LANES]))
 def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""
 

@@ -26,6 +26,9 @@ from hdl.hierarchy.flat import Flat
 from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
 from hdl.storage.banks import Banks
+from hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from hdl.storage.compressor import Compressor
+from hdl.storage.decompressor import Decompressor
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
 UNITS: dict[str, tuple[type, ...]] = {
@@ -41,6 +44,8 @@ UNITS: dict[str, tuple[type, ...]] = {
     "flat": (Flat,),
     "direct": (Direct,),
     "banks": (Banks,),
+    "compressor": (Compressor, Decompressor),
+    "bdi": (BdiCompressor, BdiDecompressor),
     "pipelines": (Pipelines,),
     "result_arbiter": (ResultArbiter,),
 }
