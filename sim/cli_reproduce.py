@@ -77,7 +77,7 @@ def _print(made: Reproduction) -> None:
     console = Console()
     console.print(f"[bold]{render.escape(made.paper.title)}[/]")
     for part in made.comparisons:
-        rows = [(name, *map(number, values)) for name, values in table_rows(part)]
+        rows = [(name, *(number(value, part.figure.digits) for value in values)) for name, values in table_rows(part)]
         title = f"{part.figure.title}, in {part.figure.unit}"
         console.print(render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns)))
         console.print(render.escape(" ".join(part.sentences)) + "\n", highlight=False)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from program import runner
 from program.launch import Job
+from program.similarity.statistics import similarity
 from program.windows import savings
 from program.write_back import shares, transient_registers, write_back, write_back_hints
 
@@ -42,3 +46,10 @@ def destinations(job: Job, options: runner.Options, *, window: int) -> dict[str,
         "registers": sum(kernel.registers for kernel in ordered.values()),
         "unkept": sum(len(transient_registers(kernel, write_back(kernel, window))) for kernel in ordered.values()),
     }
+
+
+def values(job: Job, options: runner.Options, *, warp_size: int) -> dict[str, Any]:
+    """How alike the values of warp registers are (`program.similarity.statistics.Similarity`), for warps of 32 or 64 threads."""
+    kernels = runner.compile_job(job, options)
+    trace = runner.trace_job(job, options)
+    return asdict(similarity(trace, {name: kernels[name] for name in trace.kernels}, warp_size))

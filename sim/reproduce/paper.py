@@ -37,6 +37,7 @@ class Figure:
     reason : why ours and the paper's differ, in a sentence.
     mean : a key of `MEANS`.
     kernels : the kernels it is about; empty: those asked for.
+    digits : of its values behind the point, as people see them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Figure:
     reason: str
     mean: str = "arithmetic"
     kernels: tuple[str, ...] = ()
+    digits: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,10 @@ class Comparison:
     @property
     def sentences(self) -> list[str]:
         """Ours beside the published value for each column that has one, and why they differ."""
-        unit = self.figure.unit
+        unit, digits = self.figure.unit, self.figure.digits
         said = [
-            f"{column}: ours {ours:.1f} {unit}, published {self.published[column]:g} {unit}, "
-            f"difference {ours - self.published[column]:+.1f}."
+            f"{column}: ours {ours:.{digits}f} {unit}, published {self.published[column]:g} {unit}, "
+            f"difference {ours - self.published[column]:+.{digits}f}."
             for column, ours in zip(self.figure.columns, self.mean, strict=False)
             if column in self.published
         ]

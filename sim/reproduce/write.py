@@ -46,7 +46,8 @@ def markdown(made: Reproduction) -> str:
         if part.published:
             lines[-1] += f" Published: {part.source}."
         lines += ["", "| kernel | " + " | ".join(figure.columns) + " |", "|---" + "|---:" * len(figure.columns) + "|"]
-        lines += [f"| {name} | " + " | ".join(number(value) for value in values) + " |" for name, values in table_rows(part)]
+        rows = [(name, *(number(value, figure.digits) for value in values)) for name, values in table_rows(part)]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
         lines += ["", " ".join(part.sentences)]
         lines += [f"- failed: {label}: {cause}" for label, cause in part.failures.items()]
     return "\n".join(lines) + "\n"
@@ -62,9 +63,9 @@ def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
     return rows
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, digits: int = 1) -> str:
     """A value as people read it; nothing for one that was not published."""
-    return "" if value is None else f"{value:.1f}"
+    return "" if value is None else f"{value:.{digits}f}"
 
 
 def _inline(value: object) -> str:
