@@ -21,16 +21,18 @@ amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 
 from arch.config import SmConfig, preset, with_overrides  # noqa: E402
 from hdl.collector.boc import WriteThroughBoc  # noqa: E402
+from hdl.collector.ccu import LruCcu  # noqa: E402
 from tests.cocotb import memory_bench, sm_bench  # noqa: E402
-from tests.hdl import test_cta_dispatch  # noqa: E402
+from tests.hdl import test_cta_dispatch, test_lfsr  # noqa: E402
 from tests.hdl.bench import MACHINES  # noqa: E402
-from tests.hdl.collector import test_arbiter, test_boc, test_ocu, test_window  # noqa: E402
+from tests.hdl.collector import test_arbiter, test_boc, test_ccu, test_ocu, test_window  # noqa: E402
 from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter  # noqa: E402
 from tests.hdl.front_end import (  # noqa: E402
     test_barrier,
     test_instruction_buffer,
     test_schedulers,
     test_scoreboard,
+    test_sthld,
 )
 from tests.hdl.hierarchy import test_flat  # noqa: E402
 from tests.hdl.storage import test_banks, test_codec  # noqa: E402
@@ -69,8 +71,13 @@ BENCHES: dict[str, Any] = {
     "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, WriteThroughBoc),
     "inserter": test_window.lockstep,
     "scoreboard": _scoreboard,
+    "ccu": lambda machine, seed: test_ccu.lockstep(machine, seed, overrides=("sthld=8",)),
+    "ccu_lru": lambda machine, seed: test_ccu.lockstep(machine, seed, LruCcu),
+    "lfsr": lambda machine, seed: test_lfsr.lockstep(MACHINES[machine].sub_core.collector.seed, draw=seed),
+    "sthld": lambda overrides, seed: test_sthld.lockstep(overrides, seed),
     "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),
     "gto": lambda machine, seed: test_schedulers.lockstep("gto", MACHINES[machine].sub_core.warps, seed),
+    "cache_aware": lambda machine, seed: test_schedulers.lockstep("cache_aware", MACHINES[machine].sub_core.warps, seed),
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
     "banks": test_banks.lockstep,

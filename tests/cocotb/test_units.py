@@ -17,8 +17,8 @@ from tests.hdl.collector.boc_bench import BOCS
 from tests.hdl.collector.test_window import MACHINES as WINDOWS
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
-BY_MACHINE = ("arbiter", "ocu", "scoreboard", "lrr", "gto", "instruction_buffers", "registers", "banks", "pipelines",
-              "result_arbiter")
+BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "instruction_buffers",
+              "registers", "banks", "pipelines", "result_arbiter")
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
@@ -28,6 +28,7 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
     "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
+    "sthld": ["sub_cores=2", "sub_core.collector.sthld_interval=16"],
     "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
 }
 #: Units whose bench takes a number of lanes.

@@ -52,10 +52,12 @@ def _code(kernel: str, limit: int) -> dict[str, Kernel]:
     return runner.compile_job(workloads.get(kernel).job("tiny"), runner.Options(max_registers=limit))
 
 
+def hinted(kernel: str, size: str, config: SmConfig, scheme: Scheme) -> Trace:
+    """A kernel's trace with the hints that the scheme asks for."""
+    limit = exp.register_limit(workloads.get(kernel).job(size), config)
+    return annotate(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
+
+
 def compare(kernel: str, size: str, config: SmConfig, *, scheme: Scheme = BASELINE, fast: bool = False) -> Outcome:
-    """Golden and Verilator in lockstep, with the hints that the scheme asks for."""
-    job = workloads.get(kernel).job(size)
-    engine = VerilatorEngine(Build(fast=fast))
-    limit = exp.register_limit(job, config)
-    hinted = annotate(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
-    return lockstep(hinted, config, scheme, engine)
+    """Golden and Verilator in lockstep."""
+    return lockstep(hinted(kernel, size, config, scheme), config, scheme, VerilatorEngine(Build(fast=fast)))
