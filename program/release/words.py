@@ -40,6 +40,7 @@ class FlagWord:
     covers : instructions from there on whose flags it carries (pir); 0 (pbr).
     payload : its 54 bits.
     registers : registers that it releases, as a bit mask (pbr); 0 (pir).
+    width : bits of a field of the payload: 3 (pir), 6 or 8 (pbr).
     """
 
     control: Control
@@ -47,6 +48,7 @@ class FlagWord:
     covers: int
     payload: int
     registers: int = 0
+    width: int = OPERANDS
 
     @property
     def bits(self) -> int:
@@ -97,7 +99,7 @@ def flag_words(kernel: Kernel, flags: Flags, *, empty: bool = False) -> list[Fla
 
 def _pbr(first: int, registers: list[int], width: int) -> FlagWord:
     filled = registers + registers[:1] * (PAYLOAD_BITS // width - len(registers))
-    return FlagWord(Control.PBR, first, 0, _pack(filled, width), sum(1 << r for r in registers))
+    return FlagWord(Control.PBR, first, 0, _pack(filled, width), sum(1 << r for r in registers), width)
 
 
 def _pack(fields: Sequence[int], width: int) -> int:

@@ -47,15 +47,19 @@ def _leading(difference):
 
 @njit(cache=True)
 def _delta(value, mask):
-    """Bytes that the signed differences from the first lane of `mask` need, 0 to 4."""
+    """Bytes that the signed differences from the first lane of `mask` need, 0 to 2; 4: more."""
     need, base, started = 0, np.int64(0), False
     for lane in range(value.size):
         if mask >> np.uint64(lane) & np.uint64(1):
             if not started:
                 base, started = np.int64(value[lane]), True
             delta = ((np.int64(value[lane]) - base + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
-            while need < 4 and (delta != 0 if need == 0 else not -(1 << (8 * need - 1)) <= delta < 1 << (8 * need - 1)):
-                need += 1
+            if not -(1 << 15) <= delta < 1 << 15:
+                return 4
+            if not -(1 << 7) <= delta < 1 << 7:
+                need = 2
+            elif delta != 0:
+                need = max(need, 1)
     return need
 
 

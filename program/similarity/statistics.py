@@ -58,7 +58,7 @@ class Sizes:
     plain : as they are.
     bytewise : equal leading bytes once, the others of every lane.
     parts : the same for each 16 lanes.
-    bdi : base-delta-immediate: the first lane's value, and the differences of all lanes from it in 0 to 3 bytes.
+    bdi : base-delta-immediate: the first lane's value, and the differences of all lanes from it in 0, 1 or 2 bytes.
     """
 
     plain: int

@@ -55,6 +55,7 @@ def test_a_pbr_holds_as_many_registers_as_fit(registers: int, width: int, each: 
     assert [w.control for w in (first, second, pir)] == [Control.PBR, Control.PBR, Control.PIR]  # the pbr are first
     assert list(members(first.registers)) == list(range(each))
     assert list(members(second.registers)) == list(range(each, 11))
+    assert [w.width for w in (first, second, pir)] == [width, width, 3]
     assert unpack(first.bits, width) == (PBR_OPCODE, list(range(each)))
     assert unpack(second.bits, width) == (PBR_OPCODE, [*range(each, 11), *[each] * (2 * each - 11)])
     assert second.text == f"PBR {', '.join(f'R{r}' for r in range(each, 11))}"
