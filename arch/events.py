@@ -18,26 +18,29 @@ class Stall(IntEnum):
     """What a scheduler did in a cycle: exactly one of these, for every scheduler and every cycle.
 
     Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this order that any warp
-    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.)
+    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.) All warps are active, except
+    under two-level scheduling.
     """
 
     ISSUED = 0
     UNIT_BUSY = 1
     COLLECTOR_FULL = 2
-    SCOREBOARD = 3
-    FETCH = 4
-    MEMORY = 5
-    BARRIER = 6
-    NO_WARP = 7
+    PENDING = 3
+    SCOREBOARD = 4
+    FETCH = 5
+    MEMORY = 6
+    BARRIER = 7
+    NO_WARP = 8
 
 
 #: Reason -> definition, in order of priority.
 STALLS: dict[Stall, str] = {
     Stall.ISSUED: "A uop was issued.",
-    Stall.UNIT_BUSY: "A warp's next uop has no hazard, but no collector may take it, and in this cycle the dispatch of a "
+    Stall.UNIT_BUSY: "An active warp's next uop has no hazard, but no collector may take it, and in this cycle the dispatch of a "
     "complete collector was refused because its execution unit was not free (interval, credits, load/store queue).",
-    Stall.COLLECTOR_FULL: "A warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
+    Stall.COLLECTOR_FULL: "An active warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
     "conflicts, port), or for their turn to be dispatched.",
+    Stall.PENDING: "The next uop of a warp that is not active has no hazard (two-level scheduling only).",
     Stall.SCOREBOARD: "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, or a WAR "
     "hazard with an operand still to be read.",
     Stall.FETCH: "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come.",
@@ -131,6 +134,10 @@ EVENTS: dict[str, Event] = {
               "The adaptive waiting time at the end of an interval: state of its machine and value from now on."),
         Event("window", (("collector", "collector"), ("entries", "count")),
               "A collector holds another number of values than in the cycle before."),
+        Event("activate", (("warp", "warp"),), "Two-level scheduling: a pending warp becomes active."),
+        Event("deactivate", (("warp", "warp"),), "Two-level scheduling: an active warp becomes pending, or is over."),
+        Event("ready_pending", (("warps", "count"),),
+              "Nothing issues, and the next uops of so many warps that are not active have no hazard, if any."),
         Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
         Event("occupied", (("collectors", "count"),), "Collectors that hold a uop at the start of this cycle, if any."),
         Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
@@ -184,6 +191,10 @@ COUNTERS: dict[str, Counter] = {
         Counter("ccu.waits", "cycles", "Cycles in which a warp waited although a caching collector was free.", "unit_wait"),
         Counter("boc.insert_wait", "uop-cycles", "Cycles in which an issued uop waited for entries.",
                 "insert_wait", "collectors"),
+        Counter("two_level.activations", "warps", "Pending warps that became active.", "activate"),
+        Counter("two_level.deactivations", "warps", "Active warps that became pending, or were over.", "deactivate"),
+        Counter("two_level.ready_pending", "cycles", "Cycles in which nothing issued, although the next uop of a warp that was not "
+                "active had no hazard.", "ready_pending"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
         Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),

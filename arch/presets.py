@@ -42,8 +42,8 @@ def _maxwell() -> SmConfig:
     return SmConfig(
         preset="maxwell",
         sub_cores=1,
-        sub_core=SubCoreConfig(warps=64, banks=16, rows=128, collectors=16, front_end=FrontEndConfig(branch_hold=8),
-                               execute=execute),
+        sub_core=SubCoreConfig(warps=64, banks=16, rows=128, collectors=16, active_warps=8,
+                               front_end=FrontEndConfig(branch_hold=8), execute=execute),
         cta=CtaConfig(max_ctas=32, shared_bytes=98304),
         l1=L1Config(sets=32, ways=4, latency=82),
         memory=MemoryConfig(l2_sets=128, l2_ways=8, l2_latency=200, dram_latency=250, dram_interval=11),
@@ -56,8 +56,8 @@ def _fermi() -> SmConfig:
     return SmConfig(
         preset="fermi",
         sub_cores=1,
-        sub_core=SubCoreConfig(warps=48, banks=16, rows=64, collectors=16, front_end=FrontEndConfig(branch_hold=12),
-                               execute=execute),
+        sub_core=SubCoreConfig(warps=48, banks=16, rows=64, collectors=16, active_warps=6,
+                               front_end=FrontEndConfig(branch_hold=12), execute=execute),
         cta=CtaConfig(max_ctas=8, shared_bytes=49152),
         lsu=LsuConfig(shared_latency=30, const_latency=30, shuffle_latency=30),
         l1=L1Config(sets=32, ways=4, latency=45),

@@ -58,7 +58,7 @@ class FrontEndConfig(_Checked):
     buffer_entries: int = item(2, "uops", "entries of a warp's instruction buffer")
     branch_hold: int = item(6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0)
     scheduler: str = item("scheme", "policy", "warp scheduler; `scheme`: the one the scheme names",
-                          choices=("scheme", "lrr", "gto", "cache_aware"))
+                          choices=("scheme", "lrr", "gto", "cache_aware", "two_level"))
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,7 @@ class SubCoreConfig(_Checked):
     banks: int = item(2, "banks", "single-ported register banks, a power of two", high=64)
     rows: int = item(256, "warp registers", "rows of a bank", high=4096)
     collectors: int = item(2, "collectors", "operand collectors", high=64)
+    active_warps: int = item(2, "warps", "warps that may be active at a time under two-level scheduling", high=64)
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     execute: ExecuteConfig = field(default_factory=ExecuteConfig, metadata={"doc": "execution units"})

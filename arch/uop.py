@@ -48,6 +48,10 @@ class Memory(IntEnum):
     FENCE = 12
 
 
+#: Operations whose result comes from beyond the SM: what a warp waits long for.
+DISTANT = (Memory.LOAD_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.LOAD_LOCAL)
+
+
 class Control(IntEnum):
     """What a control uop asks of the front end."""
 

@@ -49,9 +49,9 @@ def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, rea
     return collectors
 
 
-def build_scheduler(config: SmConfig, scheme: Scheme) -> Scheduler:
+def build_scheduler(config: SmConfig, scheme: Scheme, probe: Probe) -> Scheduler:
     """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
     policy = config.sub_core.front_end.scheduler
     name = scheme.scheduler if policy == "scheme" else policy
-    scheduler: Scheduler = _unit("scheduler", SCHEDULERS, name)(config.sub_core.warps)
+    scheduler: Scheduler = _unit("scheduler", SCHEDULERS, name)(config.sub_core, probe)
     return scheduler

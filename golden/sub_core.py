@@ -15,6 +15,7 @@ from .execute.result_arbiter import ResultArbiter
 from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import Status
 from .front_end.scoreboard import Scoreboard
+from .front_end.two_level import TwoLevel
 from .probe import Probe
 from .rooms import build_collectors, build_registers, build_scheduler
 from .stream import TraceUop, WarpStream
@@ -54,7 +55,9 @@ class SubCore:
         self.buffers = InstructionBuffers(core, probe)
         self.scoreboard = Scoreboard(core)
         self.status = Status(self.buffers, self.scoreboard)
-        self.scheduler = build_scheduler(config, scheme)
+        self.scheduler = build_scheduler(config, scheme, probe)
+        self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
+        self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe)
@@ -66,6 +69,7 @@ class SubCore:
         self.retired = [0] * core.warps
         self._occupied = 0  # collectors, at the clock edge
         self._idle_reason = Stall.NO_WARP
+        self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
 
     def start(self, warp: int, row: int, stream: WarpStream) -> None:
@@ -95,7 +99,11 @@ class SubCore:
         if status.changed:
             status.update()
         collectors = self.collectors
-        eligible = status.ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
+        active = self._active
+        ready = status.ready & active
+        eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
+        if self._sets is not None:
+            self._sets.edge(status.away)
 
         if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
@@ -108,17 +116,21 @@ class SubCore:
             self._issue(self.scheduler.pick(eligible, collectors.holds), cycle)
             reason = Stall.ISSUED
         else:
-            if collectors.waits(status.ready & ~status.free):
+            if collectors.waits(ready & ~status.free):
                 collectors.wait()
-            reason = status.stall(refused)
+            reason = status.stall(refused, active)
+        self._ready_pending = 0 if eligible else (status.ready & ~active).bit_count()
         self._account(reason, cycle)
 
         self._occupied = collectors.edge()
+        if self._sets is not None:
+            self._active = self._sets.active
         if status.changed:
             status.update()
         self.wake = self._next_cycle(cycle)
         if self.wake > cycle + 1:
-            self._idle_reason = status.stall(bool(collectors.any_ready))
+            self._idle_reason = status.stall(bool(collectors.any_ready), self._active)
+            self._ready_pending = (status.ready & ~self._active).bit_count()
 
     def _issue(self, warp: int, cycle: int) -> None:
         uop = self.buffers.entries[warp][0]
@@ -173,10 +185,11 @@ class SubCore:
         self._accounted = cycle + 1
         probe = self.probe
         probe.counters["collector.residency"] += self._occupied
+        if self._ready_pending:
+            probe.counters["two_level.ready_pending"] += 1
         if probe.sink is not None:
             probe.emit("scheduler", reason)
-            if self._occupied:
-                probe.emit("occupied", self._occupied)
+            self._states(cycle)
 
     def settle(self, end: int) -> None:
         """Account for the cycles slept before cycle `end`."""
@@ -184,23 +197,34 @@ class SubCore:
         slept = end - self._accounted
         self.stalls[self._idle_reason] += slept
         probe.counters["collector.residency"] += self._occupied * slept
+        if self._ready_pending:
+            probe.counters["two_level.ready_pending"] += slept
         if probe.sink is not None:
             for cycle in range(self._accounted, end):
                 probe.emit_at(cycle, "scheduler", self._idle_reason)
-                if self._occupied:
-                    probe.emit_at(cycle, "occupied", self._occupied)
+                self._states(cycle)
         self._accounted = end
+
+    def _states(self, cycle: int) -> None:
+        """Report what holds in all of a cycle."""
+        if self._occupied:
+            self.probe.emit_at(cycle, "occupied", self._occupied)
+        if self._ready_pending:
+            self.probe.emit_at(cycle, "ready_pending", self._ready_pending)
 
     def _next_cycle(self, cycle: int) -> int:
         """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core."""
         soon = cycle + 1
         status = self.status
-        if self.registers.busy or self.collectors.busy or status.ready & (self.collectors.may_issue | status.free):
+        ready = status.ready & self._active
+        if self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
+            return soon
+        if self._sets is not None and self._sets.moves(status.away):
             return soon
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:
             best = min(best, self.results.next_cycle(cycle))
-        if self.collectors.waits(status.ready & ~status.free):
+        if self.collectors.waits(ready & ~status.free):
             return soon
         if best > soon and self.collectors.any_ready:
             best = min(best, self.collectors.next_cycle(cycle, self.pipelines))

@@ -31,6 +31,7 @@ class Status:
         self.free = 0  # ... and needs no collector
         self.scoreboard = 0
         self.memory = 0
+        self.distant = 0  # of them, those that wait for a result from beyond the SM
         self.fetch = 0
 
     def update(self) -> None:
@@ -40,6 +41,7 @@ class Status:
         keep = ~changed
         ready, free = self.ready & keep, self.free & keep
         scoreboard, memory, fetch = self.scoreboard & keep, self.memory & keep, self.fetch & keep
+        distant = self.distant & keep
         changed &= self.live & ~self.at_barrier
         while changed:
             bit = changed & -changed
@@ -61,13 +63,23 @@ class Status:
                     scoreboard |= bit
                 else:
                     memory |= bit
+                    if hazard == 3:
+                        distant |= bit
         self.ready, self.free = ready, free
         self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch
+        self.distant = distant
 
-    def stall(self, refused: bool) -> Stall:
-        """The reason of a cycle in which nothing issued (see `arch.events.STALLS`)."""
-        if self.ready:
+    @property
+    def away(self) -> int:
+        """Warps that can not issue for long, and those that are over: two-level scheduling gives their place to others."""
+        return self.distant | self.fenced | self.at_barrier | ~self.live
+
+    def stall(self, refused: bool, active: int = -1) -> Stall:
+        """The reason of a cycle in which nothing issued (see `arch.events.STALLS`); `active`: mask of the active warps."""
+        if self.ready & active:
             return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
+        if self.ready:
+            return Stall.PENDING
         if self.scoreboard:
             return Stall.SCOREBOARD
         if self.fetch:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from arch.rooms import SubCoreConfig
+
+from ..probe import Probe
 from .cache_aware import CacheAware
 from .gto import Gto
 from .lrr import Lrr
+from .two_level import TwoLevel
 
 
 class Scheduler(Protocol):
     """Chooses the warp that issues."""
-
-    def __init__(self, warps: int) -> None: ...
 
     def start(self, warp: int) -> None:
         """A warp slot receives a new warp, the youngest."""
@@ -22,4 +25,10 @@ class Scheduler(Protocol):
         that have values in a collector."""
 
 
-SCHEDULERS: dict[str, type[Scheduler]] = {"lrr": Lrr, "gto": Gto, "cache_aware": CacheAware}
+#: Policy -> what makes it.
+SCHEDULERS: dict[str, Callable[[SubCoreConfig, Probe], Scheduler]] = {
+    "lrr": lambda config, _: Lrr(config.warps),
+    "gto": lambda config, _: Gto(config.warps),
+    "cache_aware": lambda config, _: CacheAware(config.warps),
+    "two_level": TwoLevel,
+}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from arch.rooms import SubCoreConfig
-from arch.uop import Unit
+from arch.uop import DISTANT, Unit
 
-from ..stream import TraceUop
+from ..stream import PREDICATE_BIT, TraceUop
+
+_REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class Scoreboard:
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand reads (WAR).
+    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, registers among these that come from
+    beyond the SM, and pending operand reads (WAR).
 
     A register has at most one pending write (a second one would be a WAW hazard), but any number of pending reads, which are
     counted. Predicates are read at issue, so they have no WAR hazard.
@@ -20,14 +23,18 @@ class Scoreboard:
     def __init__(self, config: SubCoreConfig) -> None:
         self.writes = [0] * config.warps
         self.memory = [0] * config.warps
+        self.distant = [0] * config.warps
         self.reads = [0] * config.warps
         self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
 
     def hazard(self, uop: TraceUop) -> int:
-        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a memory result."""
+        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a result of the
+        load/store unit, 3 one with a result from beyond the SM."""
         warp = uop.warp
         pending = self.writes[warp] & uop.hazard
         if pending:
+            if pending & self.distant[warp]:
+                return 3
             return 2 if pending & self.memory[warp] else 1
         return 1 if self.reads[warp] & uop.writes else 0
 
@@ -37,6 +44,8 @@ class Scoreboard:
         self.writes[warp] |= uop.writes
         if uop.unit is Unit.LSU:
             self.memory[warp] |= uop.writes
+            if uop.memory in DISTANT:
+                self.distant[warp] |= uop.writes & _REGISTERS
         readers = self._readers[warp]
         for register in uop.sources:
             readers[register] = readers.get(register, 0) + 1
@@ -53,3 +62,4 @@ class Scoreboard:
         """Registers and predicates in `mask` have been written (seam 6)."""
         self.writes[warp] &= ~mask
         self.memory[warp] &= ~mask
+        self.distant[warp] &= ~mask

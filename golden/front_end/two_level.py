@@ -1,0 +1,73 @@
+"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for another."""
+
+from __future__ import annotations
+
+from arch.rooms import SubCoreConfig
+
+from ..probe import Probe
+from .lrr import Lrr
+
+
+class TwoLevel:
+    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2; Malekeh, section II.
+
+    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away, the oldest, becomes
+    active if there was room before the edge. A warp that starts is pending. Age is the order in which warps were started.
+
+    Parameters
+    ----------
+    config : warp slots, active warps.
+    probe : receives `activate`, `deactivate`.
+    """
+
+    def __init__(self, config: SubCoreConfig, probe: Probe) -> None:
+        self._room = config.active_warps
+        self._probe = probe
+        self._inner = Lrr(config.warps)
+        self._order = list(range(config.warps))
+        self.active = 0
+
+    def start(self, warp: int) -> None:
+        """The warp in this slot is the youngest from now on."""
+        self._order.remove(warp)
+        self._order.append(warp)
+
+    def pick(self, eligible: int, holds: int = 0) -> int:
+        """The warp to issue; all in the mask `eligible` are active."""
+        return self._inner.pick(eligible)
+
+    def moves(self, away: int, may_activate: int = -1) -> bool:
+        """Whether `edge` would change anything."""
+        return bool(self.active & away or self._candidates(away, may_activate))
+
+    def _candidates(self, away: int, may_activate: int) -> int:
+        """Warps one of which becomes active."""
+        return may_activate & ~away & ~self.active if self.active.bit_count() < self._room else 0
+
+    def edge(self, away: int, may_activate: int = -1) -> tuple[int, int]:
+        """The clock edge at the end of a cycle.
+
+        Parameters
+        ----------
+        away : mask of the warps that have nothing to do among the active ones: they wait for memory or at a barrier, or are over.
+        may_activate : mask of the warps that could become active, were they not away.
+
+        Returns the masks of the warps that become active and pending.
+        """
+        candidates = self._candidates(away, may_activate)
+        gone = self.active & away
+        came = next((1 << warp for warp in self._order if candidates >> warp & 1), 0)
+        self.active = self.active & ~gone | came
+        if came | gone:
+            self._report(came, gone)
+        return came, gone
+
+    def _report(self, came: int, gone: int) -> None:
+        probe = self._probe
+        probe.counters["two_level.activations"] += came.bit_count()
+        probe.counters["two_level.deactivations"] += gone.bit_count()
+        if probe.sink is not None:
+            for name, mask in (("activate", came), ("deactivate", gone)):
+                for warp in range(mask.bit_length()):
+                    if mask >> warp & 1:
+                        probe.emit(name, warp)
