@@ -193,8 +193,8 @@ COUNTERS: dict[str, Counter] = {
                 "insert_wait", "collectors"),
         Counter("two_level.activations", "warps", "Pending warps that became active.", "activate"),
         Counter("two_level.deactivations", "warps", "Active warps that became pending, or were over.", "deactivate"),
-        Counter("two_level.ready_pending", "cycles", "Cycles in which nothing issued, although the next uop of a warp that was not "
-                "active had no hazard.", "ready_pending"),
+        Counter("two_level.ready_pending", "cycles", "Cycles in which nothing issued, although the next uop of a warp that was "
+                "not active had no hazard.", "ready_pending"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
         Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),

@@ -17,6 +17,7 @@ from .collector.ocu import Ocu
 from .front_end.cache_aware import CacheAware
 from .front_end.gto import Gto
 from .front_end.lrr import Lrr
+from .front_end.two_level import TwoLevel
 from .hierarchy.flat import Flat
 from .mapping.direct import Direct
 from .storage.banks import Banks
@@ -27,7 +28,12 @@ COLLECTORS: dict[str, Callable[..., Any]] = {
 HIERARCHIES: dict[str, Callable[..., Any]] = {"flat": Flat}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
 STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
-SCHEDULERS: dict[str, Callable[..., Any]] = {"lrr": Lrr, "gto": Gto, "cache_aware": CacheAware}
+SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
+    "lrr": lambda config, _: Lrr(config.sub_core.warps),
+    "gto": lambda config, _: Gto(config.sub_core.warps),
+    "cache_aware": lambda config, _: CacheAware(config.sub_core.warps),
+    "two_level": TwoLevel,
+}
 
 
 def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:
@@ -53,7 +59,7 @@ def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Co
     return _unit("collector", COLLECTORS, scheme.collector)(config, probe)
 
 
-def build_scheduler(config: SmConfig, scheme: Scheme) -> wiring.Component:
+def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
     """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
     policy = config.sub_core.front_end.scheduler
-    return _unit("scheduler", SCHEDULERS, scheme.scheduler if policy == "scheme" else policy)(config.sub_core.warps)
+    return _unit("scheduler", SCHEDULERS, scheme.scheduler if policy == "scheme" else policy)(config, probe)

@@ -14,6 +14,7 @@ from .front_end.cache_aware import CacheAware
 from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
 from .front_end.scoreboard import Scoreboard
+from .front_end.two_level import TwoLevel
 from .probe import Events, gather, total
 from .rooms import build_collectors, build_registers, build_scheduler
 from .seams import UNITS, SubCorePorts
@@ -41,14 +42,17 @@ class SubCore(wiring.Component):
         self.buffers = InstructionBuffers(config, probe)
         self.status = Status(config, probe)
         self.in_flight = InFlight(config)
-        self.scheduler = build_scheduler(config, scheme)
+        self.scheduler = build_scheduler(config, scheme, probe)
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, probe)
         caches = self.collectors.caches
-        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if caches else None, self.collectors.per_warp)
+        two_level = isinstance(self.scheduler, TwoLevel)
+        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if caches else None, self.collectors.per_warp,
+                                     two_level)
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
-        reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results]
+        reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
+                     *([self.scheduler] if two_level else [])]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
         super().__init__(SubCorePorts(config, events, caches, self.collectors.waits))
@@ -89,6 +93,13 @@ class SubCore(wiring.Component):
         ]
         if isinstance(scheduler, CacheAware):
             m.d.comb += scheduler.holds.eq(collectors.holds)
+        if isinstance(scheduler, TwoLevel):
+            m.d.comb += [
+                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away), scheduler.may_activate.eq(~0),
+                status.active.eq(scheduler.active), status.distant.eq(scoreboard.distant),
+            ]
+        else:
+            m.d.comb += status.active.eq(~0)
         for taker in (collectors.issue, scoreboard.issue):
             m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
 

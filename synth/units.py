@@ -29,6 +29,7 @@ from hdl.front_end.issue import InFlight, Status
 from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
+from hdl.front_end.two_level import TwoLevel
 from hdl.hierarchy.flat import Flat
 from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
@@ -89,6 +90,7 @@ UNITS: dict[str, Unit] = {
         Unit("sthld", Sthld, lambda config, _, probe: Sthld(config, probe)),
         Unit("lfsr", Lfsr, lambda config, *_: Lfsr(config.sub_core.collector.seed)),
         Unit("cache_aware", CacheAware, lambda config, *_: CacheAware(config.sub_core.warps)),
+        Unit("two_level", TwoLevel, lambda config, _, probe: TwoLevel(config, probe)),
         Unit("ocu", Ocu, lambda config, _, probe: Ocu(config, probe)),
         Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
         Unit("registers", Flat, build_registers),

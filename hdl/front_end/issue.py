@@ -27,10 +27,13 @@ class Status(wiring.Component):
     -------
     start : In(Start). release : In(warps), barriers that open.
     first, collects : In(warps). The buffers' first uops: there is one; it needs a collector.
-    blocked, memory : In(warps). Its hazards.
+    blocked, memory, distant : In(warps). Its hazards.
+    active : In(warps). Warps that may issue; all, unless scheduling has two levels.
     may_issue, may_slide : In(warps). A collector would take it; it may issue if it needs none.
+    ready : Out(warps). Warps whose next uop has no hazard.
     eligible : Out(warps). Warps among which the scheduler picks.
-    collecting : Out(warps). Warps whose next uop has no hazard and needs a collector.
+    collecting : Out(warps). Active warps whose next uop has no hazard and needs a collector.
+    away : Out(warps). Warps that can not issue for long, and those that are over.
     pick, uop : In. The warp it picked, and that warp's first uop.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). It, if it collects.
@@ -49,9 +52,9 @@ class Status(wiring.Component):
         core = config.sub_core
         members = {
             "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
-            "blocked": In(core.warps), "memory": In(core.warps), "may_issue": In(core.warps),
-            "may_slide": In(core.warps), "eligible": Out(core.warps),
-            "collecting": Out(core.warps),
+            "blocked": In(core.warps), "memory": In(core.warps), "distant": In(core.warps), "active": In(core.warps),
+            "may_issue": In(core.warps), "may_slide": In(core.warps), "ready": Out(core.warps), "eligible": Out(core.warps),
+            "collecting": Out(core.warps), "away": Out(core.warps),
             "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
             "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
             "live": Out(core.warps),
@@ -68,10 +71,12 @@ class Status(wiring.Component):
 
         here, ready = Signal(warps), Signal(warps)
         m.d.comb += here.eq(live & ~at_barrier)
-        m.d.comb += ready.eq(here & self.first & ~fenced & ~self.blocked)
+        m.d.comb += self.ready.eq(here & self.first & ~fenced & ~self.blocked)
+        m.d.comb += ready.eq(self.ready & self.active)
         m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))
         m.d.comb += self.issues.eq(self.eligible.any())
         m.d.comb += self.collecting.eq(ready & self.collects)
+        m.d.comb += self.away.eq(~here | fenced | self.first & self.distant)
 
         issued = decode(m, self.pick, self.issues, warps, "issued")
         fence = Signal()
@@ -114,6 +119,8 @@ class Status(wiring.Component):
             m.d.comb += reason.eq(Stall.ISSUED)
         with m.Elif(ready.any()):
             m.d.comb += reason.eq(Mux(self.refused, Stall.UNIT_BUSY, Stall.COLLECTOR_FULL))
+        with m.Elif(self.ready.any()):
+            m.d.comb += reason.eq(Stall.PENDING)
         with m.Elif(hazard.any()):
             m.d.comb += reason.eq(Stall.SCOREBOARD)
         with m.Elif(fetch.any()):

@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+from arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
 
 from ..lookup import read_at, write_at
 from ..priority import decode
@@ -35,12 +35,14 @@ class Scoreboard(wiring.Component):
     entries : uops that can be in collection at a time.
     writes : registers that can be written in a cycle; by default one per bank.
     per_warp : every warp has entries / warps of them to itself, in order.
+    far : generate `distant`, at a third bit per register and warp.
 
     Members
     -------
     hazards : In(Hazards) per warp. Its first uop.
     blocked : Out(warps). It has a hazard. Combinational from registers and `hazards`.
     memory : Out(warps). ... with a result of the load/store unit.
+    distant : Out(warps), if `far`. ... with a register's value from beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
@@ -57,16 +59,19 @@ class Scoreboard(wiring.Component):
     #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo it.
     registers = 256
 
-    def __init__(self, config: SmConfig, entries: int, writes: int | None = None, per_warp: bool = False) -> None:
+    def __init__(self, config: SmConfig, entries: int, writes: int | None = None, per_warp: bool = False,
+                 far: bool = False) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
         self._config = config
+        self._far = far
         self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
         super().__init__({
             "hazards": In(Hazards()).array(core.warps),
             "blocked": Out(core.warps),
             "memory": Out(core.warps),
+            **({"distant": Out(core.warps)} if far else {}),
             "issue": In(issue_stream(config)),
             "entry": In(range(max(2, entries))),
             "read": In(ReadDone(config)).array(entries),
@@ -82,29 +87,37 @@ class Scoreboard(wiring.Component):
         reads = self._reads(m)
         blocked: list[Value] = []
         memory: list[Value] = []
+        distant: list[Value] = []
         for warp, hazards in enumerate(self.hazards):
             pending = self._registers(m, warp, issued[warp], hazards)
             for place, masks in enumerate(predicates):
                 pending[place] = pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
             blocked.append(pending[0])
             memory.append(pending[1])
+            distant += pending[2:]
         m.d.comb += self.blocked.eq(Cat(blocked) | reads)
         m.d.comb += self.memory.eq(Cat(memory))
+        if self._far:
+            m.d.comb += self.distant.eq(Cat(distant))
         return m
 
     def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
-        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, and owed by the load/store unit."""
-        pending = m.submodules[f"pending_{warp}"] = Memory(shape=2, depth=self.registers, init=[])
+        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the load/store unit, and, if
+        asked for, comes from beyond the SM."""
+        width = 3 if self._far else 2
+        pending = m.submodules[f"pending_{warp}"] = Memory(shape=width, depth=self.registers, init=[])
         uop = self.issue.payload.uop
+        far = _any(uop.memory == operation for operation in DISTANT)
+        state = Cat(Const(1, 1), uop.unit == Unit.LSU, far)[:width]
         for number in range(MAX_DESTINATIONS):
             enable = issued & (number < uop.count)
-            write_at(m, pending, (uop.destination + number)[:8], Cat(Const(1, 1), uop.unit == Unit.LSU), enable)
+            write_at(m, pending, (uop.destination + number)[:8], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
-        found = Signal(2, name=f"found_{warp}")
+        found = Signal(width, name=f"found_{warp}")
         looked_up = [read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)]
         m.d.comb += found.eq(_any(looked_up))
-        return [found[0], found[1]]
+        return list(found)
 
     def _predicates(self, m: Module) -> list[Signal]:
         """Pending predicates of all warps, and those that the load/store unit owes: a byte per warp."""

@@ -62,7 +62,6 @@ class PysimSession:
         self._keep = events
         self._records: list[Record] = []
         self._until = 0
-        self._quiet = 0
         self._stack = ExitStack()
         self._waves = waves
         self._vcd: Path | None = None
@@ -166,15 +165,16 @@ class PysimSession:
             await context.tick()
 
     def advance(self, until: int) -> None:
-        """See `Session.advance`."""
+        """See `Session.advance`. The events of cycle `until` are there already with its clock edge; `take` leaves them."""
+        self._until = until
         while (self.cycle < until or self._host.ended) and not self.finished:
             if not self._simulator.advance():
                 break
 
     def take(self) -> np.ndarray:
         """See `Session.take`."""
-        records = self._records
-        self._records = []
+        records = [record for record in self._records if self.finished or record[0] < self._until]
+        self._records = self._records[len(records) :]
         return encode(records) if records else np.zeros(0, RECORD)
 
     @property

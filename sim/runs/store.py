@@ -23,7 +23,7 @@ from program.runner import source_digest
 from program.trace import cache as trace_cache
 
 #: Raised by one when the meaning of a stored result changes.
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 
 
 def folder() -> Path:

@@ -90,7 +90,7 @@ def test_every_field_can_be_overridden() -> None:
         ("sub_core.banks=many", r"sub_core\.banks takes a whole number, such as 2, not 'many'\."),
         ("sub_core.banks=0", r"SubCoreConfig\.banks must be a whole number \(banks\), 1 to 64, not 0\."),
         ("sub_core.banks=3", r"banks must be a power of two, since the bank of a register is the low bits"),
-        ("sub_core.front_end.scheduler=fair", r"must be one of 'scheme', 'lrr', 'gto', 'cache_aware', not 'fair'\."),
+        ("sub_core.front_end.scheduler=fair", r"must be one of 'scheme', 'lrr', 'gto', 'cache_aware', 'two_level', not 'fair'\."),
         ("sub_core.collector.allocation=per_warp", r"collectors must equal warps \(8\)"),
         ("l1.sets=3", r"L1Config\.sets must be a power of two, since low address bits select the set, not 3\."),
         ("preset=mine", r"Unknown configuration field 'preset'"),

@@ -22,6 +22,7 @@ from hdl.front_end.issue import InFlight, Status
 from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
+from hdl.front_end.two_level import TwoLevel
 from hdl.hierarchy.flat import Flat
 from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
@@ -35,7 +36,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "instruction_buffer": (InstructionBuffers,),
     "scoreboard": (Scoreboard,),
     "issue": (Status, InFlight),
-    "schedulers": (Lrr, Gto, CacheAware),
+    "schedulers": (Lrr, Gto, CacheAware, TwoLevel),
     "sthld": (Sthld,),
     "boc": (Boc, Inserter),
     "ccu": (Ccu, Lfsr),

@@ -16,6 +16,7 @@ from sim.lockstep import lockstep
 from tests.random_trace import random_trace
 
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
+TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
 CASES = [
     ("bow", ()),
     ("bow", (WINDOW + "7", ENTRIES + "6")),
@@ -27,6 +28,9 @@ CASES = [
     ("malekeh", ("sub_core.collector.sthld=8", "sub_core.collector.cache_lines=16")),
     ("malekeh-pr", ()),
     ("ccu-lru-gto", ("sub_core.collectors=3",)),
+    ("bow-wr", (TWO_LEVEL,)),
+    ("malekeh", (TWO_LEVEL, "sub_core.collector.sthld=8", "sub_core.active_warps=3")),
+    ("malekeh-pr", (TWO_LEVEL,)),
 ]
 
 
@@ -46,3 +50,14 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["boc.forwards"]
+
+
+@pytest.mark.parametrize("active", [1, 2, 3, 8, 20])
+def test_two_levels(active: int) -> None:
+    config = with_overrides(preset("tiny"), [TWO_LEVEL, f"sub_core.active_warps={active}"])
+    outcome = lockstep(random_trace(2), config, parse_scheme("baseline"), PysimEngine())
+    assert outcome.divergence is None, f"seed 2: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    counters, stalls = outcome.result.counters, outcome.result.stalls
+    assert counters["two_level.activations"] == counters["two_level.deactivations"] > 0
+    assert counters["two_level.ready_pending"] >= stalls["pending"] > 0

@@ -41,24 +41,30 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
                     warp, cycle, collects=rng.random() < 0.7, memory=rng.choice((0, 0, 0, Memory.FENCE)), arrive=waits,
                     wait=waits, last=rng.random() < 0.1,
                 )] * rng.choice((0, 1, 1, 1))
-                fake.hazards[warp] = rng.choice((0, 0, 1, 2))
+                fake.hazards[warp] = rng.choice((0, 0, 1, 2, 3))
             model.changed = everyone
             model.update()
             may_issue, refused = rng.choice((0, everyone, rng.getrandbits(warps))), rng.random() < 0.5
             may_slide = rng.choice((everyone, rng.getrandbits(warps)))
-            eligible = model.ready & (may_issue & ~model.free | may_slide & model.free)
+            active = rng.choice((everyone, rng.getrandbits(warps)))
+            eligible = model.ready & active & (may_issue & ~model.free | may_slide & model.free)
             bit = {name: sum(1 << warp for warp in range(warps) if test(warp)) for name, test in {
                 "first": lambda warp: fake.entries[warp],
                 "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
-                "blocked": lambda warp: fake.hazards[warp], "memory": lambda warp: fake.hazards[warp] == 2,
+                "blocked": lambda warp: fake.hazards[warp], "memory": lambda warp: fake.hazards[warp] >= 2,
+                "distant": lambda warp: fake.hazards[warp] == 3,
             }.items()}
             for name, mask in bit.items():
                 ctx.set(getattr(rtl, name), mask)
             ctx.set(rtl.may_issue, may_issue)
             ctx.set(rtl.may_slide, may_slide)
+            ctx.set(rtl.active, active)
             ctx.set(rtl.refused, refused)
             assert ctx.get(rtl.eligible) == eligible, f"cycle {cycle}"
-            expected = [("scheduler", (int(Stall.ISSUED if eligible else model.stall(refused)),))]
+            assert ctx.get(rtl.ready) == model.ready
+            assert ctx.get(rtl.collecting) == model.ready & active & ~model.free
+            assert ctx.get(rtl.away) == model.away & everyone
+            expected = [("scheduler", (int(Stall.ISSUED if eligible else model.stall(refused, active)),))]
             if eligible:
                 pick = rng.choice([warp for warp in range(warps) if eligible >> warp & 1])
                 uop = fake.entries[pick][0]

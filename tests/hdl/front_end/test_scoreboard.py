@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis.strategies import booleans
 
-from arch.uop import RZ, Unit
+from arch.uop import DISTANT, RZ, Memory, Unit
 from golden.front_end.scoreboard import Scoreboard as Golden
 from golden.stream import PREDICATE_BIT, TraceUop
 from hdl.front_end.scoreboard import Scoreboard
@@ -19,21 +20,22 @@ REGISTERS = 10
 
 def random_uop(rng: random.Random, warp: int, seq: int) -> TraceUop:
     """Few registers, so that hazards are frequent."""
-    count = rng.choice((0, 1, 1, 2, 4))
+    count, unit = rng.choice((0, 1, 1, 2, 4)), rng.choice((Unit.ALU, Unit.LSU))
     return make_uop(
-        warp, seq, unit=rng.choice((Unit.ALU, Unit.LSU)), sources=tuple(rng.sample(range(REGISTERS), rng.randrange(7))),
+        warp, seq, unit=unit, memory=rng.choice((*DISTANT, Memory.LOAD_SHARED)) if unit is Unit.LSU else Memory.NONE,
+        sources=tuple(rng.sample(range(REGISTERS), rng.randrange(7))),
         destination=rng.randrange(REGISTERS) if rng.random() < 0.9 else RZ - count, count=count,
         predicates_read=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7),
         predicates_written=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7), collects=rng.random() < 0.9,
     )
 
 
-def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150) -> None:
+def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150, far: bool = False) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
     entries = rng.choice((1, 2, 5))
-    rtl, model = unit(config, entries), Golden(core)
+    rtl, model = unit(config, entries, far=far), Golden(core)
     heads = [random_uop(rng, warp, 0) for warp in range(core.warps)]
     collecting: dict[int, tuple[TraceUop, list[int]]] = {}  # entry -> uop, slots to read
     writing: list[tuple[TraceUop, list[int]]] = []
@@ -54,7 +56,10 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150)
             hazards = [model.hazard(uop) for uop in heads]
             blocked, memory = ctx.get(rtl.blocked), ctx.get(rtl.memory)
             found = [2 if memory >> warp & 1 else blocked >> warp & 1 for warp in range(core.warps)]
-            assert found == hazards, f"cycle {cycle}"
+            if far:
+                distant = ctx.get(rtl.distant)
+                found = [3 if distant >> warp & 1 else hazard for warp, hazard in enumerate(found)]
+            assert found == [hazard if far else min(hazard, 2) for hazard in hazards], f"cycle {cycle}"
             reads = _read(ctx)
             writes = _write(ctx)
             _issue(ctx, [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects], cycle)
@@ -124,9 +129,9 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150)
 
 
 @FEW
-@given(machine=machines, seed=SEEDS)
-def test_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed)
+@given(machine=machines, seed=SEEDS, far=booleans())
+def test_equals_golden(machine: str, seed: int, far: bool) -> None:
+    lockstep(machine, seed, far=far)
 
 
 class NoWar(Scoreboard):

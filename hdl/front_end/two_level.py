@@ -1,0 +1,94 @@
+"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for another."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+
+from ..priority import encode
+from ..probe import Events, emit
+from .age import age_matrix, oldest_of
+from .lrr import Lrr
+
+
+class TwoLevel(wiring.Component):
+    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2; Malekeh, section II.
+
+    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away, the oldest, becomes
+    active if there was room before the edge. A warp that starts is pending. Age is the order in which warps were started.
+
+    Parameters
+    ----------
+    config : the machine.
+    probe : generate `events` (activate, deactivate, ready_pending).
+
+    Members
+    -------
+    start : In(warps). Slots that receive a warp, the youngest from the next cycle on. They are away in that cycle.
+    away : In(warps). Warps that have nothing to do among the active ones: they wait for memory or at a barrier, or are over.
+    may_activate : In(warps). Warps that could become active, were they not away.
+    ready : In(warps). Warps whose next uop has no hazard; for `events`.
+    eligible : In(warps). Warps that may issue in this cycle; they are active.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+    active : Out(warps). From registers.
+    activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's end. Combinational
+        from registers, `away` and `may_activate`.
+
+    Raises
+    ------
+    TypeError : no SmConfig.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"TwoLevel needs an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        core = config.sub_core
+        warps = core.warps
+        members = {
+            "start": In(warps), "away": In(warps), "may_activate": In(warps), "ready": In(warps), "eligible": In(warps),
+            "pick": Out(core.warp_width), "active": Out(warps), "activated": Out(warps), "deactivated": Out(warps),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"activate": 1, "deactivate": warps, "ready_pending": 1}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._config.sub_core.warps
+        m.submodules.inner = inner = Lrr(warps)
+        m.d.comb += [inner.start.eq(self.start), inner.eligible.eq(self.eligible), self.pick.eq(inner.pick)]
+
+        active = Signal(warps)
+        room, candidates = Signal(), Signal(warps)
+        m.d.comb += [
+            self.active.eq(active),
+            room.eq(population(active) < self._config.sub_core.active_warps),
+            candidates.eq(Mux(room, self.may_activate & ~self.away & ~active, 0)),
+            self.activated.eq(oldest_of(candidates, age_matrix(m, self.start))),
+            self.deactivated.eq(active & self.away),
+        ]
+        m.d.sync += active.eq(active & ~self.away | self.activated)
+        if self._probe:
+            self._events(m, active)
+        return m
+
+    def _events(self, m: Module, active: Signal) -> None:
+        emit(m, self.events.activate[0], self.activated.any(), warp=encode(self.activated))
+        for warp, event in enumerate(self.events.deactivate):
+            emit(m, event, self.deactivated[warp], warp=warp)
+        waiting = Signal.like(active)
+        m.d.comb += waiting.eq(self.ready & ~active)
+        emit(m, self.events.ready_pending[0], waiting.any() & ~self.eligible.any(), warps=population(waiting))
+
+
+def population(mask: Value) -> Value:
+    """Number of bits that are set."""
+    return reduce(add, list(mask))
