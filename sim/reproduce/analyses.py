@@ -7,6 +7,9 @@ from typing import Any
 
 from program import runner
 from program.launch import Job
+from program.release.exemption import exempt_registers, table_bits
+from program.release.insertion import insert_flags, release_all
+from program.release.statistics import growth, held_registers, in_step, live_registers
 from program.similarity.statistics import similarity
 from program.windows import savings
 from program.write_back import shares, transient_registers, write_back, write_back_hints
@@ -53,3 +56,28 @@ def values(job: Job, options: runner.Options, *, warp_size: int) -> dict[str, An
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
     return asdict(similarity(trace, {name: kernels[name] for name in trace.kernels}, warp_size))
+
+
+def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> dict[str, Any]:
+    """Release flags of register renaming, on a machine with so many warps and physical registers.
+
+    `flags`, `all_flags`: `Growth`, without and with pir that hold no flag. `live`, `held`: mean and greatest share of their
+    registers that the first warps have in use, running in step; held: with flags. `registers`, `table`, `exempt`: of the kernel
+    with the largest renaming table, its registers, the bytes of the table, and the registers exempted for one of 1 KB;
+    `small_table`: the bytes of that.
+    """
+    kernels = runner.compile_job(job, options)
+    trace = runner.trace_job(job, options)
+    ordered = {name: kernels[name] for name in trace.kernels}
+    made = release_all(ordered)
+    flagged = insert_flags(trace, made)
+    held = held_registers(flagged)[flagged.dynamic["pc"] < len(trace.code)]  # after the trace's own instructions
+    shares = {name: in_step(trace, counts, warps) for name, counts in (("live", live_registers(trace)), ("held", held))}
+    largest = max(ordered.values(), key=lambda kernel: kernel.registers)
+    exempt = exempt_registers(largest, warps, physical).bit_count()
+    return {
+        "flags": asdict(growth(trace, made)), "all_flags": asdict(growth(trace, release_all(ordered, empty=True))),
+        **{name: [float(share.mean()), float(share.max())] for name, share in shares.items()},
+        "registers": largest.registers, "table": table_bits(warps, largest.registers, physical) / 8, "exempt": exempt,
+        "small_table": table_bits(warps, largest.registers - exempt, physical) / 8,
+    }
