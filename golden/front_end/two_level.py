@@ -25,6 +25,7 @@ class TwoLevel:
         self._probe = probe
         self._inner = Lrr(config.warps)
         self._order = list(range(config.warps))
+        self._everyone = (1 << config.warps) - 1
         self.active = 0
 
     def start(self, warp: int) -> None:
@@ -42,7 +43,7 @@ class TwoLevel:
 
     def _candidates(self, away: int, may_activate: int) -> int:
         """Warps one of which becomes active."""
-        return may_activate & ~away & ~self.active if self.active.bit_count() < self._room else 0
+        return self._everyone & may_activate & ~away & ~self.active if self.active.bit_count() < self._room else 0
 
     def edge(self, away: int, may_activate: int = -1) -> tuple[int, int]:
         """The clock edge at the end of a cycle.
