@@ -58,7 +58,7 @@ class Units:
 
 
 class Bench:
-    """One run. `happened` counts the events; `lost` whether hints may drop values that are read again.
+    """One run. `happened` counts the events, and what makes them worth a test.
 
     Parameters
     ----------
@@ -126,10 +126,18 @@ class Bench:
             events = self.log.take()
             here = seen(ctx, rtl.events)
             assert here == sorted([*expected, *events]), f"{where}: {set(here) ^ {*expected, *events}}"
-            self.happened.update(name for name, _ in events)
+            self._count(events)
             self.waiting += self.requested
             self.requested = []
             await ctx.tick()
+
+    def _count(self, events: list[tuple[str, tuple[int, ...]]]) -> None:
+        for name, values in events:
+            self.happened[name] += 1
+            if name == "squeeze":
+                self.happened["squeezed dirty"] += values[2]
+            elif name == "discard":
+                self.happened.update(consolidated=values[1], transient=values[2])
 
     def _results(self, ctx: Any) -> None:
         """Units offer results, the banks take some, and what collectors evict."""
