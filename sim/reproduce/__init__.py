@@ -2,10 +2,11 @@
 
 from sim.reproduce.bow import BOW
 from sim.reproduce.gscalar import GSCALAR
+from sim.reproduce.malekeh import MALEKEH
 from sim.reproduce.paper import Comparison, Figure, Paper
 from sim.reproduce.renaming import RENAMING
 from sim.reproduce.run import Reproduction, reproduce
 
 __all__ = ["PAPERS", "Comparison", "Figure", "Paper", "Reproduction", "reproduce"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (BOW, GSCALAR, RENAMING)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (BOW, GSCALAR, MALEKEH, RENAMING)}

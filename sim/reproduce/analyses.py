@@ -10,6 +10,7 @@ from program.launch import Job
 from program.release.exemption import exempt_registers, table_bits
 from program.release.insertion import insert_flags, release_all
 from program.release.statistics import growth, held_registers, in_step, live_registers
+from program.reuse import histogram, near_hints, votes
 from program.similarity.statistics import similarity
 from program.windows import savings
 from program.write_back import shares, transient_registers, write_back, write_back_hints
@@ -80,4 +81,15 @@ def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> 
         **{name: [float(share.mean()), float(share.max())] for name, share in shares.items()},
         "registers": largest.registers, "table": table_bits(warps, largest.registers, physical) / 8, "exempt": exempt,
         "small_table": table_bits(warps, largest.registers - exempt, physical) / 8,
+
+
+def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, list[int] | float]:
+    """Reuses by distance (`classes`, see `program.reuse.histogram`), and the share of all accesses whose reuse is as near or far
+    as a bit for their operand says: voted by the first warps (`first`), by all (`all`)."""
+    trace = runner.trace_job(job, options)
+    found = votes(trace, threshold=threshold)
+    return {
+        "classes": histogram(trace).tolist(),
+        "first": found.agreeing(near_hints(trace, threshold=threshold)),
+        "all": found.agreeing(found.bits),
     }

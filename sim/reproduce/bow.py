@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arch.config import preset, with_overrides
+from sim.reproduce.measures import gain, percent
 from sim.reproduce.paper import Figure, Paper, Results
 from sim.reproduce.snippet import WRITTEN, SnippetSpec
 from sim.runs import RunSpec, Task
@@ -30,15 +31,6 @@ def _run(kernel: str, size: str, scheme: str = "baseline", window: int = _CHOICE
     return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVER if observed else "")
 
 
-def _percent(part: float, whole: float) -> float:
-    return 100 * part / whole if whole else 0.0
-
-
-def _faster(results: Results, run: RunSpec, base: RunSpec) -> float:
-    """Gain in IPC over the baseline, in percent."""
-    return _percent(results[run]["ipc"], results[base]["ipc"]) - 100
-
-
 def _collect(result: dict[str, Any], kinds: tuple[str, ...]) -> tuple[int, int]:
     """Cycles from issue to dispatch and to retirement, summed over uops of these kinds."""
     stages = [result["observed"][kind] for kind in kinds]
@@ -47,7 +39,7 @@ def _collect(result: dict[str, Any], kinds: tuple[str, ...]) -> tuple[int, int]:
 
 def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     result = results[_run(kernel, size)]
-    return tuple(_percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
+    return tuple(percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
 
 
 def _windows(kernel: str, size: str) -> AnalysisSpec:
@@ -60,7 +52,7 @@ def _saved_row(kind: str, saved: str) -> Callable[[str, str, Results], tuple[flo
 
     def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
         found = results[_windows(kernel, size)]
-        return tuple(_percent(found[str(window)][saved], found[str(window)][kind]) for window in _ALL_WINDOWS)
+        return tuple(percent(found[str(window)][saved], found[str(window)][kind]) for window in _ALL_WINDOWS)
 
     return row
 
@@ -72,7 +64,7 @@ def _destinations(kernel: str, size: str) -> AnalysisSpec:
 def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     counts = results[_destinations(kernel, size)]
     to = [counts["banks"], counts["collector"], counts["both"]]
-    return (*(_percent(count, sum(to)) for count in to), _percent(counts["unkept"], counts["registers"]))
+    return (*(percent(count, sum(to)) for count in to), percent(counts["unkept"], counts["registers"]))
 
 
 def _sources(kernel: str, size: str) -> AnalysisSpec:
@@ -83,7 +75,7 @@ def _fig8_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     counts = results[_sources(kernel, size)]
     total = sum(counts.values())
     few = [counts[str(number)] for number in range(4)]
-    return tuple(_percent(count, total) for count in (*few, total - sum(few)))
+    return tuple(percent(count, total) for count in (*few, total - sum(few)))
 
 
 def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -93,7 +85,7 @@ def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     cycles = {int(held): count for held, count in results[run]["observed"]["occupancy"].items() if held != "0"}
     total = sum(cycles.values())
     over = sum(count for held, count in cycles.items() if 2 * held > entries)
-    return _percent(over, total), _percent(sum(held * count for held, count in cycles.items()), total * entries)
+    return percent(over, total), percent(sum(held * count for held, count in cycles.items()), total * entries)
 
 
 def _fig10_runs(kernel: str, size: str) -> list[RunSpec]:
@@ -101,13 +93,13 @@ def _fig10_runs(kernel: str, size: str) -> list[RunSpec]:
 
 
 def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    return tuple(_faster(results, run, _run(kernel, size)) for run in _fig10_runs(kernel, size))
+    return tuple(gain(results[run], results[_run(kernel, size)]) for run in _fig10_runs(kernel, size))
 
 
 def _fig11_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     base = _run(kernel, size)
-    full = _faster(results, _run(kernel, size, "bow-wr"), base)
-    half = _faster(results, _run(kernel, size, "bow-wr", entries="half"), base)
+    full = gain(results[_run(kernel, size, "bow-wr")], results[base])
+    half = gain(results[_run(kernel, size, "bow-wr", entries="half")], results[base])
     return half, full, full - half
 
 
@@ -123,7 +115,7 @@ def _fig12_row(stage: str) -> Callable[[str, str, Results], tuple[float, ...]]:
             sum(results[run]["observed"][kind][stage] for kind in ("memory", "other"))
             for run in (_run(kernel, size), *_fig12_runs(kernel, size))
         )
-        return tuple(_percent(cycles, base) - 100 for cycles in after)
+        return tuple(percent(cycles, base) - 100 for cycles in after)
 
     return row
 
@@ -135,7 +127,7 @@ def _fig13_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     for scheme in ("bow", "bow-wr"):
         run = _run(kernel, size, scheme)
         spent = energy(results[run], priced, with_overrides(preset(_PRESET), list(run.overrides)))
-        row += [_percent(spent.dynamic_total, before) - 100, _percent(spent.dynamic_total - spent.dynamic["banks"], before)]
+        row += [percent(spent.dynamic_total, before) - 100, percent(spent.dynamic_total - spent.dynamic["banks"], before)]
     return tuple(row)
 
 

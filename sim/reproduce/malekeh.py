@@ -1,0 +1,249 @@
+"""Malekeh: figures about the caching collector units, on its Turing machine with four sub-cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from sim.reproduce.measures import gain, hit_ratio, percent
+from sim.reproduce.paper import Figure, Paper, Results
+from sim.runs import RunSpec, Task
+from sim.runs.spec import AnalysisSpec
+from synth.energy import energy, table
+
+_PRESET = "turing"
+_OBSERVER = "sim.reproduce.kept:Kept"
+#: Fixed waiting times of Fig. 7, in cycles.
+_STHLDS = (0, 1, 2, 4, 8, 16)
+#: Cycles of an interval that our short runs have several of; the paper has 10 000.
+_SHORT = 1000
+#: BOW as section VI-B sizes it: eight registers for each of three uops.
+_BOW = ("sub_core.collector.window=3", "sub_core.collector.boc_entries=24")
+_MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
+_SHORT_RUNS = (
+    "With the paper's interval of 10 000 cycles the waiting time of our short runs has hardly begun to move; "
+    f"{_SHORT} cycles show it moving"
+)
+
+#: What runs, by the name of its column: scheme and overrides.
+_SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Malekeh": ("malekeh", ()),
+    f"interval {_SHORT}": ("malekeh", (f"sub_core.collector.sthld_interval={_SHORT}",)),
+    "Malekeh_PR": ("malekeh-pr", ()),
+    "BOW": ("bow", _BOW),
+    "GTO and LRU": ("ccu-lru-gto", ()),
+}
+_COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
+#: Pairs that section VI-B compares: column, scheme, and what it is compared with.
+_PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
+#: Collectors whose room is counted.
+_STORED = ("baseline", "Malekeh", "Malekeh_PR", "BOW")
+_COUNTED = (
+    "Counted from the configurations that the figures run: 6 slots in the baseline's collector, 8 lines in a CCU, 24 entries in a BOC."
+)
+#: Schemes of Fig. 16, which need to know what becomes of what they keep.
+_KEEPERS = ("Malekeh", "BOW")
+
+
+def _base(kernel: str, size: str) -> RunSpec:
+    return RunSpec(kernel, size, "baseline", _PRESET)
+
+
+def _run(name: str, kernel: str, size: str) -> RunSpec:
+    scheme, overrides = _SCHEMES[name]
+    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVER if name in _KEEPERS else "")
+
+
+def _runs(*names: str) -> Callable[[str, str], list[Task]]:
+    """Tasks: the baseline and these schemes."""
+    return lambda kernel, size: [_base(kernel, size), *(_run(name, kernel, size) for name in names)]
+
+
+# --- Section III-A and Fig. 1: reuse distances.
+
+
+def _reuse(kernel: str, size: str) -> AnalysisSpec:
+    arguments = (("threshold", preset(_PRESET).sub_core.collector.near_distance),)
+    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:reuse", arguments, _PRESET)
+
+
+def _fig1_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    classes = results[_reuse(kernel, size)]["classes"]
+    shares = [percent(count, sum(classes)) for count in classes]
+    return (*shares[:4], shares[4], shares[3] + shares[4])
+
+
+def _hints_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    found = results[_reuse(kernel, size)]
+    return 100 * found["first"], 100 * found["all"]
+
+
+# --- Fig. 7: fixed waiting times.
+
+
+def _fixed(kernel: str, size: str, sthld: int) -> RunSpec:
+    return RunSpec(kernel, size, "malekeh", _PRESET, (f"sub_core.collector.sthld={sthld}",))
+
+
+def _fig7_tasks(kernel: str, size: str) -> list[Task]:
+    return [_fixed(kernel, size, sthld) for sthld in _STHLDS]
+
+
+def _fig7_ipc_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    runs = [results[_fixed(kernel, size, sthld)] for sthld in _STHLDS]
+    return tuple(gain(run, runs[0]) for run in runs[1:])
+
+
+def _fig7_hits_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    return tuple(hit_ratio(results[_fixed(kernel, size, sthld)]) for sthld in _STHLDS)
+
+
+# --- Fig. 12 to 17: schemes compared.
+
+
+def _fig12_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    base = results[_base(kernel, size)]
+    return tuple(gain(results[_run(name, kernel, size)], base) for name in _COMPARED)
+
+
+def _fig12_pairs_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    return tuple(gain(results[_run(one, kernel, size)], results[_run(other, kernel, size)]) for _, one, other in _PAIRS)
+
+
+def _hits_row(*names: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    return lambda kernel, size, results: tuple(hit_ratio(results[_run(name, kernel, size)]) for name in names)
+
+
+def _fig13_pairs_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    hits = {name: hit_ratio(results[_run(name, kernel, size)]) for name in _COMPARED}
+    return tuple(hits[one] - hits[other] for _, one, other in _PAIRS)
+
+
+def _fig14_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    row = []
+    for task in (_base(kernel, size), *(_run(name, kernel, size) for name in _KEEPERS)):
+        counters = results[task]["counters"]
+        loads = counters["l1.hits"] + counters["l1.misses"] + counters["l1.merges"]
+        row.append(percent(counters["l1.hits"], loads))
+    return tuple(row)
+
+
+def _fig15_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    priced = table("common")
+
+    def spent(task: RunSpec) -> float:
+        return energy(results[task], priced, with_overrides(preset(_PRESET), list(task.overrides))).dynamic_total
+
+    base = spent(_base(kernel, size))
+    after = {name: spent(_run(name, kernel, size)) for name in _COMPARED}
+    changes = [percent(after[name], base) - 100 for name in _COMPARED]
+    return (*changes, percent(after["BOW"], after["Malekeh"]) - 100)
+
+
+def _fig16_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    row: list[float] = []
+    for name in _KEEPERS:
+        result = results[_run(name, kernel, size)]
+        kept = result["observed"]
+        row += [percent(kept["written"], result["counters"]["rf.writes"]), percent(kept["reused"], kept["written"])]
+    return tuple(row)
+
+
+def _room(name: str) -> float:
+    """KiB of an SM's collectors for values."""
+    scheme, overrides = _SCHEMES.get(name, ("baseline", ()))
+    machine = parse_scheme(scheme).machine(with_overrides(preset(_PRESET), list(overrides)))
+    shape = machine.sub_core.collector
+    entries = {"baseline": shape.slots, "bow": shape.window_entries}.get(scheme, shape.cache_lines)
+    return machine.sub_cores * machine.sub_core.collectors * entries * machine.value_width / 8192
+
+
+def _storage_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    return tuple(_room(name) for name in _STORED)
+
+
+def _shares_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    file = preset(_PRESET).register_file_bytes / 1024
+    added = _room("Malekeh") - _room("baseline")
+    return percent(added, file), percent(_room("Malekeh"), _room("BOW")), percent(_room("Malekeh_PR"), _room("BOW"))
+
+
+MALEKEH = Paper(
+    "malekeh",
+    "Malekeh: A Lightweight, Compiler-Assisted Register File Cache for GPGPU",
+    (
+        *(
+            Figure(
+                f"fig1{suffix}", f"Fig. 1: reuses of registers by distance, in uops of the warp{which}", "%",
+                ("1", "2", "3", "4 to 10", "over 10", "over 3"), lambda kernel, size: [_reuse(kernel, size)], _fig1_row,
+                f"A trace without a machine, every executed uop counted, branches too; {reason}.", kernels=kernels,
+            )
+            for suffix, which, kernels, reason in (
+                ("", "", (), _MIX),
+                ("-tensor", ", matrix units", ("mma_gemm",),
+                 "one kernel of ours stands beside the paper's suite, and its matrix operations are cracked into smaller uops"),
+            )
+        ),
+        Figure(
+            "hints", "Section III-A: accesses whose reuse is as near or far as the hint of their operand says", "%",
+            ("first warps", "all warps"), lambda kernel, size: [_reuse(kernel, size)], _hints_row,
+            "The paper states that a profile of a few warps is very close to one of all, without a number.",
+        ),
+        Figure(
+            "fig7-ipc", "Fig. 7: change in IPC with a fixed STHLD, against none", "%",
+            tuple(f"STHLD {sthld}" for sthld in _STHLDS[1:]), _fig7_tasks, _fig7_ipc_row,
+            f"The paper shows three applications and no mean; {_MIX}.", mean="change",
+        ),
+        Figure(
+            "fig7-hits", "Fig. 7: hit ratio with a fixed STHLD", "%", tuple(f"STHLD {sthld}" for sthld in _STHLDS), _fig7_tasks,
+            _fig7_hits_row, f"The paper shows three applications and no mean; {_MIX}.",
+        ),
+        Figure(
+            "fig12", "Fig. 12: change in IPC over the baseline", "%", _COMPARED, _runs(*_COMPARED), _fig12_row,
+            f"{_SHORT_RUNS}; and {_MIX}.", mean="change",
+        ),
+        Figure(
+            "fig12-pairs", "Fig. 12: change in IPC from one scheme to another", "%", tuple(pair[0] for pair in _PAIRS),
+            _runs(*_COMPARED), _fig12_pairs_row, f"As for Fig. 12: {_MIX}.", mean="change",
+        ),
+        Figure(
+            "fig13", "Fig. 13: hit ratio, source operands found in the collector", "%", _COMPARED, _runs(*_COMPARED),
+            _hits_row(*_COMPARED),
+            f"A hint of ours speaks for all accesses of an operand, the paper's evaluation had the distance of each; {_MIX}.",
+        ),
+        Figure(
+            "fig13-pairs", "Fig. 13: hit ratio of one scheme less that of another", "points", tuple(pair[0] for pair in _PAIRS),
+            _runs(*_COMPARED), _fig13_pairs_row, f"As for Fig. 13: {_MIX}.",
+        ),
+        Figure(
+            "fig14", "Fig. 14: loads that hit in the L1", "%", ("baseline", *_KEEPERS), _runs(*_KEEPERS), _fig14_row,
+            "The paper gives no mean.",
+        ),
+        Figure(
+            "fig15", "Fig. 15: change in dynamic energy of the register file", "%", (*_COMPARED, "BOW over Malekeh"),
+            _runs(*_COMPARED), _fig15_row,
+            "Priced with our table `common`, whose network costs the same for a value however many collectors it spans; the "
+            f"paper charges BOW for a larger crossbar and prints no energy of an access. And {_MIX}.",
+        ),
+        Figure(
+            "fig16", "Fig. 16: results written into collectors, of all results, and those of them that are found there", "%",
+            tuple(f"{name}{what}" for name in _KEEPERS for what in ("", ", reused")), _runs(*_KEEPERS), _fig16_row,
+            "The paper gives no mean.",
+        ),
+        Figure(
+            "fig17", "Fig. 17: hit ratio of the same storage under GTO and LRU", "%", ("GTO and LRU", "Malekeh"),
+            _runs("GTO and LRU", "Malekeh"), _hits_row("GTO and LRU", "Malekeh"),
+            f"Our storage under GTO keeps every result, like a cache that allocates on each write; and {_MIX}.",
+        ),
+        Figure(
+            "storage", "Sections VI-B and VI-D: room for values in the collectors of an SM", "KiB", _STORED, lambda kernel, size: [],
+            _storage_row, _COUNTED, kernels=("one SM",),
+        ),
+        Figure(
+            "storage-shares", "Sections VI-B and VI-D: what Malekeh adds to the register file, and room against BOW's", "%",
+            ("added to the file", "Malekeh of BOW", "Malekeh_PR of BOW"), lambda kernel, size: [], _shares_row, _COUNTED,
+            kernels=("one SM",),
+        ),
+    ),
+)
