@@ -40,7 +40,8 @@ _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malek
 #: Collectors whose room is counted.
 _STORED = ("baseline", "Malekeh", "Malekeh_PR", "BOW")
 _COUNTED = (
-    "Counted from the configurations that the figures run: 6 slots in the baseline's collector, 8 lines in a CCU, 24 entries in a BOC."
+    "Counted from the configurations that the figures run: 6 slots in the baseline's collector, 8 lines in a CCU, 24 entries in "
+    "a BOC."
 )
 #: Schemes of Fig. 16, which need to know what becomes of what they keep.
 _KEEPERS = ("Malekeh", "BOW")
@@ -234,11 +235,12 @@ MALEKEH = Paper(
         Figure(
             "fig17", "Fig. 17: hit ratio of the same storage under GTO and LRU", "%", ("GTO and LRU", "Malekeh"),
             _runs("GTO and LRU", "Malekeh"), _hits_row("GTO and LRU", "Malekeh"),
-            f"Our storage under GTO keeps every result, like a cache that allocates on each write; and {_MIX}.",
+            "A warp of ours that owns a unit gets that one again, and our GTO stays with a warp as long as it can issue; how the "
+            f"paper's gives out units is not said. And {_MIX}.",
         ),
         Figure(
-            "storage", "Sections VI-B and VI-D: room for values in the collectors of an SM", "KiB", _STORED, lambda kernel, size: [],
-            _storage_row, _COUNTED, kernels=("one SM",),
+            "storage", "Sections VI-B and VI-D: room for values in the collectors of an SM", "KiB", _STORED,
+            lambda kernel, size: [], _storage_row, _COUNTED, kernels=("one SM",),
         ),
         Figure(
             "storage-shares", "Sections VI-B and VI-D: what Malekeh adds to the register file, and room against BOW's", "%",

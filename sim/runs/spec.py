@@ -101,11 +101,11 @@ class RunSpec:
         if not self.observer:
             return exp.run(self.experiment(), simulator).to_dict()
         observer = load(self.observer)()
-        report = exp.run(self.experiment(), _Observed(simulator, observer))
+        report = exp.run(self.experiment(), Observed(simulator, observer))
         return {**report.to_dict(), "observed": observer.result()}
 
 
-class _Observed:
+class Observed:
     """An engine whose events go to an observer."""
 
     def __init__(self, engine: Engine, observer: Any) -> None:

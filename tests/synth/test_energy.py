@@ -141,3 +141,16 @@ def test_run_reports_energy() -> None:
     refused = warpbank("run", "vectoradd", "--size", "tiny", "--energy", "bwo")
     assert refused.code == 2
     assert "Unknown energy table" in refused.err
+
+
+def test_a_caching_collector_pays_for_tags_and_slots() -> None:
+    """Ten sources, four of them found; five results, two of them kept."""
+    counters = {"rf_reads": 6, "rf_writes": 5, "collector_deliveries": 6, "boc_forwards": 4, "boc_writes": 2}
+    spent = energy(_result("malekeh", **counters), table("common"), preset("turing"))
+    assert spent.dynamic == pytest.approx({
+        "banks": 11 * 185.26, "collectors": (6 + 2 + 10) * 2.72, "network": 8 * 2.075,
+        "tags": (10 + 5) * 0.17, "operand table": 2 * 10 * 0.013,
+    })
+    assert "tags" not in energy(_result("baseline", **counters), table("common"), preset("turing")).dynamic
+    bow = energy(_result("bow", **counters), table("common"), preset("turing"))
+    assert bow.dynamic["tags"] == pytest.approx((10 + 2) * 0.255)
