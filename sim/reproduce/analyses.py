@@ -81,6 +81,7 @@ def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> 
         **{name: [float(share.mean()), float(share.max())] for name, share in shares.items()},
         "registers": largest.registers, "table": table_bits(warps, largest.registers, physical) / 8, "exempt": exempt,
         "small_table": table_bits(warps, largest.registers - exempt, physical) / 8,
+    }
 
 
 def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, list[int] | float]:

@@ -21,6 +21,7 @@ _SHORT = 1000
 #: BOW as section VI-B sizes it: eight registers for each of three uops.
 _BOW = ("sub_core.collector.window=3", "sub_core.collector.boc_entries=24")
 _MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
+_NO_CACHES = "RFC and SW-RFC themselves are not here yet."
 _SHORT_RUNS = (
     "With the paper's interval of 10 000 cycles the waiting time of our short runs has hardly begun to move; "
     f"{_SHORT} cycles show it moving"
@@ -37,6 +38,16 @@ _SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
 _COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
 #: Pairs that section VI-B compares: column, scheme, and what it is compared with.
 _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
+#: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as theirs together.
+_MONOLITHIC = (
+    "sub_cores=1", "sub_core.warps=32", "sub_core.banks=8", "sub_core.collectors=8", "sub_core.execute.alu.interval=1",
+    "sub_core.execute.fma.interval=1", "sub_core.execute.sfu.interval=2", "sub_core.execute.tensor.interval=1",
+    "sub_core.execute.fp64.interval=8",
+)
+#: Register files under two-level scheduling: name, scheme and overrides. Register file caches (RFC, SW-RFC) are rows to come.
+_TWO_LEVEL = (("two-level", "baseline", ("sub_core.front_end.scheduler=two_level",)),)
+#: Active warps of a scheduler, of the sub-cores and of the monolithic machine: 8 of an SM's 32.
+_ACTIVE = {"sub-cores": ("sub_core.active_warps=2", ()), "monolithic": ("sub_core.active_warps=8", _MONOLITHIC)}
 #: Collectors whose room is counted.
 _STORED = ("baseline", "Malekeh", "Malekeh_PR", "BOW")
 _COUNTED = (
@@ -78,6 +89,52 @@ def _fig1_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 def _hints_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     found = results[_reuse(kernel, size)]
     return 100 * found["first"], 100 * found["all"]
+
+
+# --- Fig. 2 and 10: two-level scheduling.
+
+
+def _one_level(kernel: str, size: str, machine: str, scheduler: str = "scheme") -> RunSpec:
+    overrides = _ACTIVE[machine][1]
+    if scheduler != "scheme":
+        overrides = (*overrides, f"sub_core.front_end.scheduler={scheduler}")
+    return RunSpec(kernel, size, "baseline", _PRESET, overrides)
+
+
+def _two_level(kernel: str, size: str, machine: str, scheme: str, overrides: tuple[str, ...]) -> RunSpec:
+    active, shape = _ACTIVE[machine]
+    return RunSpec(kernel, size, scheme, _PRESET, (*shape, *overrides, active))
+
+
+def _fig2_tasks(kernel: str, size: str) -> list[Task]:
+    tasks: list[Task] = [_one_level(kernel, size, "sub-cores", "lrr")]
+    for machine in _ACTIVE:
+        tasks.append(_one_level(kernel, size, machine))
+        tasks += [_two_level(kernel, size, machine, scheme, overrides) for _, scheme, overrides in _TWO_LEVEL]
+    return tasks
+
+
+def _fig2_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    base = results[_one_level(kernel, size, "sub-cores")]
+    return (
+        *(gain(results[_two_level(kernel, size, machine, scheme, overrides)], results[_one_level(kernel, size, machine)])
+          for _, scheme, overrides in _TWO_LEVEL for machine in _ACTIVE),
+        gain(results[_one_level(kernel, size, "sub-cores", "lrr")], base),
+    )  # fmt: skip
+
+
+def _fig10_tasks(kernel: str, size: str) -> list[Task]:
+    return [_two_level(kernel, size, "sub-cores", scheme, overrides) for _, scheme, overrides in _TWO_LEVEL]
+
+
+def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    row: list[float] = []
+    for task in _fig10_tasks(kernel, size):
+        result = results[task]
+        cycles = sum(result["stalls"].values())
+        issued, pending = result["stalls"]["issued"], result["counters"]["two_level.ready_pending"]
+        row += [percent(count, cycles) for count in (issued, pending, cycles - issued - pending)]
+    return tuple(row)
 
 
 # --- Fig. 7: fixed waiting times.
@@ -187,6 +244,15 @@ MALEKEH = Paper(
             )
         ),
         Figure(
+            "fig2", "Fig. 2: change in IPC from one-level to two-level scheduling, 8 active warps of 32", "%",
+            (*(f"{name}, {machine}" for name, _, _ in _TWO_LEVEL for machine in _ACTIVE), "one-level, round robin"),
+            _fig2_tasks, _fig2_row,
+            "The register file is the baseline's. Two-level scheduling goes round robin among its active warps, as the last "
+            "column does among all; one-level is GTO. Our warps leave the active set when they wait for memory; and "
+            f"{_MIX}. {_NO_CACHES}",
+            mean="change",
+        ),
+        Figure(
             "hints", "Section III-A: accesses whose reuse is as near or far as the hint of their operand says", "%",
             ("first warps", "all warps"), lambda kernel, size: [_reuse(kernel, size)], _hints_row,
             "The paper states that a profile of a few warps is very close to one of all, without a number.",
@@ -199,6 +265,13 @@ MALEKEH = Paper(
         Figure(
             "fig7-hits", "Fig. 7: hit ratio with a fixed STHLD", "%", tuple(f"STHLD {sthld}" for sthld in _STHLDS), _fig7_tasks,
             _fig7_hits_row, f"The paper shows three applications and no mean; {_MIX}.",
+        ),
+        Figure(
+            "fig10", "Fig. 10: scheduler cycles under two-level scheduling, 2 active warps of 8", "%",
+            tuple(f"{name}, {state}" for name, _, _ in _TWO_LEVEL for state in ("issued", "ready but pending", "none ready")),
+            _fig10_tasks, _fig10_row,
+            "Cycles without a warp count as none ready, and a pending warp is ready if its next uop has no hazard. Our machine "
+            f"activates the oldest pending warp that does not wait for memory, one a cycle; and {_MIX}. {_NO_CACHES}",
         ),
         Figure(
             "fig12", "Fig. 12: change in IPC over the baseline", "%", _COMPARED, _runs(*_COMPARED), _fig12_row,
