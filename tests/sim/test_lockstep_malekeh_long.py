@@ -3,7 +3,7 @@
     pytest -m long tests/sim/test_lockstep_malekeh_long.py
 
 Each of the 20 machines is a build of its own: the waiting time is a constant of the hardware. With a unit per warp there are as
-many units as warps, and nobody waits.
+many units as warps, and nobody waits. Kernels with few warps do not wait either: that is seen at `small`.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def _moves(kernel: str, config: SmConfig, scheme: Scheme) -> Counter[tuple[int, 
 @pytest.mark.parametrize(("scheme", "units"), UNITS)
 def test_every_event_of_every_cycle(scheme: str, units: int, sthld: str) -> None:
     config, chosen = _machine(scheme, units, sthld)
-    waits = found = 0
+    counted = Counter[str]()
     for kernel, size in RUNS:
         if not fits(kernel, size, config):
             continue
         outcome = compare(kernel, size, config, scheme=chosen)
         assert outcome.divergence is None, f"{kernel} at {size}: {outcome.divergence.reason}"
         assert outcome.result is not None
-        waits += outcome.result.counters["ccu.waits"]
-        found += outcome.result.counters["boc.forwards"]
-    assert found > 0
-    assert bool(waits) == (scheme == "malekeh" and units == 2 and sthld != "0")
+        counted.update(outcome.result.counters)
+    assert counted["boc.forwards"]
+    assert units != 2 or counted["ccu.flushes"]
+    assert bool(counted["ccu.waits"]) == (scheme == "malekeh" and units == 2 and sthld != "0")
 
 
 @pytest.mark.long
