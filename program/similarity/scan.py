@@ -95,7 +95,7 @@ def _store(value, mask, existing, stored):
 def _known(note, mask, existing):
     """What the hardware knows of an operand for the lanes `mask`: whether it is scalar, and of each part (bits).
 
-    note: lanes of the last write, 1 if they were equal, equal parts."""
+    note: lanes of the last write, 1 if they were equal, equal parts; 1 if it is compressed."""
     if note[0] == existing:
         return note[1] != 0, np.int64(note[2] if mask == existing else 0)
     return note[1] != 0 and note[0] == mask, np.int64(0)
@@ -109,15 +109,15 @@ def scan(made, executed, static, results):
     executed : of `Trace.dynamic`: pc, lanes that come, lanes that run, first row of values; the values.
     static : of `Trace.code`: sources and their count, first result and their count; class and predicate operands
         (`Instructions`); predicates written.
-    results : arrays to count into: instructions (all, idle, divergent, scalar without operands); (by values, by hardware) x
-        `Eligible`; (reads, writes) x `CLASSES`; `Sizes`."""
+    results : arrays to count into: instructions (all, idle, divergent, scalar without operands) and moves; (by values, by
+        hardware) x `Eligible`; (reads, writes) x `CLASSES`; `Sizes`."""
     rows, first, warps = made
     pcs, active, masks, value_rows, all_values = executed
     sources, source_count, destination, count, kinds, predicates_read, predicates_written = static
     counts, eligible, accesses, stored = results
     value = np.zeros((256, 64), np.uint32)
-    notes = np.zeros((256, 3), np.uint64)
-    tests = np.zeros((2, 8, 3), np.uint64)  # the same of predicates: decided by the values, by the hardware
+    notes = np.zeros((256, 4), np.uint64)
+    tests = np.zeros((8, 3), np.uint64)  # of predicates: lanes of the last write, 1 if they are the same in them, equal parts
     for w in range(len(warps)):
         value[:] = 0
         notes[:] = 0
@@ -157,12 +157,10 @@ def scan(made, executed, static, results):
                 accesses[0, _DIVERGENT if divergent else alike] += 1
             for p in range(7):
                 if predicates_read[pc] >> p & 1:
-                    inside = mask & ~tests[0, p, 0] == 0
-                    scalar_values &= inside and tests[0, p, 1] != 0
-                    parts_values = parts_values & np.int64(tests[0, p, 2]) if inside else np.int64(0)
-                    scalar, parts = _known(tests[1, p], mask, existing)
-                    scalar_known &= scalar
-                    parts_known &= parts
+                    inside = mask & ~tests[p, 0] == 0
+                    scalar_values &= inside and tests[p, 1] != 0
+                    parts_values = parts_values & np.int64(tests[p, 2]) if inside else np.int64(0)
+                    scalar_known, parts_known = False, np.int64(0)
             kind = kinds[pc]
             if kind != NONE:
                 counts[3] += scalar_values and source_count[pc] == 0
@@ -183,13 +181,13 @@ def scan(made, executed, static, results):
                             if masks[row] >> lane & 1:
                                 value[r, 32 * half + lane] = all_values[value_rows[row] + k, lane]
                 alike, parts = _alike(value[r], mask)
+                counts[4] += mask != existing and notes[r, 3] != 0
                 notes[r, 0], notes[r, 1], notes[r, 2] = mask, np.uint64(alike == 4), np.uint64(parts)
+                notes[r, 3] = np.uint64(mask == existing and alike > 0)
                 accesses[1, _DIVERGENT if divergent else alike] += 1
                 _store(value[r], mask, existing, stored)
             for p in range(7):
                 if predicates_written[pc] >> p & 1:
-                    for how in range(2):
-                        scalar, parts = (scalar_known, parts_known) if how else (scalar_values, parts_values)
-                        tests[how, p, 0] = mask
-                        tests[how, p, 1] = np.uint64(scalar and kind != NONE)
-                        tests[how, p, 2] = np.uint64(parts if kind != NONE else 0)
+                    known = kind != NONE
+                    tests[p, 0], tests[p, 1] = mask, np.uint64(scalar_values and known)
+                    tests[p, 2] = np.uint64(parts_values if known else 0)

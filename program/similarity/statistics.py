@@ -7,7 +7,8 @@ the instruction is not divergent.
 Whether an instruction could be executed by one lane is decided twice: by the values themselves, and as the paper's hardware does,
 from what it noted when each operand was written. That is the equality of the written lanes and, if the write was divergent, these
 lanes (D and the mask in the base register); a divergent result is not known to be scalar for other lanes than these, though its
-values may be. A predicate operand is scalar if the instruction that computed it was, for its lanes.
+values may be. Values of predicates are not in a trace: by the values, a predicate operand is scalar if the instruction that
+computed it was, for its lanes. The hardware notes nothing of predicates, and an instruction with one as operand is not eligible.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class Similarity:
     idle : of these, those whose guard no lane met.
     divergent : those that are divergent.
     no_operands : scalar by the values, and without register operands.
+    moves : divergent writes of a register that is compressed, which must be decompressed first (whatever is known of liveness).
     by_values, by_hardware : those that one lane could execute, decided by the values and by the hardware's notes.
     reads, writes : register accesses in the order of `CLASSES`.
     sizes : of all results written.
@@ -88,6 +90,7 @@ class Similarity:
     idle: int
     divergent: int
     no_operands: int
+    moves: int
     by_values: Eligible
     by_hardware: Eligible
     reads: tuple[int, ...]
@@ -105,7 +108,7 @@ def similarity(trace: Trace, kernels: Mapping[str, Kernel], warp_size: int = 32)
     code = instructions(kernels)
     made = steps(trace, code, warp_size)
     dynamic, static = trace.dynamic, trace.code
-    counts = np.zeros(4, np.int64)
+    counts = np.zeros(5, np.int64)
     eligible = np.zeros((2, len(fields(Eligible))), np.int64)
     accesses = np.zeros((2, len(CLASSES)), np.int64)
     stored = np.zeros(len(fields(Sizes)), np.int64)
@@ -117,9 +120,9 @@ def similarity(trace: Trace, kernels: Mapping[str, Kernel], warp_size: int = 32)
          static["count"].astype(np.int64), code.kind, code.predicates_read, np.ascontiguousarray(static["predicates_written"])),
         (counts, eligible, accesses, stored),
     )  # fmt: skip
-    executed, idle, divergent, no_operands = counts.tolist()
+    executed, idle, divergent, no_operands, moves = counts.tolist()
     by_values, by_hardware = (Eligible(*row) for row in eligible.tolist())
     reads, writes = (tuple(row) for row in accesses.tolist())
     return Similarity(
-        warp_size, executed, idle, divergent, no_operands, by_values, by_hardware, reads, writes, Sizes(*stored.tolist())
+        warp_size, executed, idle, divergent, no_operands, moves, by_values, by_hardware, reads, writes, Sizes(*stored.tolist())
     )

@@ -38,6 +38,7 @@ def test_rows_by_hand() -> None:
         assert rows["fig10"][name] == pytest.approx(
             (percent * hardware.part, 100 * wide.by_hardware.part / wide.instructions)
         )
+        assert rows["moves"][name] == pytest.approx((percent * found.moves,))
         sizes = found.sizes
         ratios = [sizes.plain / size for size in (sizes.bytewise, sizes.parts, sizes.bdi)]
         assert rows["compression"][name] == pytest.approx(ratios)

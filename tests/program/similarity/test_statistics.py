@@ -120,6 +120,16 @@ def test_fig7b_another_mask() -> None:
     assert found.writes == (0, 0, 0, 2, 0, 4)
 
 
+def test_moves() -> None:
+    """A divergent write of a register with an equal byte needs one; not if it was written by a divergent one, or has none."""
+    code = kernel([mov(0), mov(1), *(mov(r) for r in (0, 0, 1, 0)), EXIT])
+    different = [i << 24 for i in RAMP]
+    done = [Did(0, ALL, (RAMP,)), Did(1, ALL, (different,)), Did(2, LOW, (1,)), Did(3, HIGH, (1,)), Did(4, LOW, (1,)),
+            Did(5, ALL, (1,)), Did(6)]  # fmt: skip
+    assert measure(code, done).moves == 1
+    assert measure(code, [*done[:-1], Did(2, LOW, (1,)), Did(6)]).moves == 2
+
+
 def test_a_scalar_register_is_scalar_for_every_mask() -> None:
     code = kernel([mov(0), add(1, 0, 0), add(1, 0, 0), EXIT])
     found = measure(code, [Did(0, ALL, (3,)), Did(1, LOW, (6,)), Did(2, 0x10, (6,)), Did(3)])
@@ -135,7 +145,7 @@ def test_values_that_become_equal_again() -> None:
 
 
 def test_predicates_are_operands() -> None:
-    """A SEL of scalars is scalar if its predicate comes from scalars; a guard is only who runs."""
+    """A SEL of scalars is scalar if its predicate comes from scalars, which hardware does not know; a guard is only who runs."""
     compare = [Instr(Op.ISETP, srcs=(Reg(r), Imm(3)), pdst=(p,)) for r, p in ((0, 0), (1, 1))]
     choose = [Instr(Op.SEL, dst=Reg(2), srcs=(Reg(0), Imm(1)), psrc=(Pred(p),)) for p in (0, 1, PT)]
     guarded = Instr(Op.IADD, dst=Reg(2), srcs=(Reg(0), Imm(1)), guard=Pred(1))
@@ -143,7 +153,8 @@ def test_predicates_are_operands() -> None:
     done = [Did(0, ALL, (1,)), Did(1, ALL, (RAMP,)), Did(2), Did(3), Did(4, ALL, (1,)), Did(5, ALL, (RAMP,)), Did(6, ALL, (1,)),
             Did(7, LOW, (2,)), Did(8)]  # fmt: skip
     found = measure(code, done)
-    assert found.by_values == found.by_hardware == Eligible(3, 0, 2, 0, 1)
+    assert found.by_values == Eligible(3, 0, 2, 0, 1)
+    assert found.by_hardware == Eligible(2, 0, 2, 0, 1)
 
 
 def test_kinds() -> None:
@@ -193,8 +204,8 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
     counts, reads, writes, divergent = (Counter[str](), Counter[str]()), [0] * 6, [0] * 6, 0
     for warp in trace.warps:
         value = np.zeros((256, 32), np.uint32)
-        noted: dict[int | str, tuple[int, list[bool]]] = {}  # who wrote last, and whether each half and the whole is scalar
-        exact: dict[str, tuple[int, list[bool]]] = {}
+        noted: dict[int, tuple[int, list[bool]]] = {}  # who wrote last, and whether each half and the whole is scalar
+        exact: dict[int, tuple[int, list[bool]]] = {}
         exist = int(warp["mask"])
         for at in range(int(warp["first"]), int(warp["first"] + warp["length"])):
             row, instr = trace.dynamic[at], code[trace.dynamic["pc"][at]]
@@ -220,12 +231,10 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
                 usable = how if writer == mask == exist else [False, False, how[2] and writer in (mask, exist)]
                 known = [a and b for a, b in zip(known, usable, strict=True)]
                 reads[5 if apart else bytes_of(r, mask)] += 1
-            for p in [f"P{q.index}" for q in instr.psrc if q.index != PT]:
+            for p in [q.index for q in instr.psrc if q.index != PT]:
                 writer, how = exact.get(p, (0, [False] * 3))
                 by_values = [a and b and not mask & ~writer for a, b in zip(by_values, how, strict=True)]
-                writer, how = noted.get(p, (0, [False] * 3))
-                usable = how if writer == mask == exist else [False, False, how[2] and writer in (mask, exist)]
-                known = [a and b for a, b in zip(known, usable, strict=True)]
+                known = [False] * 3
             kind = ("none", "alu", "sfu", "memory")[kind_of(instr)]
             for count, how in zip(counts, (by_values, known), strict=True):
                 if kind != "none" and how[2]:
@@ -239,8 +248,7 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
                 noted[r] = mask, [equal(r, g) for g in groups]
                 writes[5 if apart else bytes_of(r, mask)] += 1
             for p in instr.predicates_written():
-                exact[f"P{p}"] = mask, [b and kind != "none" for b in by_values]
-                noted[f"P{p}"] = mask, [b and kind != "none" for b in known]
+                exact[p] = mask, [b and kind != "none" for b in by_values]
     names = list(asdict(Eligible(0, 0, 0, 0, 0)))
     first, second = (Eligible(*(count[name] for name in names)) for count in counts)
     return first, second, reads, writes, divergent
