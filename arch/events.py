@@ -89,6 +89,7 @@ class Counter:
 
 
 _UOP = (("warp", "warp"), ("seq", "seq"))
+_PLACE = (("entry", "entry"), ("offset", "offset"))
 
 EVENTS: dict[str, Event] = {
     event.name: event
@@ -106,8 +107,23 @@ EVENTS: dict[str, Event] = {
         Event("write", (("bank", "bank"), ("row", "row"), *_UOP, ("register", "register"), ("mask", "mask")),
               "A result is written into a bank."),
         Event("write_back", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
-              "A value that leaves a collector is written into a bank, all lanes."),
-        Event("write_wait", (("unit", "unit"), ("bank", "bank")),
+              "A value that leaves a collector or the register file cache is written into a bank, all lanes."),
+        Event("cache_grant", (("entry", "entry"), ("offset", "offset"), ("collector", "collector"), ("slot", "slot")),
+              "A bank of the register file cache serves a read."),
+        Event("cache_conflict", (("entry", "entry"), ("cause", "cause"), ("count", "count")),
+              "As `conflict`, at a bank of the register file cache; cause 0: it is written, or a register leaves it."),
+        Event("prefetch", _UOP, "A PREFETCH issues: its warp needs other registers in the cache."),
+        Event("cache_allocate", (*_PLACE, ("warp", "warp"), ("register", "register")),
+              "A register is given a bank of the register file cache."),
+        Event("cache_release", (*_PLACE, ("warp", "warp"), ("register", "register")),
+              "A register loses its bank of the register file cache."),
+        Event("fetch", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
+              "A bank of the main register file reads a register for the cache."),
+        Event("cache_fill", (*_PLACE, ("warp", "warp"), ("register", "register")), "A fetched register arrives in the cache."),
+        Event("cache_write", (*_PLACE, ("warp", "warp"), ("register", "register")), "A result is written into the cache."),
+        Event("row_free", (("warp", "warp"), ("offset", "offset")),
+              "Nothing of a warp that was deactivated is left in the cache: its row is free."),
+        Event("write_wait", (("unit", "unit"), ("bank", "any_bank")),
               "The result at the head of its unit's queue found its bank taken."),
         Event("forward", (("collector", "collector"), *_UOP, ("slots", "slots"), ("count", "count")),
               "Sources of a uop are found in its collector and cost no bank read."),
@@ -161,15 +177,27 @@ COUNTERS: dict[str, Counter] = {
     for counter in (
         Counter("issue.uops", "uops", "Uops issued.", "issue"),
         Counter("fill.uops", "uops", "Uops that entered an instruction buffer.", "fill"),
-        Counter("rf.reads", "warp registers", "Bank reads.", "grant"),
+        Counter("rf.reads", "warp registers", "Bank reads.", "grant", also="fetch"),
         Counter("rf.writes", "warp registers", "Bank writes, of results and of evicted values.", "write", also="write_back"),
-        Counter("rf.write_backs", "warp registers", "Bank writes of values that a collector evicts.", "write_back"),
+        Counter("rf.write_backs", "warp registers", "Bank writes of values that leave a collector or the cache.", "write_back"),
         Counter("rf.conflict.write", "request-cycles", "Oldest requests that waited because a write took their bank.",
                 "conflict", "count", ("cause", Cause.WRITE)),
         Counter("rf.conflict.port", "request-cycles", "Oldest requests that waited because their collector's port was taken.",
                 "conflict", "count", ("cause", Cause.PORT)),
         Counter("rf.conflict.queue", "request-cycles", "Requests that waited behind an older one of the same bank.",
                 "conflict", "count", ("cause", Cause.QUEUE)),
+        Counter("cache.reads", "warp registers", "Reads of the register file cache.", "cache_grant"),
+        Counter("cache.writes", "warp registers", "Results written into the register file cache.", "cache_write"),
+        Counter("cache.fills", "warp registers", "Registers that arrived in the cache from the banks.", "cache_fill"),
+        Counter("cache.fetches", "warp registers", "Registers read from the banks for the cache.", "fetch"),
+        Counter("cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"),
+        Counter("cache.prefetches", "uops", "PREFETCHes issued.", "prefetch"),
+        Counter("cache.conflict.write", "request-cycles", "As rf.conflict.write, at the cache.",
+                "cache_conflict", "count", ("cause", Cause.WRITE)),
+        Counter("cache.conflict.port", "request-cycles", "As rf.conflict.port, at the cache.",
+                "cache_conflict", "count", ("cause", Cause.PORT)),
+        Counter("cache.conflict.queue", "request-cycles", "As rf.conflict.queue, at the cache.",
+                "cache_conflict", "count", ("cause", Cause.QUEUE)),
         Counter("rf.write_wait", "result-cycles", "Results that waited because another write took their bank.", "write_wait"),
         Counter("collector.allocations", "uops", "Uops that went through a collector.", "allocate"),
         Counter("collector.residency", "collector-cycles", "Cycles in which a collector was occupied, summed over collectors.",
@@ -222,7 +250,8 @@ def field_width(kind: str, config: SmConfig) -> int:
         "warp": core.warp_width, "seq": 32, "pc": 32, "collector": core.collector_width, "slot": core.slot_width,
         "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
         "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
-        "slots": core.collector.slots, "state": 3,
+        "slots": core.collector.slots, "state": 3, "entry": bits(core.cache.registers), "offset": bits(core.active_warps),
+        "any_bank": max(core.bank_width, bits(core.cache.registers)),
     }
     return widths[kind]
 

@@ -107,6 +107,21 @@ class CollectorConfig(_Checked):
 
 
 @dataclass(frozen=True)
+class CacheConfig(_Checked):
+    """Room hierarchy: the register file cache."""
+
+    registers: int = item(16, "registers", "LTRF: registers of an interval, one in each bank of the register file cache; a power "
+                          "of two", low=8, high=64)
+    crossing: int = item(4, "cycles", "LTRF: that a register takes through the crossbar between main register file and cache",
+                         high=64)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.registers & (self.registers - 1):
+            raise ValueError(f"CacheConfig.registers must be a power of two, not {self.registers}.")
+
+
+@dataclass(frozen=True)
 class UnitConfig(_Checked):
     """One execution unit of a sub-core."""
 
@@ -139,9 +154,12 @@ class SubCoreConfig(_Checked):
     banks: int = item(2, "banks", "single-ported register banks, a power of two", high=64)
     rows: int = item(256, "warp registers", "rows of a bank", high=4096)
     collectors: int = item(2, "collectors", "operand collectors", high=64)
+    bank_latency: int = item(100, "percent", "time of an access to a bank of the main register file, in which it does nothing "
+                             "else; 100: a cycle; fractions are met on average", low=100, high=3200)
     active_warps: int = item(2, "warps", "warps that may be active at a time under two-level scheduling", high=64)
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
+    cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
     execute: ExecuteConfig = field(default_factory=ExecuteConfig, metadata={"doc": "execution units"})
 
     def __post_init__(self) -> None:

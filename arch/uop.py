@@ -59,6 +59,7 @@ class Control(IntEnum):
     BRANCH = 1
     BARRIER = 2
     EXIT = 3
+    PREFETCH = 4  # of the registers of an interval (LTRF)
     PIR = 5  # release flags of the instructions that follow (register renaming)
     PBR = 6  # registers that are released here (register renaming)
 
@@ -78,7 +79,7 @@ class Uop:
     destination, count : first register written and how many consecutive ones, 0..4 (8, 3).
     predicates_read, predicates_written : bit masks over P0..P6 (7 each); dependences only.
     mask : active lanes that execute (active and guard true) (32).
-    memory, control : what the load/store unit or the front end has to do (4, 2).
+    memory, control : what the load/store unit or the front end has to do (4, 3).
     write_back : where the compiler wants the result: bit 0 the collector, bit 1 the banks (BOW-WR; 3 without hints) (2).
     near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh) (7).
     dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming) (6).

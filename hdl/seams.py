@@ -21,12 +21,14 @@ from amaranth.lib.wiring import In, Out
 
 from arch.events import field_width
 from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
 
 #: Units, in the order of `arch.uop.Unit`: what is per unit below is an array of this size.
 UNITS = len(Unit)
 #: Bits of a register number, of a lines or passes count, of a barrier number.
 REGISTER_WIDTH = 8
+#: Bits of the longest immediate: one per register of a warp.
+IMMEDIATE_WIDTH = 256
 COUNT_WIDTH = 8
 BARRIER_WIDTH = 8
 
@@ -62,7 +64,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
         "predicates_written": PREDICATES,
         "mask": config.lanes,
         "memory": 4,
-        "control": 2,
+        "control": bits(len(Control)),
         "collects": 1,
         "arrive": 1,
         "wait": 1,
@@ -282,6 +284,20 @@ class BankPort(wiring.Signature):
         })
 
 
+class Immediate(wiring.Signature):
+    """What stands behind an instruction in the code and is too long for its uop: the bit-vector of a PREFETCH (seen from the
+    sub-core).
+
+    Members
+    -------
+    valid, pc : Out. Of the instruction that issues in this cycle. Functions of registers.
+    bits : In(256). The answer, in the same cycle; used for the next state only.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"valid": Out(1), "pc": Out(field_width("pc", config)), "bits": In(IMMEDIATE_WIDTH)})
+
+
 class ReadDone(wiring.Signature):
     """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a uop in collection.
 
@@ -374,13 +390,15 @@ class SubCorePorts(wiring.Signature):
     write : Out, `WriteBack` per bank. Question to the testbench.
     issues : Out(1). A uop issues in this cycle.
     sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
-    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector keeps.
+    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector or a cache keeps.
+    immediate : Out, `Immediate`, if `immediates`. Question to the testbench.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
     events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
     """
 
-    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False, waits: bool = False) -> None:
+    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False, waits: bool = False,
+                 immediates: bool = False) -> None:
         core = config.sub_core
         super().__init__({
             "start": In(Start(config)),
@@ -392,6 +410,7 @@ class SubCorePorts(wiring.Signature):
             "issues": Out(1),
             **({"sthld": In(8)} if waits else {}),
             **({"keep": Out(WriteBack(config)).array(UNITS)} if caches else {}),
+            **({"immediate": Out(Immediate(config))} if immediates else {}),
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),
             **({} if events is None else {"events": Out(events)}),

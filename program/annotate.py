@@ -10,11 +10,17 @@ import numpy as np
 from arch.rooms import SmConfig
 from program.hints import Hints
 from program.intervals.dead import dead_operands
+from program.intervals.dynamic import form_all
+from program.intervals.formation import Rule
+from program.intervals.insertion import insert_prefetches
 from program.isa import Kernel
 from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
 from program.trace.schema import Trace
 from program.write_back import write_back_hints
+
+#: Hints that are PREFETCH instructions: where they are inserted.
+RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 
 
 def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
@@ -22,6 +28,7 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
 
     `release` is no field: it sets `dead` to what the flags of register renaming can tell, and puts the flag instructions into the
     code (`program.release`).
+    `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`program.intervals`).
 
     Parameters
     ----------
@@ -40,13 +47,16 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
         elif name == "dead":
             bits = np.concatenate([dead_operands(kernel) for kernel in kernels().values()])
-        elif name == "release":
+        elif name == "release" or name in RULES:
             continue
         else:
             raise ValueError(f"No pass makes the hint {name!r}.")
         hints = replace(hints, **{name: bits})
     annotated = replace(trace, hints=hints) if wanted else trace
+    # Last, since it puts instructions behind those that the other hints are for.
+    for name, rule in RULES.items():
+        if name in wanted:
+            annotated = insert_prefetches(annotated, form_all(kernels(), config.sub_core.cache.registers, rule))
     if "release" in wanted:
-        # Last, since it puts instructions behind those that the other hints are for.
         annotated = insert_flags(annotated, release_all(kernels()))
     return annotated

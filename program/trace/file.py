@@ -92,7 +92,7 @@ def read_trace(path: Path | str) -> Trace:
         if arrays[name].dtype != dtype:
             raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
     trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays, hints=None, flag_words={},
-                  exempt=())
+                  exempt=(), working_sets={})
     problem = _inconsistency(trace)
     if problem:
         raise WarpbankError(f"trace file {path} is damaged: {problem}. {remedy}")

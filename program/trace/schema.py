@@ -103,6 +103,7 @@ class Trace:
     hints : what a compiler pass tells the register file, per pc; not part of the file.
     flag_words : per pc of a flag instruction (register renaming), what it holds; not part of the file.
     exempt : per kernel, the registers that are not renamed, as a bit mask; empty: none. Not part of the file.
+    working_sets : per pc of a PREFETCH, the registers it names as a bit mask; not part of the file.
     """
 
     meta: dict[str, Any]
@@ -119,6 +120,15 @@ class Trace:
     hints: Hints | None = None
     flag_words: dict[int, FlagWord] = field(default_factory=dict)
     exempt: tuple[int, ...] = ()
+    working_sets: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def immediates(self) -> np.ndarray:
+        """Per pc 32 bytes: what stands behind an instruction in the code; bit r of a PREFETCH's (byte r // 8) is register r."""
+        found = np.zeros((len(self.code), 32), np.uint8)
+        for pc, registers in self.working_sets.items():
+            found[pc] = np.frombuffer(registers.to_bytes(32, "little"), np.uint8)
+        return found
 
     @property
     def warp_instructions(self) -> int:

@@ -1,0 +1,45 @@
+"""PREFETCH instructions in a trace: one wherever a warp enters another interval (LTRF, section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from arch.uop import Control, Unit
+from program.hints import Hints
+from program.intervals.dynamic import prefetches
+from program.intervals.formation import Intervals
+from program.trace.schema import CODE, DYNAMIC, Trace
+
+
+def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
+    """The trace with a PREFETCH for every interval behind its code, and executed where `prefetches` says.
+
+    A PREFETCH is a control instruction without register operands; the registers it names are `Trace.working_sets` of its pc.
+    It runs under the mask of the instruction that it precedes, since the control flow of some lane has come there.
+    """
+    first = len(trace.code)
+    code = np.zeros(len(intervals), CODE)
+    code["unit"], code["control"] = Unit.CONTROL, Control.PREFETCH
+    text = [f"PREFETCH {', '.join(f'R{register}' for register in np.flatnonzero(row))}" for row in intervals.registers]
+    masks = [int.from_bytes(row.tobytes(), "little") for row in intervals.bit_vectors]
+
+    at = np.flatnonzero(prefetches(intervals, trace))
+    rows = np.zeros(len(at), DYNAMIC)
+    rows["pc"] = first + intervals.interval[trace.dynamic["pc"][at]]
+    rows["mask"] = trace.dynamic["mask"][at]
+    before = np.zeros(len(trace.dynamic) + 1, np.int64)
+    before[at + 1] = 1
+    before = np.cumsum(before)  # PREFETCHes before each row, its own not counted
+    warps = trace.warps.copy()
+    ends = trace.warps["first"] + trace.warps["length"]
+    warps["first"] = trace.warps["first"] + before[trace.warps["first"].astype(np.int64)].astype(np.uint64)
+    warps["length"] = trace.warps["length"] + (before[ends.astype(np.int64)] - before[trace.warps["first"].astype(np.int64)])
+    hints = trace.hints
+    return replace(
+        trace, code=np.concatenate([trace.code, code]), text=[*trace.text, *text],
+        ptx_line=np.concatenate([trace.ptx_line, trace.ptx_line[intervals.entries]]),
+        dynamic=np.insert(trace.dynamic, at, rows), warps=warps, working_sets=dict(enumerate(masks, first)),
+        hints=None if hints is None else Hints.join([hints, Hints.none(len(code))]),
+    )  # fmt: skip
