@@ -25,7 +25,7 @@ class Row:
     name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
     collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other rows.
     private_collectors : every warp has a collector of its own, whatever the configuration says.
-    hints : fields of `program.hints.Hints` that the compiler must fill in.
+    hints : what the compiler must provide (`program.annotate`).
     description : one line for `warpbank schemes`.
     paper : where it was published.
     """
@@ -56,8 +56,13 @@ class Scheme:
     hints: tuple[str, ...] = ()
 
     def machine(self, config: SmConfig) -> SmConfig:
-        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent."""
+        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent. ValueError: the
+        machine's scheduler cannot serve the scheme."""
         core = config.sub_core
+        policy = core.front_end.scheduler
+        if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
+            raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
+                             "sub_core.front_end.scheduler at 'scheme'.")
         if not self.private_collectors or core.collector.allocation == "per_warp":
             return config
         collector = replace(core.collector, allocation="per_warp")
@@ -154,6 +159,48 @@ register_scheme(
         collector="ccu_lru",
     )
 )
+
+register_scheme(
+    Row(
+        name="ltrf",
+        description="Register file cache for the active warps; the registers of an interval are prefetched into it.",
+        paper="LTRF, sections 3 and 4",
+        hierarchy="ltrf",
+        scheduler="two_level",
+        hints=("intervals",),
+    )
+)
+register_scheme(
+    Row(
+        name="ltrf-plus",
+        description="The same without moving dead registers.",
+        paper="LTRF, section 3.2 (LTRF+)",
+        hierarchy="ltrf_plus",
+        scheduler="two_level",
+        hints=("dead", "intervals"),
+    )
+)
+register_scheme(
+    Row(
+        name="ltrf-strand",
+        description="The same as ltrf with strands instead of intervals.",
+        paper="LTRF, section 6.6",
+        hierarchy="ltrf",
+        scheduler="two_level",
+        hints=("strands",),
+    )
+)
+
+
+def _cache_needs_two_levels(scheme: Scheme) -> str:
+    """A register file cache has room for the active warps only."""
+    if scheme.hierarchy == "flat" or scheme.scheduler == "two_level":
+        return ""
+    return (f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler of the row named "
+            "first has none; name the row with the cache first.")
+
+
+RULES.append(_cache_needs_two_levels)
 
 
 def parse_scheme(text: str) -> Scheme:

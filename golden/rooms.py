@@ -14,13 +14,14 @@ from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
 from .hierarchy.flat import Flat
+from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .mapping.direct import Direct
 from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
-HIERARCHIES = {"flat": Flat}
+CACHES = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus}
 MAPPINGS = {"direct": Direct}
 STORAGES = {"plain": Banks}
 
@@ -32,13 +33,14 @@ def _unit(room: str, units: dict[str, Any], name: str) -> Any:
     return units[name]
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: Probe) -> Hierarchy:
-    """The register file of one sub-core below its collectors."""
+def build_registers(config: SmConfig, scheme: Scheme, quiet: Callable[[int], bool], probe: Probe) -> Hierarchy:
+    """The register file of one sub-core below its collectors; `quiet` tells of a warp whether all its operands have been read."""
     core = config.sub_core
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(core)
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
-    registers: Hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)(mapping, storage, Arbiter(core.banks, probe),
-                                                                        config.lanes, probe)
+    if scheme.hierarchy == "flat":
+        return Flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
+    registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, quiet, probe)
     return registers
 
 

@@ -34,6 +34,28 @@ class Storage(Protocol):
 class Hierarchy(Protocol):
     """Seams 2 and 4: operands for the collectors, results from the execution units."""
 
+    follows: bool  # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
+
+    @property
+    def may_issue(self) -> int:
+        """Mask of the warps whose registers are where they have to be."""
+
+    @property
+    def may_activate(self) -> int:
+        """Mask of the warps that could be activated."""
+
+    def activate(self, warp: int) -> None:
+        """The warp becomes active."""
+
+    def deactivate(self, warp: int, ended: bool) -> None:
+        """The warp is not active any more; `ended`: it has issued its last uop."""
+
+    def prefetch(self, uop: TraceUop) -> None:
+        """A PREFETCH issues."""
+
+    def issue(self, uop: TraceUop) -> None:
+        """Any other uop issues."""
+
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers may lie from `row` of every bank on."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
+from program.hints import Hints
 from program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
 from .values import Value
@@ -32,12 +33,14 @@ class TraceUop(Uop):
     lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number of acceptance
         (load/store unit).
     retired : its last write is done.
+    working_set : mask of the registers that a PREFETCH names.
     expected : per source, architectural value and lanes ever written (operand checker).
     """
 
     __slots__ = (
         "arrive", "barrier", "barrier_warps", "collects", "expected", "hazard", "lane_mask", "last", "lines", "lines_left",
-        "missing", "operands", "order", "passes", "ready", "retired", "sub_core", "values", "wait", "writes", "written",
+        "missing", "operands", "order", "passes", "ready", "retired", "sub_core", "values", "wait", "working_set", "writes",
+        "written",
     )
 
     lane_mask: int
@@ -60,6 +63,7 @@ class TraceUop(Uop):
     ready: int
     order: int
     retired: bool
+    working_set: int
     expected: list[tuple[Value | None, int]]
 
 
@@ -67,9 +71,11 @@ class Template:
     """What all executions of one machine instruction have in common."""
 
     __slots__ = ("control", "count", "dead", "destination", "hazard", "near", "predicates_read", "predicates_written", "sources",
-                 "unit", "write_back", "writes")
+                 "unit", "working_set", "write_back", "writes")
 
-    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0) -> None:
+    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0,
+                 working_set: int = 0) -> None:
+        self.working_set = working_set
         self.write_back, self.near, self.dead = write_back, near, dead
         self.unit = Unit(int(row["unit"]))
         self.control = Control(int(row["control"]))
@@ -132,6 +138,7 @@ class WarpStream:
         uop.write_back = template.write_back
         uop.near = template.near
         uop.dead = template.dead
+        uop.working_set = template.working_set
         uop.memory = memories[position]
         mask = uop.mask = masks[position]
         uop.lane_mask = mask & self._lane_mask
@@ -168,7 +175,7 @@ class WarpStream:
 def templates_of(trace: Trace) -> list[Template]:
     """One `Template` per pc, with the compiler's hints if the trace carries any."""
     rows = np.asarray(trace.code)
-    if trace.hints is None:
-        return [Template(row) for row in rows]
-    hints = (trace.hints.write_back.tolist(), trace.hints.near.tolist(), trace.hints.dead.tolist())
-    return [Template(row, *bits) for row, *bits in zip(rows, *hints, strict=True)]
+    hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
+    sets = [trace.working_sets.get(pc, 0) for pc in range(len(rows))]
+    bits = (hints.write_back.tolist(), hints.near.tolist(), hints.dead.tolist(), sets)
+    return [Template(row, *of) for row, *of in zip(rows, *bits, strict=True)]

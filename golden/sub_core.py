@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arch.events import Stall
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import Memory
+from arch.uop import Control, Memory
 
 from .check import OperandChecker
 from .execute.pipelines import Pipelines
@@ -58,7 +58,7 @@ class SubCore:
         self.scheduler = build_scheduler(config, scheme, probe)
         self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
-        self.registers = build_registers(config, scheme, probe)
+        self.registers = build_registers(config, scheme, lambda warp: not self.scoreboard.reads[warp], probe)
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe)
         self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
@@ -99,11 +99,13 @@ class SubCore:
         if status.changed:
             status.update()
         collectors = self.collectors
-        active = self._active
+        active = self._active & self.registers.may_issue
         ready = status.ready & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
+        came = gone = 0
         if self._sets is not None:
-            self._sets.edge(status.away)
+            came, gone = self._sets.edge(status.away, self.registers.may_activate)
+        live = status.live
 
         if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
@@ -119,17 +121,19 @@ class SubCore:
             if collectors.waits(ready & ~status.free):
                 collectors.wait()
             reason = status.stall(refused, active)
-        self._ready_pending = 0 if eligible else (status.ready & ~active).bit_count()
+        self._ready_pending = 0 if eligible else (status.ready & ~self._active).bit_count()
         self._account(reason, cycle)
 
         self._occupied = collectors.edge()
         if self._sets is not None:
             self._active = self._sets.active
+            if self.registers.follows:
+                self._activate(came, gone, live)
         if status.changed:
             status.update()
         self.wake = self._next_cycle(cycle)
         if self.wake > cycle + 1:
-            self._idle_reason = status.stall(bool(collectors.any_ready), self._active)
+            self._idle_reason = status.stall(bool(collectors.any_ready), self._active & self.registers.may_issue)
             self._ready_pending = (status.ready & ~self._active).bit_count()
 
     def _issue(self, warp: int, cycle: int) -> None:
@@ -143,7 +147,12 @@ class SubCore:
         if self._checker is not None:
             self._checker.issue(uop)
         self._flying[warp] += 1
-        if uop.collects:
+        if uop.control is Control.PREFETCH:  # no instruction of the program: the collectors' windows do not move
+            self.registers.prefetch(uop)
+            self._retired(uop)
+        elif uop.collects:
+            if self.registers.follows:
+                self.registers.issue(uop)
             self.scoreboard.issue(uop)
             self.collectors.allocate(uop)
         else:
@@ -151,6 +160,14 @@ class SubCore:
             self._retired(uop)
         if uop.arrive or uop.last:
             self._at_issue(uop)
+
+    def _activate(self, came: int, gone: int, live: int) -> None:
+        """Tell the registers which warps have become active and pending in this cycle; `live`: those not over before it."""
+        for warp in range((came | gone).bit_length()):
+            if came >> warp & 1:
+                self.registers.activate(warp)
+            elif gone >> warp & 1:
+                self.registers.deactivate(warp, not live >> warp & 1)
 
     def _read(self, warp: int, register: int) -> None:
         """An operand no longer hinders a write of its register."""
@@ -216,10 +233,10 @@ class SubCore:
         """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core."""
         soon = cycle + 1
         status = self.status
-        ready = status.ready & self._active
+        ready = status.ready & self._active & self.registers.may_issue
         if self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
             return soon
-        if self._sets is not None and self._sets.moves(status.away):
+        if self._sets is not None and self._sets.moves(status.away, self.registers.may_activate):
             return soon
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:

@@ -19,13 +19,14 @@ from .front_end.gto import Gto
 from .front_end.lrr import Lrr
 from .front_end.two_level import TwoLevel
 from .hierarchy.flat import Flat
+from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .mapping.direct import Direct
 from .storage.banks import Banks
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
-HIERARCHIES: dict[str, Callable[..., Any]] = {"flat": Flat}
+HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
 STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
 SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
@@ -49,9 +50,10 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
     storage = _unit("storage", STORAGES, scheme.storage)(config)
-    tags = collectors.tags(config)
-    arbiter = Arbiter(config, collectors.entries(config), tags, probe)
-    return hierarchy(config, mapping, storage, arbiter, tags, collectors.evicts, probe)
+    tags, entries = collectors.tags(config), collectors.entries(config)
+    if hierarchy.follows:
+        return hierarchy(config, mapping, storage, entries, tags, collectors.evicts, probe)
+    return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, collectors.evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

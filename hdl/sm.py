@@ -16,7 +16,7 @@ from .execute.lsu import Lines, Lsu
 from .front_end.barrier import Barriers
 from .front_end.sthld import Sthld
 from .probe import Events, gather, total
-from .seams import UNITS, Fill, Start, WriteBack
+from .seams import UNITS, Fill, Immediate, Start, WriteBack
 from .sub_core import SubCore
 
 
@@ -39,7 +39,8 @@ class Sm(wiring.Component):
     started, start : Out, `hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
-    keep : Out, `WriteBack` per sub-core and execution unit, if the collectors keep results. The same question.
+    keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same question.
+    immediate : Out, `Immediate` per sub-core, if there is a register file cache. Question: the bit-vector of a PREFETCH.
     lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
@@ -75,8 +76,10 @@ class Sm(wiring.Component):
             "lines": Out(Lines(config)),
             "overflow": Out(1),
         }
-        if self.cores[0].collectors.caches:
+        if self.cores[0].keeps:
             members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
+        if self.cores[0].registers.follows:
+            members["immediate"] = Out(Immediate(config)).array(cores)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
             members["core_events"] = Out(self.cores[0].events.signature).array(cores)
@@ -118,7 +121,9 @@ class Sm(wiring.Component):
                 wiring.connect(m, wiring.flipped(outer), inner)
             if core.collectors.waits:
                 m.d.comb += core.sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
-            if core.collectors.caches:
+            if core.registers.follows:
+                wiring.connect(m, wiring.flipped(self.immediate[number]), core.immediate)
+            if core.keeps:
                 for outer, inner in zip(self.keep[number], core.keep, strict=True):
                     wiring.connect(m, wiring.flipped(outer), inner)
             overflow = overflow | core.pipelines.overflow

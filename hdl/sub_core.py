@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
+from arch.uop import Control
 
 from .execute.pipelines import Pipelines
 from .execute.result_arbiter import ResultArbiter
@@ -15,6 +19,7 @@ from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
 from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
+from .priority import encode
 from .probe import Events, gather, total
 from .rooms import build_collectors, build_registers, build_scheduler
 from .seams import UNITS, SubCorePorts
@@ -47,18 +52,21 @@ class SubCore(wiring.Component):
         self.collectors = build_collectors(config, scheme, probe)
         caches = self.collectors.caches
         two_level = isinstance(self.scheduler, TwoLevel)
-        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if caches else None, self.collectors.per_warp,
-                                     two_level)
+        self.keeps = caches or self.registers.follows  # results are asked for by unit, not by bank
+        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if self.keeps else None,
+                                     self.collectors.per_warp, two_level)
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
                      *([self.scheduler] if two_level else [])]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
-        super().__init__(SubCorePorts(config, events, caches, self.collectors.waits))
+        super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.follows))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self._prefetch = Signal(name="prefetch")
+        m.d.comb += self._prefetch.eq(self.status.done & (self.status.uop.control == Control.PREFETCH))
         for name in ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard", "pipelines",
                      "results"):
             m.submodules[name] = getattr(self, name)
@@ -81,7 +89,8 @@ class SubCore(wiring.Component):
             buffers.start.eq(self.start.warps), scheduler.start.eq(self.start.warps), in_flight.start.eq(self.start.warps),
             status.release.eq(self.release),
             status.first.eq(buffers.first), status.collects.eq(buffers.collects),
-            status.blocked.eq(scoreboard.blocked), status.memory.eq(scoreboard.memory),
+            # A PREFETCH changes the places of registers, so that no operand may be on its way.
+            status.blocked.eq(scoreboard.blocked | buffers.prefetches & ~scoreboard.quiet), status.memory.eq(scoreboard.memory),
             status.may_issue.eq(collectors.may_issue), status.may_slide.eq(collectors.may_slide),
             status.refused.eq(collectors.refused),
             scheduler.eligible.eq(status.eligible), status.pick.eq(scheduler.pick),
@@ -89,14 +98,15 @@ class SubCore(wiring.Component):
             in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
             self.drain.eq(in_flight.drain),
             scoreboard.entry.eq(collectors.entry),
-            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done),
+            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done & ~self._prefetch),
         ]
         if isinstance(scheduler, CacheAware):
             m.d.comb += scheduler.holds.eq(collectors.holds)
         if isinstance(scheduler, TwoLevel):
             m.d.comb += [
-                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away), scheduler.may_activate.eq(~0),
-                status.active.eq(scheduler.active), status.distant.eq(scoreboard.distant),
+                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away), status.distant.eq(scoreboard.distant),
+                scheduler.may_activate.eq(self.registers.may_activate if self.registers.follows else ~0),
+                status.active.eq(scheduler.active & (self.registers.may_issue if self.registers.follows else ~0)),
             ]
         else:
             m.d.comb += status.active.eq(~0)
@@ -112,13 +122,39 @@ class SubCore(wiring.Component):
             *zip(collectors.read_done, scoreboard.read, strict=True),
         ):
             wiring.connect(m, source, sink)
-        for outer, inner in zip(self.write, registers.write, strict=True):
-            wiring.connect(m, wiring.flipped(outer), inner)
+        if registers.follows:
+            self._cache_registers(m)
+        else:
+            for outer, inner in zip(self.write, registers.write, strict=True):
+                wiring.connect(m, wiring.flipped(outer), inner)
         if collectors.caches:
             self._keep_results(m)
+        elif registers.follows:
+            for result, written in zip(self.results.result, scoreboard.written, strict=True):
+                m.d.comb += [
+                    written.valid.eq(result.valid & result.ready), written.warp.eq(result.payload.warp),
+                    written.register.eq(result.payload.register),
+                ]
         else:
             for source, sink in zip(registers.written, scoreboard.written, strict=True):
                 wiring.connect(m, source, sink)
+
+    def _cache_registers(self, m: Module) -> None:
+        """A register file cache: it follows what the scheduler and the PREFETCHes say, and asks for results by unit."""
+        registers, scheduler, status = self.registers, self.scheduler, self.status
+        m.d.comb += [
+            registers.activate.eq(scheduler.activated.any()), registers.activated.eq(encode(scheduler.activated)),
+            registers.deactivate.eq(scheduler.deactivated), registers.ended.eq(status.over),
+            registers.quiet.eq(self.scoreboard.quiet), registers.prefetch.eq(self._prefetch),
+            registers.prefetching.eq(scheduler.pick), registers.registers.eq(self.immediate.bits),
+            registers.issue.valid.eq(status.issue.valid), registers.issue.payload.eq(status.issue.payload),
+            self.immediate.valid.eq(self._prefetch), self.immediate.pc.eq(status.uop.pc),
+        ]
+        for unit, (outer, inner) in enumerate(zip(self.keep, registers.keep, strict=True)):
+            m.d.comb += inner.value.eq(outer.value)
+            asks = [inner, *([self.collectors.keep[unit]] if self.collectors.caches else [])]
+            m.d.comb += outer.valid.eq(reduce(or_, (ask.valid for ask in asks)))
+            m.d.comb += [getattr(outer, name).eq(getattr(inner, name)) for name in ("warp", "seq", "register", "mask")]
 
     def _keep_results(self, m: Module) -> None:
         """Collectors that keep results, and may evict them."""
@@ -135,7 +171,10 @@ class SubCore(wiring.Component):
                 collectors.sthld.eq(self.sthld),
             ]
         for outer, inner in zip(self.keep, collectors.keep, strict=True):
-            wiring.connect(m, wiring.flipped(outer), inner)
+            if self.registers.follows:
+                m.d.comb += inner.value.eq(outer.value)
+            else:
+                wiring.connect(m, wiring.flipped(outer), inner)
         if collectors.evicts:
             wiring.connect(m, collectors.evicted, self.registers.evicted)
             m.d.comb += results.evicted.eq(collectors.evicted.valid & collectors.evicted.ready)

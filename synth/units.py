@@ -30,7 +30,11 @@ from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
 from hdl.front_end.two_level import TwoLevel
+from hdl.hierarchy.allocation import AddressAllocation
 from hdl.hierarchy.flat import Flat
+from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from hdl.hierarchy.mover import Mover
+from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
 from hdl.rooms import build_registers
@@ -94,6 +98,11 @@ UNITS: dict[str, Unit] = {
         Unit("ocu", Ocu, lambda config, _, probe: Ocu(config, probe)),
         Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
         Unit("registers", Flat, build_registers),
+        Unit("ltrf", Ltrf, lambda config, _, probe: build_registers(config, parse_scheme("ltrf"), probe)),
+        Unit("ltrf_plus", LtrfPlus, lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe)),
+        Unit("warp_control_blocks", WarpControlBlocks, lambda config, *_: WarpControlBlocks(config, 2, True)),
+        Unit("address_allocation", AddressAllocation, lambda config, *_: AddressAllocation(config.sub_core.cache.registers)),
+        Unit("mover", Mover, lambda config, *_: Mover(config)),
         Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),

@@ -20,15 +20,19 @@ class Arbiter:
     ----------
     banks : number of banks.
     probe : receives `grant` and `conflict`.
+    cache : the banks are those of a register file cache: the events are `cache_grant` and `cache_conflict`.
 
     Latency: a request made in cycle t is granted in t + 1 at the earliest. The FIFOs cannot overflow
     (`SubCoreConfig.queue_depth`).
     """
 
-    def __init__(self, banks: int, probe: Probe) -> None:
+    def __init__(self, banks: int, probe: Probe, cache: bool = False) -> None:
+        self._grant, self._conflict = ("cache_grant", "cache_conflict") if cache else ("grant", "conflict")
+        room = "cache" if cache else "rf"
+        self._reads, self._conflicts = f"{room}.reads", [f"{room}.conflict.{cause.name.lower()}" for cause in Cause]
         self._queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
         self._banks = banks
-        self._waiting = 0  # banks with requests
+        self.waiting = 0  # mask of the banks with requests
         self._pointer = 0
         self._probe = probe
         self.pending = 0
@@ -36,18 +40,19 @@ class Arbiter:
     def request(self, bank: int, row: int, collector: int, slot: int, tag: int = 0) -> None:
         """Queue a read."""
         self._queues[bank].append((row, collector, slot, tag))
-        self._waiting |= 1 << bank
+        self.waiting |= 1 << bank
         self.pending += 1
 
-    def step(self, written: int) -> list[tuple[int, int, int, int, int]]:
-        """Grants of this cycle as (bank, row, collector, slot, tag); `written`: mask of the banks being written."""
-        waiting = self._waiting
+    def step(self, written: int, opening: int = 0) -> list[tuple[int, int, int, int, int]]:
+        """Grants of this cycle as (bank, row, collector, slot, tag); masks of the banks that are being written, and of those
+        whose accesses take longer."""
+        waiting = self.waiting
         probe = self._probe
         counters = probe.counters
         grants: list[tuple[int, int, int, int, int]] = []
         ports = 0
         bank = self._pointer
-        visit = waiting
+        visit = waiting & ~opening
         heads = 0
         while visit:
             bank = first_from(visit, bank)
@@ -56,20 +61,20 @@ class Arbiter:
             queue = self._queues[bank]
             row, collector, slot, tag = queue[0]
             if written >> bank & 1:
-                counters["rf.conflict.write"] += 1
+                counters[self._conflicts[Cause.WRITE]] += 1
                 if probe.sink is not None:
-                    probe.emit("conflict", bank, Cause.WRITE, 1)
+                    probe.emit(self._conflict, bank, Cause.WRITE, 1)
             elif ports >> collector & 1:
-                counters["rf.conflict.port"] += 1
+                counters[self._conflicts[Cause.PORT]] += 1
                 if probe.sink is not None:
-                    probe.emit("conflict", bank, Cause.PORT, 1)
+                    probe.emit(self._conflict, bank, Cause.PORT, 1)
             else:
                 if not grants:
                     self._pointer = (bank + 1) % self._banks
                 ports |= 1 << collector
                 grants.append((bank, row, collector, slot, tag))
                 if probe.sink is not None:
-                    probe.emit("grant", bank, row, collector, slot)
+                    probe.emit(self._grant, bank, row, collector, slot)
         if self.pending > heads:
             self._count_queued(waiting)
         for grant in grants:
@@ -77,8 +82,8 @@ class Arbiter:
             queue = self._queues[bank]
             queue.popleft()
             if not queue:
-                self._waiting &= ~(1 << bank)
-        counters["rf.reads"] += len(grants)
+                self.waiting &= ~(1 << bank)
+        counters[self._reads] += len(grants)
         self.pending -= len(grants)
         return grants
 
@@ -86,6 +91,6 @@ class Arbiter:
         """Count the requests behind the oldest one of each bank."""
         for bank, queue in enumerate(self._queues):
             if waiting >> bank & 1 and len(queue) > 1:
-                self._probe.counters["rf.conflict.queue"] += len(queue) - 1
+                self._probe.counters[self._conflicts[Cause.QUEUE]] += len(queue) - 1
                 if self._probe.sink is not None:
-                    self._probe.emit("conflict", bank, Cause.QUEUE, len(queue) - 1)
+                    self._probe.emit(self._conflict, bank, Cause.QUEUE, len(queue) - 1)

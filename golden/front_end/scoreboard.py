@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.rooms import SubCoreConfig
-from arch.uop import DISTANT, Unit
+from arch.uop import DISTANT, Control, Unit
 
 from ..stream import PREDICATE_BIT, TraceUop
 
@@ -36,6 +36,8 @@ class Scoreboard:
             if pending & self.distant[warp]:
                 return 3
             return 2 if pending & self.memory[warp] else 1
+        if uop.control is Control.PREFETCH:  # places change under the operands that are still to be read
+            return 1 if self.reads[warp] else 0
         return 1 if self.reads[warp] & uop.writes else 0
 
     def issue(self, uop: TraceUop) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from arch.rooms import SmConfig
+
 from ..collector.arbiter import Arbiter
 from ..probe import Probe
 from ..seams import Mapping, Storage
+from ..storage.pace import SlowBanks
 from ..stream import TraceUop
 from ..values import Value
 
@@ -12,32 +15,52 @@ from ..values import Value
 class Flat:
     """Seams 2 to 5 of the design in their simplest form.
 
-    Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks left over.
+    Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks left over. A bank
+    whose accesses take longer than a cycle (`bank_latency`) begins with its oldest read before that can be granted, and takes no
+    write until it has been.
 
     Parameters
     ----------
+    config : the machine: banks, lanes.
     mapping, storage, arbiter : the other rooms' units.
-    lanes : lanes of a warp register.
     probe : receives `write`, `write_back`.
     """
 
-    def __init__(self, mapping: Mapping, storage: Storage, arbiter: Arbiter, lanes: int, probe: Probe) -> None:
-        self._every_lane = (1 << lanes) - 1
+    #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues matters here.
+    may_issue = may_activate = -1
+    follows = False
+
+    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
+        self._every_lane = config.lane_mask
         self._mapping = mapping
         self._storage = storage
         self._arbiter = arbiter
         self._probe = probe
         self._written = 0  # banks written in this cycle
+        slow = config.sub_core.bank_latency != 100
+        self._slow = SlowBanks(config.sub_core.banks, config.sub_core.bank_latency) if slow else None
         self.arriving: list[tuple[int, int, int, Value]] = []
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
         self._mapping.start(warp, row)
 
+    def activate(self, warp: int) -> None:
+        """Nothing follows from it."""
+
+    def deactivate(self, warp: int, ended: bool) -> None:
+        """Nothing follows from it."""
+
+    def prefetch(self, uop: TraceUop) -> None:
+        """Nothing follows from it."""
+
+    def issue(self, uop: TraceUop) -> None:
+        """Nothing follows from it."""
+
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return self._arbiter.pending > 0 or bool(self.arriving)
+        return self._arbiter.pending > 0 or bool(self.arriving) or (self._slow is not None and self._slow.busy != 0)
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """Request an operand (seam 2)."""
@@ -51,7 +74,7 @@ class Flat:
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """Write one result register (seam 4); False: its bank already takes another write in this cycle."""
         bank, row = self._mapping.locate(uop.warp, register)
-        if self._written >> bank & 1:
+        if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False
         self._written |= 1 << bank
         self._storage.write(bank, row, uop.lane_mask, value)
@@ -64,7 +87,7 @@ class Flat:
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts; False: its bank already takes another write in this cycle."""
         bank, row = self._mapping.locate(warp, register)
-        if self._written >> bank & 1:
+        if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False
         self._written |= 1 << bank
         self._storage.write(bank, row, self._every_lane, value)
@@ -78,11 +101,17 @@ class Flat:
     def step(self) -> list[tuple[int, int, int, Value]]:
         """Grant reads; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
         arrived = self.arriving
+        slow = self._slow
+        opening = 0 if slow is None else slow.step(self._written, self._arbiter.waiting)
         if self._arbiter.pending:
             read = self._storage.read
-            self.arriving = [(collector, slot, tag, read(bank, row))
-                             for bank, row, collector, slot, tag in self._arbiter.step(self._written)]
+            grants = self._arbiter.step(self._written, opening)
+            self.arriving = [(collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants]
+            if slow is not None:
+                slow.granted(sum(1 << grant[0] for grant in grants))
         elif arrived:
             self.arriving = []
+        if slow is not None:
+            slow.edge()
         self._written = 0
         return arrived

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -18,6 +19,22 @@ from ..probe import Events, emit
 from ..seams import tag_fields
 
 
+@dataclass(frozen=True)
+class Shape:
+    """Bits of a bank's and of a row's number, and how many banks there are: of the main register file, or of a cache."""
+
+    banks: int
+    bank_width: int
+    row_width: int
+
+    @staticmethod
+    def of(config: SmConfig, cache: bool) -> Shape:
+        core = config.sub_core
+        if cache:
+            return Shape(core.cache.registers, bits(core.cache.registers), bits(core.active_warps))
+        return Shape(core.banks, core.bank_width, core.row_width)
+
+
 class Requests(wiring.Signature):
     """The read requests of one uop (seen from who makes them): a bank and a row for each of its source slots.
 
@@ -30,23 +47,22 @@ class Requests(wiring.Signature):
     banks, rows : Out, per slot.
     """
 
-    def __init__(self, config: SmConfig, tags: int = 1) -> None:
-        core = config.sub_core
+    def __init__(self, config: SmConfig, tags: int = 1, cache: bool = False) -> None:
+        core, shape = config.sub_core, Shape.of(config, cache)
         super().__init__({
             **{name: Out(width) for name, width in tag_fields(tags).items()},
             "valid": Out(1), "collector": Out(core.collector_width), "slots": Out(core.collector.slots),
-            "banks": Out(data.ArrayLayout(core.bank_width, core.collector.slots)),
-            "rows": Out(data.ArrayLayout(core.row_width, core.collector.slots)),
+            "banks": Out(data.ArrayLayout(shape.bank_width, core.collector.slots)),
+            "rows": Out(data.ArrayLayout(shape.row_width, core.collector.slots)),
         })
 
 
 class Grant(wiring.Signature):
     """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and which uop)."""
 
-    def __init__(self, config: SmConfig, tags: int = 1) -> None:
-        core = config.sub_core
+    def __init__(self, config: SmConfig, tags: int = 1, cache: bool = False) -> None:
         super().__init__({
-            "valid": Out(1), "bank": Out(core.bank_width), "slot": Out(core.slot_width),
+            "valid": Out(1), "bank": Out(Shape.of(config, cache).bank_width), "slot": Out(config.sub_core.slot_width),
             **{name: Out(width) for name, width in tag_fields(tags).items()},
         })
 
@@ -54,8 +70,8 @@ class Grant(wiring.Signature):
 class BankRead(wiring.Signature):
     """What a bank does (seen from the arbiter): read this row."""
 
-    def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "row": Out(config.sub_core.row_width)})
+    def __init__(self, config: SmConfig, cache: bool = False) -> None:
+        super().__init__({"valid": Out(1), "row": Out(Shape.of(config, cache).row_width)})
 
 
 class Arbiter(wiring.Component):
@@ -73,12 +89,15 @@ class Arbiter(wiring.Component):
     config : the machine.
     groups : groups that can be waiting at a bank; by default one per collector.
     tags : uops that one collector may have in collection.
-    probe : generate `events` (grant, conflict).
+    probe : generate `events` (grant, conflict; of a cache: cache_grant, cache_conflict).
+    cache : the banks are those of a register file cache.
 
     Members
     -------
     request : In(Requests).
     written : In(banks). Banks that are written in this cycle.
+    waiting : Out(banks). Banks with a request. From registers.
+    opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may depend on the two.
     read : Out(BankRead) per bank. Combinational from registers and `written`.
     grant : Out(Grant) per collector. Likewise.
 
@@ -89,7 +108,8 @@ class Arbiter(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
-    def __init__(self, config: SmConfig, groups: int | None = None, tags: int = 1, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, groups: int | None = None, tags: int = 1, probe: bool = False,
+                 cache: bool = False) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
         self._config = config
@@ -97,36 +117,39 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
+        self._cache, self._shape = cache, Shape.of(config, cache)
+        banks = self._shape.banks
         members = {
-            "request": In(Requests(config, tags)), "written": In(core.banks), "read": Out(BankRead(config)).array(core.banks),
-            "grant": Out(Grant(config, tags)).array(core.collectors),
+            "request": In(Requests(config, tags, cache)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),
+            "read": Out(BankRead(config, cache)).array(banks), "grant": Out(Grant(config, tags, cache)).array(core.collectors),
         }
         if probe:
-            members["events"] = Out(Events(config, {"grant": core.banks, "conflict": 2 * core.banks}))
+            kind = "cache_" if cache else ""
+            members["events"] = Out(Events(config, {f"{kind}grant": banks, f"{kind}conflict": 2 * banks}))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        core = self._config.sub_core
-        heads = [self._queue(m, bank) for bank in range(core.banks)]
-        waiting = Cat(head.waiting for head in heads)
-        candidates = Signal(core.banks)
-        m.d.comb += candidates.eq(waiting & ~self.written)
+        banks = self._shape.banks
+        heads = [self._queue(m, bank) for bank in range(banks)]
+        candidates = Signal(banks)
+        m.d.comb += self.waiting.eq(Cat(head.waiting for head in heads))
+        m.d.comb += candidates.eq(self.waiting & ~self.written & ~self.opening)
 
         # A bank is served if it is the first candidate, in rotating order, of its collector.
-        pointer = Signal(core.bank_width)
+        pointer = Signal(self._shape.bank_width)
         served: list[Value] = []
         slots = Array(head.slot for head in heads)
         tags = Array(head.tag for head in heads)
         for number, grant in enumerate(self.grant):
-            mask = Signal(core.banks, name=f"banks_of_{number}")
+            mask = Signal(banks, name=f"banks_of_{number}")
             m.d.comb += mask.eq(candidates & Cat(head.collector == number for head in heads))
             choice = first_from(m, mask, pointer, f"port_{number}")
             m.d.comb += [grant.valid.eq(choice.any), grant.bank.eq(choice.index), grant.slot.eq(slots[choice.index])]
             if self._tags > 1:
                 m.d.comb += grant.tag.eq(tags[choice.index])
             served.append(choice.one_hot)
-        granted = Signal(core.banks)
+        granted = Signal(banks)
         m.d.comb += granted.eq(reduce(or_, served))
         first = first_from(m, granted, pointer, "first")
         with m.If(first.any):
@@ -148,7 +171,7 @@ class Arbiter(wiring.Component):
         m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
         if self._tags > 1:
             m.d.comb += group.tag.eq(request.tag)
-        head = _Head(layout, bank, core)
+        head = _Head(layout, bank, core, self._shape.row_width)
         m.d.comb += [
             fifo.w_data.eq(group.as_value()), fifo.w_en.eq(request.valid & mine.any()),
             head.group.as_value().eq(fifo.r_data), head.waiting.eq(fifo.r_rdy), head.asked.eq(Mux(request.valid, mine, 0)),
@@ -168,30 +191,32 @@ class Arbiter(wiring.Component):
         core = self._config.sub_core
         return data.StructLayout({
             **tag_fields(self._tags), "collector": core.collector_width, "slots": core.collector.slots,
-            "rows": data.ArrayLayout(core.row_width, core.collector.slots),
+            "rows": data.ArrayLayout(self._shape.row_width, core.collector.slots),
         })
 
     def _events(self, m: Module, bank: int, head: _Head) -> None:
-        core = self._config.sub_core
-        events = self.events
-        emit(m, events.grant[bank], head.granted, bank=bank, row=head.row, collector=head.collector, slot=head.slot)
+        banks, kind = self._shape.banks, "cache_" if self._cache else ""
+        grants, conflicts = getattr(self.events, f"{kind}grant"), getattr(self.events, f"{kind}conflict")
+        own = {"entry" if self._cache else "bank": bank}
+        place = {"entry": bank, "offset": head.row} if self._cache else {"bank": bank, "row": head.row}
+        emit(m, grants[bank], head.granted, **place, collector=head.collector, slot=head.slot)
         cause = Mux(self.written[bank], Cause.WRITE, Cause.PORT)
-        emit(m, events.conflict[bank], head.waiting & ~head.granted, bank=bank, cause=cause, count=1)
-        length = Signal(bits(self._groups * core.collector.slots + 1), name=f"length_{bank}")
+        emit(m, conflicts[bank], head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
+        length = Signal(bits(self._groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
         m.d.sync += length.eq(length + sum(head.asked) - head.granted)
-        emit(m, events.conflict[core.banks + bank], length > 1, bank=bank, cause=Cause.QUEUE, count=length - 1)
+        emit(m, conflicts[banks + bank], length > 1, **own, cause=Cause.QUEUE, count=length - 1)
 
 
 class _Head:
     """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
 
-    def __init__(self, layout: data.StructLayout, bank: int, core: SubCoreConfig) -> None:
+    def __init__(self, layout: data.StructLayout, bank: int, core: SubCoreConfig, row_width: int) -> None:
         self.group = Signal(layout, name=f"head_{bank}")
         self.waiting = Signal(name=f"waiting_{bank}")
         self.granted = Signal(name=f"granted_{bank}")
         self.asked = Signal(core.collector.slots, name=f"asked_{bank}")
         self.slot = Signal(core.slot_width, name=f"slot_of_{bank}")
-        self.row = Signal(core.row_width, name=f"row_of_{bank}")
+        self.row = Signal(row_width, name=f"row_of_{bank}")
 
     @property
     def collector(self) -> Value:

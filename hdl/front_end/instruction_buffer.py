@@ -45,7 +45,7 @@ class InstructionBuffers(wiring.Component):
     start : In(warps). Slots whose stream starts; filled from the next cycle on.
     fill : Out(Fill). The stream's next uop.
     first : Out(warps). Warps whose buffer has a first uop.
-    collects : Out(warps). Its `collects`, meaningful for the warps of `first`.
+    collects, prefetches : Out(warps). Its `collects`, and whether it is a PREFETCH; meaningful for the warps of `first`.
     hazards : Out(Hazards) per warp; likewise.
     pop, warp : In(1), In(warp). The first uop of `warp` issues in this cycle.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
@@ -60,6 +60,7 @@ class InstructionBuffers(wiring.Component):
         core = config.sub_core
         members = {
             "start": In(core.warps), "fill": Out(Fill(config)), "first": Out(core.warps), "collects": Out(core.warps),
+            "prefetches": Out(core.warps),
             "hazards": Out(Hazards()).array(core.warps), "pop": In(1), "warp": In(core.warp_width),
             "uop": Out(uop_layout(config)),
         }
@@ -139,6 +140,7 @@ class InstructionBuffers(wiring.Component):
         columns.append(("range", Cat(uop.destination, Mux(uop.collects, uop.count, 0)),
                         [Cat(port.destination, port.count) for port in ports]))
         columns.append(("collects_of", uop.collects, list(self.collects)))
+        columns.append(("prefetches_of", uop.control == Control.PREFETCH, list(self.prefetches)))
         return columns
 
     def _hold(self, m: Module, popped: Value) -> Value:

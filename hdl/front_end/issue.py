@@ -34,6 +34,7 @@ class Status(wiring.Component):
     eligible : Out(warps). Warps among which the scheduler picks.
     collecting : Out(warps). Active warps whose next uop has no hazard and needs a collector.
     away : Out(warps). Warps that can not issue for long, and those that are over.
+    over : Out(warps). The latter: they had no uop left to issue before this cycle. From registers.
     pick, uop : In. The warp it picked, and that warp's first uop.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). It, if it collects.
@@ -54,7 +55,7 @@ class Status(wiring.Component):
             "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
             "blocked": In(core.warps), "memory": In(core.warps), "distant": In(core.warps), "active": In(core.warps),
             "may_issue": In(core.warps), "may_slide": In(core.warps), "ready": Out(core.warps), "eligible": Out(core.warps),
-            "collecting": Out(core.warps), "away": Out(core.warps),
+            "collecting": Out(core.warps), "away": Out(core.warps), "over": Out(core.warps),
             "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
             "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
             "live": Out(core.warps),
@@ -70,7 +71,7 @@ class Status(wiring.Component):
         live, at_barrier, fenced = Signal(warps), Signal(warps), Signal(warps)
 
         here, ready = Signal(warps), Signal(warps)
-        m.d.comb += here.eq(live & ~at_barrier)
+        m.d.comb += [here.eq(live & ~at_barrier), self.over.eq(~live)]
         m.d.comb += self.ready.eq(here & self.first & ~fenced & ~self.blocked)
         m.d.comb += ready.eq(self.ready & self.active)
         m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))

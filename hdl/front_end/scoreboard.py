@@ -42,6 +42,7 @@ class Scoreboard(wiring.Component):
     hazards : In(Hazards) per warp. Its first uop.
     blocked : Out(warps). It has a hazard. Combinational from registers and `hazards`.
     memory : Out(warps). ... with a result of the load/store unit.
+    quiet : Out(warps). All operands of the warp's issued uops have been read. From registers.
     distant : Out(warps), if `far`. ... with a register's value from beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
@@ -71,6 +72,7 @@ class Scoreboard(wiring.Component):
             "hazards": In(Hazards()).array(core.warps),
             "blocked": Out(core.warps),
             "memory": Out(core.warps),
+            "quiet": Out(core.warps),
             **({"distant": Out(core.warps)} if far else {}),
             "issue": In(issue_stream(config)),
             "entry": In(range(max(2, entries))),
@@ -140,6 +142,7 @@ class Scoreboard(wiring.Component):
         ranges = Array(Cat(hazards.destination, hazards.count) for hazards in self.hazards)
         issue = self.issue.payload
         conflicts: list[Value] = []
+        reading: list[Value] = []
         for entry, read in enumerate(self.read):
             missing = Signal(MAX_SOURCES, name=f"missing_{entry}")
             warp = Signal.like(issue.warp, name=f"warp_{entry}")
@@ -153,7 +156,10 @@ class Scoreboard(wiring.Component):
             first, count = written[:8], written[8:]
             hit = Signal(name=f"hit_{entry}")
             m.d.comb += hit.eq(Cat(missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)).any())
+            left = missing.any()
+            reading.append(decode(m, warp, left, warps, f"reading_{entry}") if owner is None else left << owner)
             conflicts.append(decode(m, warp, hit, warps, f"conflict_{entry}") if owner is None else hit << owner)
+        m.d.comb += self.quiet.eq(~_any(reading))
         return _any(conflicts)
 
 

@@ -15,6 +15,7 @@ from ..collector.arbiter import Arbiter
 from ..priority import first_from
 from ..probe import Events, emit, gather, total
 from ..seams import UNITS, Delivery, Start, WriteBack, Written, evicted_stream, read_stream, result_stream
+from ..storage.pace import SlowBanks
 
 
 class Flat(wiring.Component):
@@ -45,6 +46,9 @@ class Flat(wiring.Component):
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after its grant.
     """
 
+    #: It need not be told of activations and of what issues.
+    follows = False
+
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, arbiter: Arbiter,
                  tags: int = 1, evicts: bool = False, probe: bool = False) -> None:
         self._config = config
@@ -74,10 +78,19 @@ class Flat(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        core = self._config.sub_core
         m.submodules.mapping = self._mapping
         m.submodules.storage = self._storage
         m.submodules.arbiter = self._arbiter
         wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
+        self._slow = None
+        if core.bank_latency != 100:
+            self._slow = m.submodules.slow = SlowBanks(core.banks, core.bank_latency)
+            arbiter = self._arbiter
+            m.d.comb += [
+                self._slow.written.eq(arbiter.written), self._slow.waiting.eq(arbiter.waiting),
+                self._slow.granted.eq(Cat(read.valid for read in arbiter.read)), arbiter.opening.eq(self._slow.opening),
+            ]
         self._request(m)
         self._write(m)
         self._deliver(m)
@@ -110,7 +123,8 @@ class Flat(wiring.Component):
         served: list[Value] = []
         for number, (port, written) in enumerate(zip(self.write, self.written, strict=True)):
             offers = Signal(self._writers, name=f"offers_{number}")
-            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number)
+            free = Const(1, 1) if self._slow is None else ~self._slow.busy[number]
+            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & free
                                       for writer, place in zip(writers, places, strict=True)))
             choice = first_from(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)

@@ -32,7 +32,7 @@ class Setup(ctypes.Structure):
 
     _fields_ = (
         *((name, c_void_p) for name in ("code", "words", "collects", "launches", "payloads", "warps", "dynamic", "values")),
-        *((name, c_void_p) for name in ("lines", "records")),
+        *((name, c_void_p) for name in ("lines", "immediates", "records")),
         ("record_capacity", c_uint64),
         ("launch_count", c_uint64),
         ("patience", c_uint64),

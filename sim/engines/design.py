@@ -16,7 +16,7 @@ from arch.schemes import Scheme
 from hdl.cta_dispatch import Started
 from hdl.execute.lsu import Lines
 from hdl.probe import Events
-from hdl.seams import Fill, WriteBack
+from hdl.seams import Fill, Immediate, WriteBack
 from hdl.sm import Sm
 from sim.engines.base import EngineError
 
@@ -46,6 +46,7 @@ class Design:
     fills : per sub-core, its `hdl.seams.Fill`.
     writes : (sub-core, path) of every bank's `hdl.seams.WriteBack`.
     lines : the load/store unit's `hdl.execute.lsu.Lines`.
+    immediates : (sub-core, path) of every `hdl.seams.Immediate`.
     started : the CTA dispatcher's `hdl.cta_dispatch.Started`.
     events : every event instance.
     """
@@ -54,6 +55,7 @@ class Design:
     fills: list[Path] = field(default_factory=list)
     writes: list[tuple[int, Path]] = field(default_factory=list)
     lines: list[Path] = field(default_factory=list)
+    immediates: list[tuple[int, Path]] = field(default_factory=list)
     started: Path = ()
     events: list[EventPath] = field(default_factory=list)
 
@@ -77,6 +79,8 @@ def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
             made.fills.append(path)
         elif isinstance(signature, WriteBack):
             made.writes.append((index, path))
+        elif isinstance(signature, Immediate):
+            made.immediates.append((index, path))
         elif isinstance(signature, Lines):
             made.lines.append(path)
         elif isinstance(signature, Started):

@@ -104,6 +104,7 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         _macro("FILL", (f"X({place}, {_ports(path, 'valid', 'warp', 'uop')})" for place, path in enumerate(design.fills))),
         _macro("WRITE", (f"X({number}, {_ports(path, 'valid', 'warp', 'seq', 'register', 'value')})"
                          for number, path in design.writes)),
+        _macro("IMMEDIATE", (f"X({number}, {_ports(path, 'valid', 'pc', 'bits')})" for number, path in design.immediates)),
         _macro("LINE", (f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line')})" for path in design.lines)),
         _macro("EVENT", (f"X({event.core}, {event.name}, {_ports(event.path, 'valid', *field_names(event.name))})"
                          for event in design.events if event.name != "fill")),

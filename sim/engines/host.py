@@ -35,6 +35,7 @@ class Host:
         self._layout = uop_layout(config)
         self._constants, self._collects = packing.uops(trace, config)
         self._payloads = packing.launches(trace, config)
+        self._immediates = trace.immediates
         self._templates = templates_of(trace)
         self._checker = OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
         self._streams: dict[tuple[int, int], WarpStream] = {}
@@ -136,6 +137,10 @@ class Host:
         if not 0 <= register - uop.destination < uop.count:
             raise EngineError(f"the RTL writes register {register}, which uop {seq} of warp slot {warp} does not write")
         return int.from_bytes(np.ascontiguousarray(uop.values[register - uop.destination], "<u4").tobytes(), "little")
+
+    def immediate(self, pc: int) -> int:
+        """What stands behind the instruction at `pc`."""
+        return int.from_bytes(self._immediates[pc].tobytes(), "little")
 
     def line(self, core: int, warp: int, seq: int, index: int) -> int:
         """A memory line of a uop."""

@@ -86,6 +86,7 @@ class PysimSession:
         made = self._design
         self._fills = [made.at(path) for path in made.fills]
         self._writes = [(core, made.at(path)) for core, path in made.writes]
+        self._immediates = [made.at(path) for _, path in made.immediates]
         self._lines = [made.at(path) for path in made.lines]
         self._events = [
             (event.core, event.name, [getattr(made.at(event.path), name) for name, _ in EVENTS[event.name].fields])
@@ -128,6 +129,9 @@ class PysimSession:
             if context.get(port.valid):
                 value = host.value(core, context.get(port.warp), context.get(port.seq), context.get(port.register))
                 context.set(port.value, value)
+        for port in self._immediates:
+            if context.get(port.valid):
+                context.set(port.bits, host.immediate(context.get(port.pc)))
         for port in self._lines:
             if context.get(port.valid):
                 place = (context.get(signal) for signal in (port.sub_core, port.warp, port.seq, port.index))

@@ -83,7 +83,7 @@ class VerilatorSession:
         payloads = words_of(packing.launches(trace, config), launch_layout(config).size)
         arrays = {"code": trace.code, "words": words, "collects": np.array(collects, np.uint8), "launches": trace.launches,
                   "payloads": payloads, "warps": trace.warps, "dynamic": trace.dynamic,
-                  "values": trace.values, "lines": trace.lines.astype(np.uint64, copy=False)}
+                  "values": trace.values, "lines": trace.lines.astype(np.uint64, copy=False), "immediates": trace.immediates}
         self._records = np.zeros(_CAPACITY if events else 0, RECORD)
         self._arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # kept alive for the harness
         pointers = {name: array.ctypes.data for name, array in self._arrays.items()}

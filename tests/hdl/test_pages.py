@@ -23,13 +23,18 @@ from hdl.front_end.lrr import Lrr
 from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
 from hdl.front_end.two_level import TwoLevel
+from hdl.hierarchy.allocation import AddressAllocation
 from hdl.hierarchy.flat import Flat
+from hdl.hierarchy.ltrf import Ltrf
+from hdl.hierarchy.mover import Mover
+from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
 from hdl.mapping.direct import Direct
 from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
+from hdl.storage.pace import Pace, SlowBanks
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
 UNITS: dict[str, tuple[type, ...]] = {
@@ -43,6 +48,8 @@ UNITS: dict[str, tuple[type, ...]] = {
     "ocu": (Ocu,),
     "arbiter": (Arbiter,),
     "flat": (Flat,),
+    "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
+    "pace": (Pace, SlowBanks),
     "direct": (Direct,),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),

@@ -151,6 +151,10 @@ private:
     if (valid) write(core, int(warp), uint32_t(seq), uint32_t(reg), words(value));
         EACH_WRITE(model, WRITE)
 #undef WRITE
+#define IMMEDIATE(core, valid, pc, to) \
+    if (valid) std::memcpy(words(to), setup_.immediates + size_t(pc) * 32, 32);
+        EACH_IMMEDIATE(model, IMMEDIATE)
+#undef IMMEDIATE
         // What the load/store unit reports of a line depends on the answer within the cycle.
 #define LINE(valid, core, warp, seq, index, to) \
     if (valid) { \

@@ -50,6 +50,7 @@ struct Setup {
     const Dynamic* dynamic;
     const uint32_t* values;  // rows of 32 lanes
     const uint64_t* lines;
+    const uint8_t* immediates;  // 32 bytes per pc
     Record* records;          // buffer for events; null: only counters are wanted
     uint64_t record_capacity;
     uint64_t launch_count;

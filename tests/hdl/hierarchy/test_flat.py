@@ -26,8 +26,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, parse_scheme("baseline"), True)
-    model = Golden(GoldenDirect(core), GoldenBanks(core, config.lanes), GoldenArbiter(core.banks, log.probe), config.lanes,
-                   log.probe)
+    model = Golden(config, GoldenDirect(core), GoldenBanks(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
     rows = core.rows // core.warps
     registers = min(12, rows * core.banks)
     missing = [0] * core.collectors

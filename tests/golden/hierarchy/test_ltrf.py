@@ -1,0 +1,131 @@
+"""The register file cache in the machine: what is read where, what liveness saves, and that no operand is ever wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+from arch.config import preset, with_overrides
+from arch.events import Record, count
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from golden.check import OperandMismatch
+from golden.hierarchy.ltrf import LtrfPlus
+from golden.hierarchy.wcb import WarpControlBlock
+from golden.result import Result
+from golden.sm import simulate
+from program.annotate import annotate
+from program.errors import ExecutionError
+from program.runner import compile_job, trace_job
+from program.trace.schema import Trace
+from tests.random_intervals import with_prefetches
+from tests.random_trace import random_trace
+
+SCHEMES = ("ltrf", "ltrf-plus", "ltrf-strand")
+SOME = ("vectoradd", "bfs", "reduction", "mma_gemm")
+
+
+def _machine(name: str, *overrides: str) -> SmConfig:
+    return with_overrides(preset(name), [f"sub_core.{override}" for override in overrides])
+
+
+def _run(kernel: str, config: SmConfig, scheme: str, size: str = "tiny") -> Result:
+    job = workloads.get(kernel).job(size)
+    wanted = parse_scheme(scheme)
+    return simulate(annotate(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted)
+
+
+def _consistent(result: Result) -> None:
+    """Every operand comes from the cache; what is read from the banks is fetched for it."""
+    counted = result.counters
+    assert result.operand_mismatches == 0
+    assert counted["cache.reads"] == counted["collector.deliveries"]
+    assert counted["rf.reads"] == counted["cache.fetches"] == counted["cache.fills"]
+    assert counted["cache.fetches"] <= counted["cache.allocations"]
+
+
+@pytest.mark.parametrize("kernel", SOME)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_kernels(kernel: str, scheme: str) -> None:
+    _consistent(_run(kernel, _machine("turing", "bank_latency=280"), scheme))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", workloads.names())
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("latency", [100, 280, 630])
+@pytest.mark.parametrize("active", [4, 8])
+@pytest.mark.parametrize("name", ["maxwell", "turing"])
+def test_all_kernels(kernel: str, scheme: str, latency: int, active: int, name: str) -> None:
+    _consistent(_run(kernel, _machine(name, f"bank_latency={latency}", f"active_warps={active}"), scheme))
+
+
+@pytest.mark.parametrize("kernel", SOME)
+def test_liveness_moves_less(kernel: str) -> None:
+    config = _machine("turing")
+    plain, plus = (_run(kernel, config, scheme).counters for scheme in ("ltrf", "ltrf-plus"))
+    assert plus["cache.allocations"] > 0
+    assert plus["cache.fetches"] < plain["cache.fetches"]
+    assert plus["rf.write_backs"] < plain["rf.write_backs"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("scheme", ["ltrf", "ltrf-plus", "ltrf-plus+bow-wb"])
+def test_random_programs(seed: int, scheme: str) -> None:
+    """Slept cycles change nothing, and counters are sums of events."""
+    config = _machine("tiny", "cache.registers=8", "bank_latency=160", f"active_warps={1 + seed}")
+    trace = with_prefetches(random_trace(seed, launches=2), 8, seed)
+    events: list[Record] = []
+    result = simulate(trace, config, parse_scheme(scheme), events=events)
+    assert simulate(trace, config, parse_scheme(scheme), skip=False) == result
+    assert count(events) == result.counters
+    assert result.counters["cache.fetches"] > 0
+
+
+def _fails(config: SmConfig, seeds: int = 6) -> bool:
+    """Whether some random program reads a wrong operand, or what it needs is not in the cache."""
+    for seed in range(seeds):
+        trace: Trace = with_prefetches(random_trace(seed, length=40), 8, seed)
+        try:
+            simulate(trace, config, parse_scheme("ltrf-plus"))
+        except (OperandMismatch, AssertionError):
+            return True
+    return False
+
+
+def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A register counts as dead as soon as anybody reads it."""
+    access = WarpControlBlock.access
+    monkeypatch.setattr(LtrfPlus, "issue", lambda self, uop: access(
+        self.blocks[uop.warp], sum(1 << register for register in uop.sources), ((1 << uop.count) - 1) << uop.destination))
+    assert _fails(_machine("tiny", "cache.registers=8"))
+
+
+def test_mutant_valid_bits_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp that is deactivated keeps its valid bits: its row may be another's by then."""
+    release = LtrfPlus._release
+
+    def keeps(self: LtrfPlus, warp: int) -> None:
+        block = self.blocks[warp]
+        working = block.working
+        release(self, warp)
+        block.placed = working
+
+    monkeypatch.setattr(LtrfPlus, "_release", keeps)
+    assert _fails(_machine("tiny", "cache.registers=8"))
+
+
+def test_mutant_a_bank_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every activation loses a bank of the row: in the end a working set does not fit any more."""
+    activate = LtrfPlus.activate
+
+    def loses(self: LtrfPlus, warp: int) -> None:
+        activate(self, warp)
+        unused = self.blocks[warp].unused.unused
+        if unused:
+            unused.popleft()
+
+    monkeypatch.setattr(LtrfPlus, "activate", loses)
+    trace = with_prefetches(random_trace(1, length=60), 8, 1)
+    with pytest.raises(ExecutionError, match="no warp can ever proceed"):
+        simulate(trace, _machine("tiny", "cache.registers=8"), parse_scheme("ltrf-plus"))

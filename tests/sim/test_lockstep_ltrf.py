@@ -1,0 +1,44 @@
+"""Golden and RTL in lockstep with a register file cache, on randomly divided random programs; slow banks without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from sim.engines.pysim import PysimEngine
+from sim.lockstep import lockstep
+from tests.random_intervals import with_prefetches
+from tests.random_trace import random_trace
+
+CORE = "sub_core."
+CASES = [
+    ("ltrf", ("cache.registers=16",)),
+    ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
+    ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
+    ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
+    ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
+    ("ltrf+malekeh", ("cache.registers=8", "bank_latency=125", "collector.sthld=1")),
+]
+
+
+@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
+    config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
+    trace = with_prefetches(random_trace(5, ctas=4), config.sub_core.cache.registers, 5)
+    outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
+    assert outcome.divergence is None, f"seed 5: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    counters = outcome.result.counters
+    assert counters["cache.reads"] > 0
+    assert counters["cache.fetches"] > 0
+    assert counters["rf.write_backs"] > 0
+    assert counters["rf.reads"] == counters["cache.fetches"], "an operand was read from the main register file"
+
+
+@pytest.mark.parametrize("scheme", ["baseline", "bow-wb"])
+@pytest.mark.parametrize("latency", [125, 630])
+def test_slow_banks(scheme: str, latency: int) -> None:
+    config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])
+    outcome = lockstep(random_trace(6), config, parse_scheme(scheme), PysimEngine())
+    assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
