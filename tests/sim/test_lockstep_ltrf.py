@@ -25,7 +25,7 @@ CASES = [
 @pytest.mark.parametrize(("scheme", "overrides"), CASES)
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
-    trace = with_prefetches(random_trace(5, ctas=4), config.sub_core.cache.registers, 5)
+    trace = with_prefetches(random_trace(5, ctas=2, length=20), config.sub_core.cache.registers, 5)
     outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 5: {outcome.divergence.reason}"
     assert outcome.result is not None
@@ -40,5 +40,5 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
 @pytest.mark.parametrize("latency", [125, 630])
 def test_slow_banks(scheme: str, latency: int) -> None:
     config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])
-    outcome = lockstep(random_trace(6), config, parse_scheme(scheme), PysimEngine())
+    outcome = lockstep(random_trace(6, ctas=2, length=15), config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
