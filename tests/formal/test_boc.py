@@ -33,6 +33,9 @@ from tests.formal.boc_harness import Drains, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
 
+#: Minutes on a machine of its own; much longer where many share it.
+pytestmark = pytest.mark.timeout(3600)
+
 SLOTS = 2
 
 

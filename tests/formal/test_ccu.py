@@ -1,0 +1,92 @@
+"""Proofs about caching collector units.
+
+The environment is `collecting`: any uops that a scoreboard lets issue, with any near bits, full and partial results, on two
+lanes, at most `SLOTS` sources and one result register; any STHLD, and any state of the shift registers, so any random numbers.
+Two units of four lines (a machine has eight at least), three warps, four registers, two execution units. Shown for every
+reachable cycle, by induction over one cycle with the invariant of `ccu_harness`:
+
+* a locked line is never replaced or made invalid: it stays, with its register, until its uop is dispatched;
+* a warp has values in at most one unit;
+* an operand at dispatch, found or read, is the newest value of its register in program order, and so is every value that a later
+  uop would find; the banks have them all;
+* a unit keeps at most one result a cycle;
+* with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and dispatched at most one
+  cycle later.
+
+The same for `LruCcu` with `pytest -m long tests/formal/test_ccu.py`. Not looked at: wide results, more than two units.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Module
+
+import hdl.collector.ccu
+from hdl.collector.ccu import Ccu, LruCcu
+from tests.formal.ccu_harness import Dispatches, Harness
+from tests.formal.collecting import machine
+from tests.formal.prove import Refuted, prove
+
+#: Minutes on a machine of its own; much longer where many share it.
+pytestmark = pytest.mark.timeout(3600)
+
+SLOTS = 2
+UNITS = [Ccu, pytest.param(LruCcu, marks=pytest.mark.long)]
+
+
+def harness(kind: type[Harness] = Harness, unit: type[Ccu] = Ccu, warps: int = 3, units: int = 2, lines: int = 4,
+            inductive: bool = True) -> Harness:
+    return kind(unit, machine(warps, units, cache_lines=lines), slots=SLOTS, inductive=inductive)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_values_are_the_newest_and_locked_ones_stay(unit: type[Ccu], tmp_path: Path) -> None:
+    built = harness(unit=unit)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_uop_is_dispatched(unit: type[Ccu], tmp_path: Path) -> None:
+    built = harness(Dispatches, unit)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+class NeverFlushed(Ccu):
+    """A unit that changes hands keeps its values."""
+
+    def _take(self, m: Module, fresh_owner: Any) -> Any:
+        return super()._take(m, Const(0, 1))
+
+    def _table(self, m: Module, number: int, allocated: Any, gone: Any, fresh_owner: Any, taken: Any) -> None:
+        super()._table(m, number, allocated, gone, fresh_owner, taken)
+        table = self._tables[number]
+        with m.If(allocated & fresh_owner):
+            m.d.sync += table.valid.eq(table.valid | taken.fresh)
+
+
+class FarCopyStays(Ccu):
+    """A result that is not kept leaves the older value where it is."""
+
+    def _results(self, m: Module, number: int, allocated: Any, fresh_owner: Any, taken: Any) -> Any:
+        kept, line, _ = super()._results(m, number, allocated, fresh_owner, taken)
+        return kept, line, Const(0, line.shape())
+
+
+def unlocked(m: Module, lines: Any, valid: Any, closed: Any, *rest: Any) -> Any:
+    """A line may be taken although a uop reads it."""
+    return hdl.collector.cache_table.victim(m, lines, valid, Const(0, lines.size), *rest)
+
+
+@pytest.mark.parametrize(("broken", "depth"), [(NeverFlushed, 6), (FarCopyStays, 7), (unlocked, 5)])
+def test_mutants_are_refuted(broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a run from the initial state, without the invariant."""
+    unit: Any = broken
+    if broken is unlocked:
+        monkeypatch.setattr(hdl.collector.ccu, "victim", unlocked)
+        unit = Ccu
+    built = harness(unit=unit, warps=2, units=1, lines=2, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, depth, tmp_path, last_only=True)
