@@ -13,7 +13,7 @@ reachable cycle, by induction over one cycle with the invariant of `ccu_harness`
 * with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and dispatched at most one
   cycle later.
 
-The same for `LruCcu` with `pytest -m long tests/formal/test_ccu.py`. Not looked at: wide results, more than two units.
+Not looked at: `LruCcu`, wide results, more than two units.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 from amaranth.hdl import Const, Module
 
 import hdl.collector.ccu
-from hdl.collector.ccu import Ccu, LruCcu
+from hdl.collector.ccu import Ccu
 from tests.formal.ccu_harness import Dispatches, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
@@ -34,7 +34,6 @@ from tests.formal.prove import Refuted, prove
 pytestmark = pytest.mark.timeout(3600)
 
 SLOTS = 2
-UNITS = [Ccu, pytest.param(LruCcu, marks=pytest.mark.long)]
 
 
 def harness(kind: type[Harness] = Harness, unit: type[Ccu] = Ccu, warps: int = 3, units: int = 2, lines: int = 4,
@@ -42,15 +41,13 @@ def harness(kind: type[Harness] = Harness, unit: type[Ccu] = Ccu, warps: int = 3
     return kind(unit, machine(warps, units, cache_lines=lines), slots=SLOTS, inductive=inductive)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_values_are_the_newest_and_locked_ones_stay(unit: type[Ccu], tmp_path: Path) -> None:
-    built = harness(unit=unit)
+def test_values_are_the_newest_and_locked_ones_stay(tmp_path: Path) -> None:
+    built = harness()
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_every_uop_is_dispatched(unit: type[Ccu], tmp_path: Path) -> None:
-    built = harness(Dispatches, unit)
+def test_every_uop_is_dispatched(tmp_path: Path) -> None:
+    built = harness(Dispatches)
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
