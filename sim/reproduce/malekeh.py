@@ -83,7 +83,7 @@ def _reuse(kernel: str, size: str) -> AnalysisSpec:
 def _fig1_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     classes = results[_reuse(kernel, size)]["classes"]
     shares = [percent(count, sum(classes)) for count in classes]
-    return (*shares[:4], shares[4], shares[3] + shares[4])
+    return (*shares, shares[3] + shares[4])
 
 
 def _hints_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
