@@ -96,8 +96,8 @@ GSCALAR = Paper(
         ),
         Figure(
             "fig9-values", "Fig. 9, by the values themselves", "%", _FIG9, _tasks, _fig9_row("by_values"),
-            "More than in fig9 by what hardware does not know: scalars that several divergent writes made, or that fewer lanes "
-            "read than a divergent instruction wrote.",
+            "More than in fig9 by what the hardware does not know: predicates that are the same in all lanes, scalars that "
+            "several divergent writes made, and those of which fewer lanes are read than a divergent instruction wrote.",
         ),
         Figure(
             "fig10", "Fig. 10: executed instructions that are scalar only on some group of 16 threads", "%",

@@ -177,6 +177,24 @@ def test_annotate() -> None:
     assert replay(trace)[0] == 0
 
 
+def test_prefetches_and_flags_together() -> None:
+    """A PREFETCH comes first, then pbr and pir, then the instruction; the flags are those without prefetches."""
+    job = workloads.get("bfs").job("tiny")
+    alone, both = (annotate(trace_job(job), hints, preset("fermi"), lambda: compile_job(job)) for hints in
+                   (("release",), ("dead", "intervals", "release")))  # fmt: skip
+    assert both.working_sets
+    assert replay(both) == replay(alone)
+    assert alone.hints is not None
+    assert both.hints is not None
+    count = len(alone.code) - len(alone.flag_words)
+    assert both.hints.dead[:count].tolist() == alone.hints.dead[:count].tolist()
+    kinds = both.code["control"][both.dynamic["pc"]]
+    prefetches = np.flatnonzero(kinds == Control.PREFETCH)
+    before = kinds[prefetches[1:] - 1]
+    assert len(before) > 0
+    assert not np.isin(before, [Control.PIR, Control.PBR]).any()
+
+
 def test_registers_that_are_not_renamed() -> None:
     job = workloads.get("bfs").job("tiny")
     kernels = compile_job(job)
