@@ -147,6 +147,17 @@ class ExecuteConfig(_Checked):
 
 
 @dataclass(frozen=True)
+class MappingConfig(_Checked):
+    """Room mapping: where registers are, if the scheme does not place them directly."""
+
+    policy: str = item("consolidate", "policy", "renaming: the physical register that is taken; `consolidate`: the lowest free "
+                       "one, `wear_level`: one that lies a sub-array further each time", choices=("consolidate", "wear_level"))
+    subarrays: int = item(4, "sub-arrays", "of a bank, each with a power switch of its own", high=64)
+    release_flags: str = item("off", "policy", "`on`: the machine takes release flags; set by the schemes that rename",
+                              choices=("off", "on"))
+
+
+@dataclass(frozen=True)
 class SubCoreConfig(_Checked):
     """One sub-core: a scheduler, its warps, register banks, collectors and units."""
 
@@ -160,6 +171,7 @@ class SubCoreConfig(_Checked):
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
+    mapping: MappingConfig = field(default_factory=MappingConfig, metadata={"doc": "mapping of registers"})
     execute: ExecuteConfig = field(default_factory=ExecuteConfig, metadata={"doc": "execution units"})
 
     def __post_init__(self) -> None:
@@ -179,6 +191,11 @@ class SubCoreConfig(_Checked):
     def warp_registers(self) -> int:
         """Warp registers that the banks hold."""
         return self.banks * self.rows
+
+    @property
+    def subarray_registers(self) -> int:
+        """Warp registers of a sub-array, over all banks."""
+        return -(-self.rows // self.mapping.subarrays) * self.banks
 
     @property
     def bank_width(self) -> int:
@@ -288,6 +305,11 @@ class SmConfig(_Checked):
     def schedulers(self) -> int:
         """Warp schedulers of the SM: one per sub-core."""
         return self.sub_cores
+
+    @property
+    def takes_flags(self) -> bool:
+        """The machine takes the release flags of register renaming."""
+        return self.sub_core.mapping.release_flags == "on"
 
     @property
     def lane_mask(self) -> int:

@@ -32,6 +32,7 @@ class TraceUop(Uop):
     written : destination registers written so far (result arbiter).
     lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number of acceptance
         (load/store unit).
+    releases : mask of the registers that it releases (a pbr).
     retired : its last write is done.
     working_set : mask of the registers that a PREFETCH names.
     expected : per source, architectural value and lanes ever written (operand checker).
@@ -39,8 +40,8 @@ class TraceUop(Uop):
 
     __slots__ = (
         "arrive", "barrier", "barrier_warps", "collects", "expected", "hazard", "lane_mask", "last", "lines", "lines_left",
-        "missing", "operands", "order", "passes", "ready", "retired", "sub_core", "values", "wait", "working_set", "writes",
-        "written",
+        "missing", "operands", "order", "passes", "ready", "releases", "retired", "sub_core", "values", "wait", "working_set",
+        "writes", "written",
     )
 
     lane_mask: int
@@ -62,6 +63,7 @@ class TraceUop(Uop):
     lines_left: int
     ready: int
     order: int
+    releases: int
     retired: bool
     working_set: int
     expected: list[tuple[Value | None, int]]

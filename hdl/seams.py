@@ -31,6 +31,8 @@ REGISTER_WIDTH = 8
 IMMEDIATE_WIDTH = 256
 COUNT_WIDTH = 8
 BARRIER_WIDTH = 8
+#: Bits of what a release flag instruction holds.
+PAYLOAD_BITS = 54
 
 
 def uop_layout(config: SmConfig) -> data.StructLayout:
@@ -51,7 +53,9 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     last : end of the warp's stream.
     lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
     write_back, near, dead : the compiler's hints.
+    release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or, where `wide`, six of 8.
     """
+    flags = {"release": PAYLOAD_BITS, "wide": 1} if config.takes_flags else {}
     return data.StructLayout({
         "seq": field_width("seq", config),
         "pc": field_width("pc", config),
@@ -76,6 +80,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
         "write_back": 2,
         "near": MAX_SOURCES + 1,
         "dead": MAX_SOURCES,
+        **flags,
     })
 
 
@@ -206,10 +211,13 @@ class Start(wiring.Signature):
     warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next cycle on. Of
         several, the lower slot is the older warp.
     rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while warps run.
+    registers, exempt : Out, if the machine takes release flags. Registers per thread of the launch that is taken in this cycle,
+        and the mask of those that are not renamed.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1))})
+        flags = {"registers": Out(REGISTER_WIDTH + 1), "exempt": Out(1 << REGISTER_WIDTH)} if config.takes_flags else {}
+        super().__init__({"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1)), **flags})
 
 
 class Arrival(wiring.Signature):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arch.names import unknown
 from arch.rooms import SmConfig
 from arch.schemes import Scheme, parse_scheme
+from arch.uop import MAX_SOURCES
 from hdl.collector.arbiter import Arbiter
 from hdl.collector.boc import Boc, WriteThroughBoc
 from hdl.collector.ccu import Ccu, LruCcu
@@ -36,8 +37,17 @@ from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
 from hdl.hierarchy.mover import Mover
 from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
+from hdl.mapping.availability import Availability
 from hdl.mapping.direct import Direct
+from hdl.mapping.exempt import Exempt
+from hdl.mapping.flag_cache import FlagCache
+from hdl.mapping.names import Names
+from hdl.mapping.release import Release
+from hdl.mapping.renaming import Renaming
+from hdl.mapping.reserve import Reserve
+from hdl.mapping.table import RenamingTable
 from hdl.rooms import build_registers
+from hdl.seams import UNITS as EXECUTION_UNITS
 from hdl.sm import Sm
 from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
@@ -74,6 +84,17 @@ def _private(config: SmConfig) -> SmConfig:
     return parse_scheme("bow").machine(config)
 
 
+def _with_flags(config: SmConfig) -> SmConfig:
+    """The machine with release flags, which renaming needs."""
+    core = config.sub_core
+    return replace(config, sub_core=replace(core, mapping=replace(core.mapping, release_flags="on")))
+
+
+def _availability(config: SmConfig) -> Availability:
+    core = config.sub_core
+    return Availability(core.warp_registers, core.mapping.policy, core.subarray_registers)
+
+
 UNITS: dict[str, Unit] = {
     unit.name: unit
     for unit in (
@@ -104,6 +125,15 @@ UNITS: dict[str, Unit] = {
         Unit("address_allocation", AddressAllocation, lambda config, *_: AddressAllocation(config.sub_core.cache.registers)),
         Unit("mover", Mover, lambda config, *_: Mover(config)),
         Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
+        Unit("renaming", Renaming,
+             lambda config, _, probe: Renaming(_with_flags(config), Ocu.entries(config), EXECUTION_UNITS, probe=probe)),
+        Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
+        Unit("availability", Availability, lambda config, *_: _availability(config)),
+        Unit("names", Names, lambda config, *_: Names(config, Ocu.entries(config))),
+        Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),
+        Unit("exempt", Exempt, lambda config, *_: Exempt(config, MAX_SOURCES + EXECUTION_UNITS)),
+        Unit("reserve", Reserve, lambda config, *_: Reserve(config)),
+        Unit("flag_cache", FlagCache, lambda config, *_: FlagCache(config.sub_core.warps)),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),

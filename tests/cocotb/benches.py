@@ -35,6 +35,16 @@ from tests.hdl.front_end import (  # noqa: E402
     test_sthld,
 )
 from tests.hdl.hierarchy import test_flat  # noqa: E402
+from tests.hdl.mapping import (  # noqa: E402
+    test_availability,
+    test_exempt,
+    test_flag_cache,
+    test_names,
+    test_release,
+    test_renaming,
+    test_reserve,
+    test_table,
+)
 from tests.hdl.storage import test_banks, test_codec  # noqa: E402
 
 
@@ -52,6 +62,11 @@ def _scoreboard(machine: str, seed: int) -> None:
     while random.Random(seed).choice((1, 2, 5)) != collectors:
         seed += 1
     test_scoreboard.lockstep(machine, seed)
+
+
+def _availability(machine: str, seed: int) -> None:
+    core = MACHINES[machine].sub_core
+    test_availability.lockstep(core.warp_registers, core.mapping.policy, core.subarray_registers, seed)
 
 
 def _tags(overrides: list[str], seed: int) -> None:
@@ -81,6 +96,14 @@ BENCHES: dict[str, Any] = {
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
     "banks": test_banks.lockstep,
+    "renaming": lambda machine, seed: test_renaming.lockstep(machine, seed, small=False),
+    "renaming_table": test_table.lockstep,
+    "availability": _availability,
+    "names": test_names.lockstep,
+    "release": lambda machine, seed: test_release.lockstep(machine, MACHINES[machine].sub_core.collectors, seed),
+    "exempt": test_exempt.lockstep,
+    "reserve": test_reserve.lockstep,
+    "flag_cache": lambda machine, seed: test_flag_cache.lockstep(MACHINES[machine].sub_core.warps, seed),
     "compressor": lambda lanes, seed: test_codec.compressor(lanes, 1, seed),
     "compressor_half": lambda lanes, seed: test_codec.compressor(lanes, 2, seed),
     "decompressor": lambda lanes, seed: test_codec.decompressor(lanes, 1, seed),

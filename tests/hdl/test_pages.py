@@ -29,7 +29,15 @@ from hdl.hierarchy.ltrf import Ltrf
 from hdl.hierarchy.mover import Mover
 from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
+from hdl.mapping.availability import Availability
 from hdl.mapping.direct import Direct
+from hdl.mapping.exempt import Exempt
+from hdl.mapping.flag_cache import FlagCache
+from hdl.mapping.names import Names
+from hdl.mapping.release import Release
+from hdl.mapping.renaming import Renaming
+from hdl.mapping.reserve import Reserve
+from hdl.mapping.table import RenamingTable
 from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from hdl.storage.compressor import Compressor
@@ -51,6 +59,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
     "pace": (Pace, SlowBanks),
     "direct": (Direct,),
+    "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
     "bdi": (BdiCompressor, BdiDecompressor),

@@ -1,0 +1,80 @@
+"""The release flag cache: pir words that warps have fetched, shared by all of them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import bits
+
+from ..front_end.lrr import check_warps
+from ..priority import encode, first_from
+
+
+class FlagCache(wiring.Component):
+    """As many words as warps, found by the pc of the first instruction that they cover. Renaming, section 6.2.
+
+    A warp that comes among the instructions of a word, from elsewhere or at its first one, looks for it. If it is there, it need
+    not be fetched; if not, it replaces the first word, in rotating order behind the one replaced last, that no other warp is
+    among the instructions of. (The paper compares distances with the instruction buffers; both find the words that nobody
+    needs.) There is always one.
+
+    The flags themselves come with the uops of the trace; here are the tags, and who uses which word.
+
+    Parameters
+    ----------
+    warps : warp slots.
+
+    Members
+    -------
+    start : In(warps). New warps start: they are nowhere yet.
+    fill, warp, pc : In. In this cycle `warp` takes the instruction at `pc`.
+    covered, first : In. It is covered by a word: the one for `first`.
+    asks : Out(1). The warp looks for it; combinational, as `hit`.
+    hit : Out(1). The word is there. It is from the next cycle on.
+
+    Raises
+    ------
+    TypeError : `warps` is no positive number.
+    """
+
+    #: Bits of a pc.
+    pc_width = 32
+
+    def __init__(self, warps: int) -> None:
+        check_warps("FlagCache", warps)
+        self._warps = warps
+        super().__init__({
+            "start": In(warps), "fill": In(1), "warp": In(bits(warps)), "pc": In(self.pc_width), "covered": In(1),
+            "first": In(self.pc_width), "asks": Out(1), "hit": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._warps
+        tags = [Signal(self.pc_width, name=f"tag_{entry}", reset_less=True) for entry in range(warps)]
+        uses = [Signal(warps, name=f"uses_{warp}") for warp in range(warps)]  # the entry that a warp uses, one-hot; 0: none
+        valid, pointer = Signal(warps), Signal(bits(warps))
+
+        found, others, own, mine = Signal(warps), Signal(warps), Signal(warps), Signal(warps)
+        m.d.comb += [
+            found.eq(Cat(tag == self.first for tag in tags) & valid),
+            mine.eq(Array(uses)[self.warp]),
+            self.asks.eq(self.fill & self.covered & (~(found & mine).any() | (self.pc == self.first))),
+            self.hit.eq(found.any()),
+            others.eq(reduce(or_, (Mux(self.warp == warp, 0, entry) for warp, entry in enumerate(uses)))),
+        ]
+        victim = first_from(m, ~others, pointer, "victim")
+        m.d.comb += own.eq(Mux(self.hit, found, victim.one_hot))
+        for warp, entry in enumerate(uses):
+            with m.If(self.start[warp]):
+                m.d.sync += entry.eq(0)
+            with m.Elif(self.fill & (self.warp == warp)):
+                m.d.sync += entry.eq(Mux(self.covered, own, 0))
+        with m.If(self.asks & ~self.hit):
+            m.d.sync += [Array(tags)[encode(own)].eq(self.first), valid.eq(valid | own), pointer.eq(victim.after)]
+        return m

@@ -1,0 +1,133 @@
+"""The renaming table: where each register of each warp is, if anywhere."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig, bits
+
+from ..lookup import read_at, write_at
+from ..seams import REGISTER_WIDTH
+
+#: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank once.
+TABLE_BANKS = 4
+_BANK_WIDTH = bits(TABLE_BANKS)
+
+
+class Find(wiring.Signature):
+    """Where a register is (seen from who asks). Combinational.
+
+    Members
+    -------
+    warp, register : Out.
+    mapped : In. It has a physical register.
+    physical : In. Which; meaningful while `mapped`.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({
+            "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
+            "mapped": In(1), "physical": In(bits(core.warp_registers)),
+        })
+
+
+class Enter(wiring.Signature):
+    """A register of `warp` gets a physical register (seen from who enters it)."""
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({
+            "valid": Out(1), "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
+            "physical": Out(bits(core.warp_registers)),
+        })
+
+
+class Drop(wiring.Signature):
+    """A register of `warp` loses its physical register (seen from who drops it), which is `physical`."""
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({
+            "valid": Out(1), "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
+            "physical": In(bits(core.warp_registers)),
+        })
+
+
+class RenamingTable(wiring.Component):
+    """(warp, register) -> physical register, and which registers have one. Renaming, section 6.1.
+
+    A bank is a memory of physical register numbers, addressed by warp and register; what has a number is a bit mask per warp, so
+    that a register loses it without an access to the memory. The names of results are looked up at their write-back, by ports
+    of their own.
+
+    Parameters
+    ----------
+    config : the machine: warps, physical registers.
+    results : results that are looked up in a cycle.
+
+    Members
+    -------
+    find : In(Find) per bank. A register of that bank: a source.
+    result : In(Find) per result. Any register.
+    launch : In(1). A launch begins: no register has a physical one.
+    enter, drop : In(Enter), In(Drop) per bank. A register of that bank; not the same one in both.
+    mapped : Out(256) per warp. Registers that have a physical one.
+
+    Everything is answered from the clock edge; what is entered or dropped in a cycle counts from the next one on.
+
+    Raises
+    ------
+    TypeError : `results` is no positive number.
+    """
+
+    #: Registers of a warp. The proofs make it smaller; register numbers are then below it.
+    registers = 256
+
+    def __init__(self, config: SmConfig, results: int) -> None:
+        if type(results) is not int or results < 1:
+            raise TypeError(f"RenamingTable needs a number of results of at least 1, not {results!r}.")
+        self._config = config
+        core = config.sub_core
+        super().__init__({
+            "find": In(Find(config)).array(TABLE_BANKS), "result": In(Find(config)).array(results),
+            "launch": In(1), "enter": In(Enter(config)).array(TABLE_BANKS), "drop": In(Drop(config)).array(TABLE_BANKS),
+            "mapped": Out(self.registers).array(core.warps),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        warps = self._config.sub_core.warps
+        mapped = Array(self.mapped)
+        banks = []
+        for number in range(TABLE_BANKS):
+            memory = m.submodules[f"bank_{number}"] = Memory(
+                shape=bits(self._config.sub_core.warp_registers), depth=warps * self.registers // TABLE_BANKS, init=[]
+            )
+            banks.append(memory)
+            enter, drop, find = self.enter[number], self.drop[number], self.find[number]
+            write_at(m, memory, self._row(enter), enter.physical, enter.valid)
+            m.d.comb += drop.physical.eq(read_at(m, memory, self._row(drop)))
+            m.d.comb += [find.physical.eq(read_at(m, memory, self._row(find))), find.mapped.eq(self._bit(mapped, find))]
+        for result in self.result:
+            found = Array(read_at(m, memory, self._row(result)) for memory in banks)
+            m.d.comb += [result.physical.eq(found[result.register[:_BANK_WIDTH]]), result.mapped.eq(self._bit(mapped, result))]
+        for warp, mask in enumerate(self.mapped):
+            entered, dropped = (Signal(self.registers, name=f"{name}_{warp}") for name in ("entered", "dropped"))
+            for ports, changed in ((self.enter, entered), (self.drop, dropped)):
+                m.d.comb += changed.eq(reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in ports)))
+            m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
+        return m
+
+    def _row(self, port: wiring.PureInterface) -> Value:
+        """Address of a register in its bank."""
+        return Cat(port.register[_BANK_WIDTH : bits(self.registers)], port.warp)
+
+    def _bit(self, mapped: Array, port: wiring.PureInterface) -> Value:
+        return (mapped[port.warp] >> port.register)[0]

@@ -1,0 +1,71 @@
+"""Golden's registers are exempt, and where they are."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from golden.mapping.exempt import Exempt as Golden
+from hdl.mapping.exempt import Exempt
+from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
+from tests.hdl.wrapped import wrapped
+
+
+def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    core = config.sub_core
+    rtl, model = unit(config, 3), Golden(core.warps)
+    exempt = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal exempt
+        for _ in range(cycles):
+            registers = rng.sample(range(255), rng.randint(0, min(60, core.warp_registers // core.warps)))
+            mask = sum(1 << register for register in registers)
+            ctx.set(rtl.launch, 1)
+            ctx.set(rtl.mask, mask)
+            model.launch(mask)
+            assert ctx.get(rtl.reserved) == model.reserved
+            await ctx.tick()
+            ctx.set(rtl.launch, 0)
+            places = set()
+            for port in rtl.find:
+                warp = rng.randrange(core.warps)
+                register = rng.choice(registers) if registers and rng.random() < 0.7 else rng.randrange(256)
+                ctx.set(port.warp, warp)
+                ctx.set(port.register, register)
+                place = model.find(warp, register)
+                assert ctx.get(port.exempt) == (place is not None)
+                if place is not None:
+                    exempt += 1
+                    assert place < model.reserved
+                    assert ctx.get(port.physical) == place
+            every = {model.find(warp, register) for warp in range(core.warps) for register in registers}
+            places |= every
+            assert len(places) == model.reserved  # each has a place of its own
+
+    simulate(rtl, bench)
+    assert exempt
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+def test_a_wrong_warp_is_caught() -> None:
+    def first_warp(config: Any, ports: int) -> Any:
+        return wrapped(Exempt(config, ports), mask=lambda value, _: value >> 1)
+
+    assert fails(lambda seed: lockstep("tiny", seed, first_warp))
+
+
+@pytest.mark.parametrize("ports", [0, -1, "two"])
+def test_ports_must_be_a_number(ports: Any) -> None:
+    with pytest.raises(TypeError, match="Exempt needs a number of ports of at least 1, not"):
+        Exempt(MACHINES["tiny"], ports)

@@ -1,0 +1,99 @@
+"""Golden's uops have their names in golden's cycle."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.mapping.exempt import Exempt
+from golden.mapping.names import Names as Golden
+from golden.mapping.table import TABLE_BANKS, RenamingTable
+from hdl.mapping.names import Names
+from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
+from tests.hdl.wrapped import wrapped
+
+
+def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: int = 80) -> None:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    core = config.sub_core
+    groups = core.collectors * tags
+    rtl, table = unit(config, groups, tags), RenamingTable(core.warps)
+    exempt = Exempt(core.warps)
+    exempt.launch(rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0)
+    model = Golden(table, exempt)
+    for warp in range(core.warps):
+        for register in rng.sample(range(256), 100):
+            table.enter(warp, register, rng.randrange(core.warp_registers))
+    table.edge()
+    free = [(collector, tag) for collector in range(core.collectors) for tag in range(tags)]
+    named = waited = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal named, waited
+        for _ in range(cycles):
+            asks = bool(free) and rng.random() < 0.7
+            ctx.set(rtl.read.valid, asks)
+            if asks:
+                collector, tag = free.pop(rng.randrange(len(free)))
+                warp = rng.randrange(core.warps)
+                top = rng.choice((8, 256))
+                chosen = sorted(rng.sample(range(6), rng.randint(1, 6)))
+                sources = [rng.randrange(top) for _ in range(6)]
+                read = {"collector": collector, "warp": warp, "sources": sources,
+                        "source_valid": sum(1 << slot for slot in chosen)}
+                ctx.set(rtl.read.payload, {**read, "tag": tag} if tags > 1 else read)
+                for slot in chosen:
+                    model.read(collector, slot, warp, sources[slot], tag)
+            for port in rtl.place:
+                place = exempt.find(ctx.get(port.warp), ctx.get(port.register))
+                ctx.set(port.exempt, place is not None)
+                ctx.set(port.physical, place or 0)
+            for bank in range(TABLE_BANKS):  # the table answers what it is asked
+                find = rtl.find[bank]
+                place = table.find(ctx.get(find.warp), ctx.get(find.register))
+                ctx.set(find.mapped, place is not None)
+                ctx.set(find.physical, place or 0)
+            looked_up, group = model.step()
+            assert ctx.get(rtl.looked_up) == looked_up
+            assert ctx.get(rtl.named.valid) == (group is not None)
+            waited += group is None and looked_up > 0
+            if group is not None:
+                named += 1
+                assert (ctx.get(rtl.named.collector), ctx.get(rtl.named.warp)) == (group.collector, group.warp)
+                if tags > 1:
+                    assert ctx.get(rtl.named.tag) == group.tag
+                assert ctx.get(rtl.named.slots) == sum(1 << slot for slot in group.places)
+                for slot, place in group.places.items():
+                    assert ctx.get(rtl.named.mapped) >> slot & 1 == (place is not None)
+                    if place is not None:
+                        assert ctx.get(rtl.named.physical[slot]) == place
+                free.append((group.collector, group.tag))
+            await ctx.tick()
+
+    simulate(rtl, bench)
+    assert named
+    assert waited
+
+
+@FEW
+@given(machine=machines, tags=st.sampled_from([1, 3]), seed=SEEDS)
+def test_equals_golden(machine: str, tags: int, seed: int) -> None:
+    lockstep(machine, seed, tags)
+
+
+@pytest.mark.parametrize("groups", [0, -1, "two"])
+def test_groups_must_be_a_number(groups: Any) -> None:
+    with pytest.raises(TypeError, match="Names needs a number of groups of at least 1, not"):
+        Names(MACHINES["tiny"], groups)
+
+
+def test_a_late_name_is_caught() -> None:
+    def blind(config: Any, groups: int, tags: int) -> Any:
+        return wrapped(Names(config, groups, tags), looked_up=lambda value, _: value & 1)
+
+    assert fails(lambda seed: lockstep("tiny", seed, unit=blind))

@@ -1,0 +1,163 @@
+"""Golden's registers are released, in golden's cycle."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from golden.mapping.release import Release as Golden
+from hdl.mapping.release import Release
+from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
+from tests.hdl.wrapped import wrapped
+
+
+class _Warps:
+    """What an honest front end knows: what is mapped, read and written, and which uops are in collection."""
+
+    def __init__(self, config: Any, entries: int, top: int) -> None:
+        self.top = top
+        self.mapped = [0] * config.sub_core.warps
+        self.writing = [0] * config.sub_core.warps
+        self.collecting: list[Any] = [None] * entries  # (warp, sources left: slot -> register)
+
+    def readers(self, warp: int) -> set[int]:
+        return {register for entry in self.collecting if entry and entry[0] == warp for register in entry[1].values()}
+
+
+def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130) -> int:
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    count = config.sub_core.warps
+    rtl, model = unit(config, entries), Golden(count)
+    world = _Warps(config, entries, rng.choice((6, 20, 255)))
+    released = kept = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal released, kept
+        for seq in range(cycles):
+            assert ctx.get(rtl.ended) == model.ended
+            for warp, mask in enumerate(world.mapped):
+                ctx.set(rtl.mapped[warp], mask)
+            # Operands and results arrive.
+            done = []
+            for number, entry in enumerate(world.collecting):
+                slots = 0
+                if entry and rng.random() < 0.4:
+                    slot = rng.choice(list(entry[1]))
+                    slots = 1 << slot
+                    done.append((number, slot))
+                    model.read(entry[0], entry[1][slot])
+                ctx.set(rtl.read[number].slots, slots)
+            arrived = []
+            for port in rtl.written:
+                ctx.set(port.valid, 0)
+                pending = [(warp, r) for warp in range(count) for r in range(256)
+                           if world.writing[warp] >> r & 1 and (warp, r) not in arrived]
+                if pending and rng.random() < 0.15:
+                    warp, register = rng.choice(pending)
+                    arrived.append((warp, register))
+                    for name, value in (("valid", 1), ("warp", warp), ("register", register)):
+                        ctx.set(getattr(port, name), value)
+                    model.written(warp, 1 << register)
+            # A uop issues, and declares some of its sources dead; or flags do.
+            ctx.set(rtl.issue.valid, 0)
+            ctx.set(rtl.mark.valid, 0)
+            warp = rng.randrange(count)
+            free = [number for number, entry in enumerate(world.collecting) if entry is None]
+            issued = None
+            dead = 0
+            open_ = not model.ended >> warp & 1
+            if open_ and free and rng.random() < 0.5:
+                live = [r for r in range(world.top) if world.mapped[warp] >> r & 1]
+                sources = rng.sample(live, min(len(live), rng.randint(0, 6)))
+                size = rng.randint(0, 4)
+                first = rng.randrange(world.top - size) if world.top > size else 0
+                writes = ((1 << size) - 1) << first
+                busy = world.writing[warp] | sum(1 << r for r in world.readers(warp))
+                if not busy & writes and not any(world.writing[warp] >> r & 1 for r in sources):
+                    dead = sum(1 << r for r in sources if rng.random() < 0.5)
+                    issued = (rng.choice(free), sources, writes)
+                    uop = make_uop(warp, seq, sources=tuple(sources), destination=first, count=size)
+                    ctx.set(rtl.issue.valid, 1)
+                    ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
+                    ctx.set(rtl.entry, issued[0])
+                    kept += bool(writes & model.dying[warp])
+                    model.issue(warp, tuple(sources), writes, dead)
+            elif open_ and rng.random() < 0.2:
+                dead = world.mapped[warp] & rng.getrandbits(world.top)
+                model.issue(warp, (), 0, dead)
+            ctx.set(rtl.mark.valid, bool(dead))
+            ctx.set(rtl.mark.warp, warp)
+            ctx.set(rtl.mark.registers, dead)
+            # A warp drains.
+            ends = 0
+            for slot in range(count):
+                idle = not world.writing[slot] and not world.readers(slot) and (issued is None or slot != warp)
+                if idle and not model.ended >> slot & 1 and rng.random() < 0.02:
+                    ends |= 1 << slot
+                    model.end(slot, world.mapped[slot])
+            ctx.set(rtl.end, ends)
+            # What is released was dead, and nobody reads or writes it.
+            expected = sorted(model.released())
+            found = sorted((ctx.get(port.warp), ctx.get(port.register)) for port in rtl.released if ctx.get(port.valid))
+            assert found == expected
+            for slot, register in found:
+                released += 1
+                assert world.mapped[slot] >> register & 1
+                assert register not in world.readers(slot)
+                assert not world.writing[slot] >> register & 1
+                world.mapped[slot] &= ~(1 << register)
+            for number, slot in done:
+                del world.collecting[number][1][slot]
+                if not world.collecting[number][1]:
+                    world.collecting[number] = None
+            for slot, register in arrived:
+                world.writing[slot] &= ~(1 << register)
+            if issued is not None:
+                number, sources, writes = issued
+                world.mapped[warp] |= writes
+                world.writing[warp] |= writes
+                if sources:
+                    world.collecting[number] = (warp, dict(enumerate(sources)))
+            await ctx.tick()
+            model.edge(world.mapped)
+
+    simulate(rtl, bench)
+    assert released
+    return kept
+
+
+@FEW
+@given(machine=machines, entries=st.sampled_from([1, 2, 5]), seed=SEEDS)
+def test_equals_golden(machine: str, entries: int, seed: int) -> None:
+    lockstep(machine, entries, seed)
+
+
+def test_destinations_take_dying_registers_over() -> None:
+    """What the lockstep is about happens in it."""
+    assert sum(lockstep("single", 2, seed) for seed in range(2))
+
+
+def test_a_destination_that_is_released_is_caught() -> None:
+    """The register that a uop writes is released as the uop issues."""
+    def deaf(config: Any, entries: int) -> Any:
+        return wrapped(Release(config, entries), issue=lambda value, _: value & 0 if len(value) == 1 else value)
+
+    assert fails(lambda seed: lockstep("single", 2, seed, deaf))
+
+
+def test_reads_that_are_forgotten_are_caught() -> None:
+    def forgets(config: Any, entries: int) -> Any:
+        return wrapped(Release(config, entries), read=lambda value, _: value | 63)
+
+    assert fails(lambda seed: lockstep("tiny", 2, seed, forgets))
+
+
+@pytest.mark.parametrize("entries", [0, -1, "two"])
+def test_entries_must_be_a_number(entries: Any) -> None:
+    with pytest.raises(TypeError, match="Release needs the number of uops that can be in collection, at least 1, not"):
+        Release(MACHINES["tiny"], entries)

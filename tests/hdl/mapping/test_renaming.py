@@ -1,0 +1,305 @@
+"""The whole mapping against golden's, under an honest front end: registers are written before they are read, and not after they
+were declared dead."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+from hypothesis import Phase, given, settings
+
+from arch.rooms import SmConfig
+from arch.uop import Control
+from golden.mapping.renaming import Renaming as Golden
+from hdl.mapping.exempt import Exempt
+from hdl.mapping.renaming import Renaming
+from hdl.mapping.table import RenamingTable
+from hdl.seams import UNITS
+from program.release.words import unpack
+from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+
+
+def with_flags(config: SmConfig, policy: str = "consolidate", rows: int | None = None) -> SmConfig:
+    """The machine with release flags, and with fewer rows."""
+    core = config.sub_core
+    mapping = replace(core.mapping, policy=policy, release_flags="on")
+    return replace(config, sub_core=replace(core, mapping=mapping, rows=rows or core.rows))
+
+
+class FrontEnd:
+    """Uops of every warp, sound with regard to their flags, and what of them is in flight."""
+
+    def __init__(self, rng: random.Random, config: SmConfig, entries: int, top: int) -> None:
+        self.rng, self.config, self.top = rng, config, top
+        warps = config.sub_core.warps
+        self.live: list[set[int]] = [set() for _ in range(warps)]  # written and not declared dead, in program order
+        self.first: list[Any] = [None] * warps
+        self.writing: list[set[int]] = [set() for _ in range(warps)]
+        self.collecting: list[Any] = [None] * entries  # [warp, slot -> register still to be read, requested]
+        self.seq = 0
+
+    def uop(self, warp: int) -> Any:
+        """The warp's next uop."""
+        rng = self.rng
+        self.seq += 1
+        live = sorted(self.live[warp])
+        if live and rng.random() < 0.15:
+            named = rng.sample(live, min(len(live), rng.randint(1, 9)))
+            return make_uop(warp, self.seq, unit=6, control=Control.PBR, collects=False,
+                            releases=sum(1 << register for register in named))
+        sources = rng.sample(live, min(len(live), rng.randint(0, 6)))
+        if rng.random() < 0.05 and len(sources) < 6:
+            sources += rng.sample([r for r in range(self.top) if r not in sources], 1)
+        count = rng.choice((0, 1, 1, 1, 2, 4))
+        destination = rng.randrange(self.top - count)
+        dead = sum(1 << slot for slot, register in enumerate(sources)
+                   if rng.random() < 0.4 and not destination <= register < destination + count)
+        return make_uop(warp, self.seq, sources=tuple(sources), destination=destination, count=count, dead=dead)
+
+    def hazard(self, warp: int) -> bool:
+        uop = self.first[warp]
+        writes = set(range(uop.destination, uop.destination + uop.count))
+        reads = {r for entry in self.collecting if entry and entry[0] == warp for r in entry[1].values()}
+        return bool((writes | set(uop.sources)) & self.writing[warp] or writes & reads)
+
+    def issue(self, warp: int, entry: int) -> None:
+        """The warp's first uop issues."""
+        uop = self.first[warp]
+        self.first[warp] = None
+        gone = {uop.sources[slot] for slot in range(len(uop.sources)) if uop.dead >> slot & 1}
+        gone |= {register for register in range(256) if uop.releases >> register & 1}
+        self.live[warp] -= gone
+        writes = set(range(uop.destination, uop.destination + uop.count))
+        self.live[warp] |= writes
+        self.writing[warp] |= writes
+        if uop.sources:
+            self.collecting[entry] = [warp, dict(enumerate(uop.sources)), False]
+
+
+def _payload(uop: Any) -> dict[str, int]:
+    registers = [register for register in range(256) if uop.releases >> register & 1]
+    if not registers:
+        return {}
+    wide = any(register > 63 for register in registers)
+    width = 8 if wide else 6
+    registers = registers[: 54 // width]
+    uop.releases = sum(1 << register for register in registers)
+    filled = registers + registers[:1] * (54 // width - len(registers))
+    word = sum(register << width * place for place, register in enumerate(filled))
+    assert unpack(word << 4, width)[1] == filled
+    return {"release": word, "wide": wide}
+
+
+def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = Renaming, cycles: int = 150,
+             small: bool = True) -> dict[str, int]:
+    rng = random.Random(seed)
+    config = with_flags(MACHINES[machine], policy)
+    core = config.sub_core
+    top = rng.choice((6, 12, 100))
+    if small and rng.random() < 0.6:  # a file smaller than the demand
+        config = with_flags(MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks)))
+        core = config.sub_core
+    entries = core.collectors
+    log = Log()
+    rtl, model = unit(config, entries, 2, probe=True), Golden(core, log.probe)
+    front = FrontEnd(rng, config, entries, top)
+    counts = {"short": 0, "map": 0, "unmap": 0, "exempt": 0}
+    exempt = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal exempt
+        fits = [mask for mask in (sum(1 << r for r in rng.sample(range(top), rng.randrange(3))),)
+                if mask.bit_count() * core.warps + top <= core.warp_registers]
+        exempt = fits[0] if fits else 0
+        ctx.set(rtl.launch, 1)
+        ctx.set(rtl.start.registers, top)
+        ctx.set(rtl.start.exempt, exempt)
+        await ctx.tick()
+        ctx.set(rtl.launch, 0)
+        model.launch(top, exempt)
+        here = (1 << core.warps) - 1
+        for cycle in range(cycles):
+            for warp in range(core.warps):
+                if front.first[warp] is None and rng.random() < 0.7:
+                    front.first[warp] = front.uop(warp)
+                uop = front.first[warp]
+                ctx.set(rtl.hazards[warp].destination, uop.destination if uop else 0)
+                ctx.set(rtl.hazards[warp].count, uop.count if uop else 0)
+            if rng.random() < 0.2:
+                here = rng.getrandbits(core.warps)
+            ctx.set(rtl.here, here)
+            short = model.short(front.first, here)
+            assert ctx.get(rtl.short) == short, f"cycle {cycle}"
+            counts["short"] += short.bit_count()
+            for number in range(2):
+                warp, register = rng.randrange(core.warps), rng.randrange(top)
+                ctx.set(rtl.locate[number].warp, warp)
+                ctx.set(rtl.locate[number].register, register)
+                place = model.locate(warp, register)
+                assert ctx.get(rtl.mapped) >> number & 1 == (place is not None)
+                counts["exempt"] += exempt >> register & 1
+                if place is not None:
+                    assert (ctx.get(rtl.locate[number].bank), ctx.get(rtl.locate[number].row)) == place
+            done = _finish(ctx)
+            issued = _issue(ctx, short)
+            group = model.edge()
+            assert ctx.get(rtl.request.valid) == (group is not None)
+            if group is not None:
+                for slot, _ in group.sources:
+                    place = model.place(group, slot)
+                    assert ctx.get(rtl.blank) >> slot & 1 == (place is None)
+                    found = ctx.get(rtl.request.banks[slot]), ctx.get(rtl.request.rows[slot])
+                    assert found == ((slot % core.banks, 0) if place is None else place)
+            events = log.take()
+            assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
+            for name, _ in events:
+                counts[name] = counts.get(name, 0) + 1
+            done()
+            issued()
+            if group is not None:
+                front.collecting[group.collector][2] = True
+            _check(model, core.warp_registers)
+            await ctx.tick()
+
+    def _finish(ctx: Any) -> Any:
+        """Operands and results arrive."""
+        read, written = [], []
+        for number, port in enumerate(rtl.done):
+            entry = front.collecting[number]
+            slots = 0
+            if entry and entry[2] and rng.random() < 0.5:
+                slot = rng.choice(sorted(entry[1]))
+                slots = 1 << slot
+                read.append((number, slot))
+                model.operand_read(entry[0], entry[1][slot])
+            ctx.set(port.slots, slots)
+        pending = [(warp, register) for warp, mine in enumerate(front.writing) for register in sorted(mine)]
+        rng.shuffle(pending)
+        for number in range(UNITS):
+            valid = bool(pending) and rng.random() < 0.2
+            ctx.set(rtl.written[number].valid, valid)
+            if valid:
+                warp, register = pending.pop()
+                ctx.set(rtl.written[number].warp, warp)
+                ctx.set(rtl.written[number].register, register)
+                model.written(warp, 1 << register)
+                written.append((warp, register))
+
+        def after() -> None:
+            for number, slot in read:
+                del front.collecting[number][1][slot]
+                if not front.collecting[number][1]:
+                    front.collecting[number] = None
+            for warp, register in written:
+                front.writing[warp].discard(register)
+        return after
+
+    def _issue(ctx: Any, short: int) -> Any:
+        """One uop issues, if one may."""
+        free = [number for number, entry in enumerate(front.collecting) if entry is None]
+        may = [warp for warp in range(core.warps) if front.first[warp] is not None and not short >> warp & 1
+               and not front.hazard(warp) and (free or not front.first[warp].collects)]
+        ctx.set(rtl.issue.valid, 0)
+        ctx.set(rtl.slide, 0)
+        ctx.set(rtl.read.valid, 0)
+        ends = 0
+        for warp in range(core.warps):
+            busy = front.writing[warp] or any(entry and entry[0] == warp for entry in front.collecting)
+            if front.first[warp] is None and not busy and not model.release.ended >> warp & 1 and rng.random() < 0.05:
+                ends |= 1 << warp
+                model.end(warp)
+                front.live[warp] = set()
+        ctx.set(rtl.end, ends)
+        may = [warp for warp in may if not ends >> warp & 1]
+        if not may or rng.random() < 0.2:
+            return lambda: None
+        warp = rng.choice(may)
+        uop = front.first[warp]
+        uop.releases &= ~sum(1 << register for register in front.writing[warp]) | model.release.dying[warp]
+        payload = _payload(uop)
+        if not payload:
+            uop.control = Control.NONE
+        record = {**uop_record(uop), **payload}
+        ctx.set(rtl.issue.payload, {"warp": warp, "uop": record})
+        entry = rng.choice(free) if free else 0
+        ctx.set(rtl.issue.valid, uop.collects)
+        ctx.set(rtl.slide, not uop.collects)
+        ctx.set(rtl.entry, entry)
+        if uop.sources:
+            ctx.set(rtl.read.valid, 1)
+            sources = [*uop.sources, *(0 for _ in range(6 - len(uop.sources)))]
+            ctx.set(rtl.read.payload, {"collector": entry, "warp": warp, "sources": sources,
+                                       "source_valid": record["source_valid"]})
+            for slot, register in enumerate(uop.sources):
+                model.read(entry, slot, warp, register)
+        model.issue(uop)
+        return lambda: front.issue(warp, entry)
+
+    simulate(rtl, bench)
+    return counts
+
+
+def _check(model: Golden, registers: int) -> None:
+    """No physical register is in two places, or lost."""
+    owners = model.table.owners()
+    mapped = sum(mask.bit_count() for mask in model.table.mapped)
+    assert len(owners) == mapped == sum(model.reserve.held)
+    reserved = model.exempt.reserved
+    taken = {number for number in range(registers) if model.availability.taken >> number & 1}
+    assert taken == set(owners) | set(range(reserved))
+
+
+#: An example is a small machine of its own: few of them, and no shrinking.
+FEWER = settings(FEW, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+
+
+@pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
+@FEWER
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden(policy: str, machine: str, seed: int) -> None:
+    lockstep(machine, seed, policy)
+
+
+def test_everything_happens() -> None:
+    counts: dict[str, int] = {}
+    for seed in range(3):
+        for name, count in lockstep("tiny", seed).items():
+            counts[name] = counts.get(name, 0) + count
+    assert all(counts[name] for name in ("short", "map", "unmap", "lookup", "unwritten", "exempt")), counts
+
+
+class LateTable(RenamingTable):
+    """A register keeps its physical register when it is released."""
+
+    def elaborate(self, platform: object) -> Any:
+        self.drop = [_Deaf(port) for port in self.drop]
+        return super().elaborate(platform)
+
+
+class _Deaf:
+    """A port of the table that is never valid."""
+
+    def __init__(self, port: Any) -> None:
+        self.warp, self.register, self.physical, self.valid = port.warp, port.register, port.physical, Const(0, 1)
+
+
+class RenamesExempt(Exempt):
+    """Registers are exempt, but nobody is told."""
+
+    def elaborate(self, platform: object) -> Any:
+        hears, self.mask = self.mask, Const(0, len(self.mask))
+        m = super().elaborate(platform)
+        self.mask = hears
+        return m
+
+
+def _broken(**classes: Any) -> Any:
+    return type("Broken", (Renaming,), classes)
+
+
+@pytest.mark.parametrize("classes", [{"table_class": LateTable}, {"exempt_class": RenamesExempt}])
+def test_mutants_are_caught(classes: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit=_broken(**classes), cycles=60))
