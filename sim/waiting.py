@@ -100,6 +100,7 @@ def draw(title: str, intervals: list[Interval]) -> str:
     root.set("viewBox", f"0 0 {width} {height}")
     root.set("width", str(width))
     root.set("height", str(height))
+    xml.SubElement(root, "rect", width=str(width), height=str(height), fill="white")
     xml.SubElement(root, "text", x=str(_LEFT), y="20").text = title
     states = [1, *(interval.state for interval in intervals)]
     _panel(root, _TOP, "STHLD, cycles", [interval.sthld for interval in intervals], [STATES[state][1] for state in states])
