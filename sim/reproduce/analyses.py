@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from program import runner
+from program.intervals.dynamic import form_all, report
 from program.launch import Job
 from program.release.exemption import exempt_registers, table_bits
 from program.release.insertion import insert_flags, release_all
@@ -94,3 +95,10 @@ def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, lis
         "first": found.agreeing(near_hints(trace, threshold=threshold)),
         "all": found.agreeing(found.bits),
     }
+
+
+def intervals(job: Job, options: runner.Options, *, limit: int) -> dict[str, Any]:
+    """Register-intervals of at most `limit` registers on the job's trace (`program.intervals.dynamic.Report`)."""
+    kernels = runner.compile_job(job, options)
+    trace = runner.trace_job(job, options)
+    return asdict(report(form_all({name: kernels[name] for name in trace.kernels}, limit), trace))
