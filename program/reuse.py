@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from arch.uop import MAX_SOURCES
+from program.loops import loop
 from program.trace.schema import Trace
 
 #: Distances up to this one are near (RTHLD).
@@ -114,7 +114,7 @@ def _columns(trace: Trace, warps: np.ndarray | None) -> tuple[np.ndarray, ...]:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@loop
 def _scan(columns, threshold, near, total, classes):
     """Every warp from its end to its start, with the next read of each register."""
     pcs, masks, firsts, lengths, sources, source_count, destination, count = columns
@@ -138,7 +138,7 @@ def _scan(columns, threshold, near, total, classes):
                 following[sources[pc, k]] = t
 
 
-@njit(cache=True)
+@loop
 def _vote(distance, pc, column, reused, threshold, near, total, classes):
     total[pc, column] += 1
     if not reused:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from arch.uop import TO_BANKS, TO_COLLECTOR
 from program.hints import Hints
+from program.loops import loop
 from program.trace.schema import Trace
 
 _ALL = 0xFFFFFFFF
@@ -69,7 +69,7 @@ def source_counts(trace: Trace) -> np.ndarray:
     return np.bincount(counts, minlength=4)
 
 
-@njit(cache=True)
+@loop
 def _replay(pcs, masks, firsts, lengths, sources, source_count, destination, count, bits, window, found, banks):
     last = np.empty(256, np.int64)
     dirty = np.empty(256, np.bool_)
@@ -113,7 +113,7 @@ def _replay(pcs, masks, firsts, lengths, sources, source_count, destination, cou
             _leave(r, dirty, keep, banks)
 
 
-@njit(cache=True)
+@loop
 def _leave(r, dirty, keep, banks):
     """A register's stay has ended."""
     if dirty[r] and keep[r]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from program.intervals.formation import VECTOR_BITS, Intervals, Rule, form
 from program.intervals.pieces import Piece
 from program.isa import Kernel
+from program.loops import loop
 from program.trace.schema import Trace
 
 
@@ -113,7 +113,7 @@ def optimal_lengths(trace: Trace, limit: int) -> np.ndarray:
     return np.diff(np.flatnonzero(starts), append=len(trace.dynamic))
 
 
-@njit(cache=True)
+@loop
 def _optimal(pcs, firsts, lengths, sources, source_count, destination, count, limit):
     starts = np.zeros(len(pcs), np.bool_)
     seen = np.full(256, -1)  # run in which a register was last touched

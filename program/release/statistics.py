@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from arch.uop import Control
+from program.loops import loop
 from program.release.insertion import Release, met
 from program.trace.schema import Trace
 
@@ -97,7 +97,7 @@ def _columns(trace: Trace) -> tuple[np.ndarray, ...]:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@loop
 def _live(columns):
     """Every warp from its end to its start, with the lanes that read each register later."""
     pcs, masks, firsts, lengths, sources, source_count, destination, count = columns
@@ -132,7 +132,7 @@ def _live(columns):
     return alive, stays[:n]
 
 
-@njit(cache=True)
+@loop
 def _held(columns, dead, released, always):
     """Every warp from its start to its end, with the registers it holds."""
     pcs, masks, firsts, lengths, sources, source_count, destination, count = columns

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from program.loops import loop
 from program.similarity.instructions import ALU, NONE, SFU
 
 #: Lanes that scalar execution of a part of a warp takes together.
@@ -12,7 +12,7 @@ PART = 16
 _DIVERGENT = 5
 
 
-@njit(cache=True)
+@loop
 def _alike(value, mask):
     """Of 64 lanes, those of `mask`: how many leading bytes are equal, and per part of 16 lanes whether it is scalar (bit)."""
     parts, difference, base, started = 0, np.uint32(0), np.uint32(0), False
@@ -33,7 +33,7 @@ def _alike(value, mask):
     return _leading(difference), parts
 
 
-@njit(cache=True)
+@loop
 def _leading(difference):
     """Bytes in front that do not differ."""
     if difference == 0:
@@ -45,7 +45,7 @@ def _leading(difference):
     return 1 if difference < 1 << 24 else 0
 
 
-@njit(cache=True)
+@loop
 def _delta(value, mask):
     """Bytes that the signed differences from the first lane of `mask` need, 0 to 2; 4: more."""
     need, base, started = 0, np.int64(0), False
@@ -63,7 +63,7 @@ def _delta(value, mask):
     return need
 
 
-@njit(cache=True)
+@loop
 def _lanes(mask):
     found = 0
     while mask:
@@ -72,7 +72,7 @@ def _lanes(mask):
     return found
 
 
-@njit(cache=True)
+@loop
 def _store(value, mask, existing, stored):
     """Add the bytes of one written register."""
     plain = 4 * _lanes(existing)
@@ -91,7 +91,7 @@ def _store(value, mask, existing, stored):
     stored[3] += plain if delta == 4 else 4 + delta * _lanes(existing)
 
 
-@njit(cache=True)
+@loop
 def _known(note, mask, existing):
     """What the hardware knows of an operand for the lanes `mask`: whether it is scalar, and of each part (bits).
 
@@ -101,7 +101,7 @@ def _known(note, mask, existing):
     return note[1] != 0 and note[0] == mask, np.int64(0)
 
 
-@njit(cache=True)
+@loop
 def scan(made, executed, static, results):
     """Execute the steps of all warps and count.
 

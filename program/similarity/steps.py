@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from arch.uop import Unit
+from program.loops import loop
 from program.similarity.instructions import Instructions
 from program.trace.schema import Trace
 
@@ -59,7 +59,7 @@ def steps(trace: Trace, code: Instructions, warp_size: int) -> Steps:
     return Steps(rows, first, existing)
 
 
-@njit(cache=True)
+@loop
 def _merge(pcs, begin, length, lower, upper, point, meeting):
     rows = np.full((length.sum(), 2), -1)
     first = np.zeros(len(lower) + 1, np.int64)
