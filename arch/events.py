@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from .rooms import SmConfig, bits
+from .uop import Scalar
 
 
 class Stall(IntEnum):
@@ -91,12 +92,22 @@ class Counter:
 _UOP = (("warp", "warp"), ("seq", "seq"))
 _PLACE = (("entry", "entry"), ("offset", "offset"))
 
+_SCALAR = {
+    Scalar.ALU: "Uops of arithmetic units executed by one lane.",
+    Scalar.SFU: "Uops of the special-function unit executed by one lane.",
+    Scalar.MEMORY: "Uops of the load/store unit executed by one lane.",
+    Scalar.HALF: "Uops of which at least one half was executed by one lane.",
+    Scalar.DIVERGENT: "Divergent uops executed by one lane.",
+}
+
 EVENTS: dict[str, Event] = {
     event.name: event
     for event in (
         Event("warp_start", (("warp", "warp"), ("row", "row")), "A warp slot receives a warp; its registers start at this row."),
         Event("fill", _UOP, "A uop enters its warp's instruction buffer."),
         Event("issue", (*_UOP, ("pc", "pc")), "The scheduler issues a uop."),
+        Event("move", (*_UOP, ("register", "register")),
+              "A decompress move of a register issues in the place of the uop that is about to write some of its lanes."),
         Event("allocate", (("collector", "collector"), *_UOP), "An issued uop takes a collector."),
         Event("grant", (("bank", "bank"), ("row", "row"), ("collector", "collector"), ("slot", "slot")), "A bank serves a read."),
         Event("conflict", (("bank", "bank"), ("cause", "cause"), ("count", "count")),
@@ -161,6 +172,14 @@ EVENTS: dict[str, Event] = {
         Event("lookup", (("count", "count"),), "Sources are looked up in the renaming table."),
         Event("unwritten", (("count", "count"),), "Sources of a uop have no physical register, since they were never written: "
               "they read as zeros."),
+        Event("array_read", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
+              "A compressing bank reads a register: D, encoding bits (4 per half), arrays activated, and how many there would be "
+              "in a plain bank."),
+        Event("array_write", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
+              "A compressing bank writes a register: the same."),
+        Event("lanes", (*_UOP, ("lanes", "count"), ("scalar", "state")),
+              "Lanes that a unit clocks for a dispatched uop, and which kind of scalar execution it is: 0 none, 1 ALU, 2 SFU, "
+              "3 memory, 4 by halves, 5 divergent."),
         Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
         Event("occupied", (("collectors", "count"),), "Collectors that hold a uop at the start of this cycle, if any."),
         Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
@@ -235,6 +254,15 @@ COUNTERS: dict[str, Counter] = {
         Counter("renaming.lookups", "warp registers", "Sources looked up in the renaming table.", "lookup", "count"),
         Counter("renaming.unwritten", "warp registers", "Sources without a physical register.", "unwritten", "count"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
+        Counter("issue.moves", "uops", "Decompress moves issued.", "move"),
+        Counter("rf.arrays.read", "arrays", "Arrays that bank reads activated.", "array_read", "arrays"),
+        Counter("rf.arrays.plain_read", "arrays", "Arrays that the same reads would activate in plain banks.", "array_read",
+                "plain"),
+        Counter("rf.arrays.write", "arrays", "Arrays that bank writes activated.", "array_write", "arrays"),
+        Counter("rf.arrays.plain_write", "arrays", "Arrays that the same writes would activate in plain banks.", "array_write",
+                "plain"),
+        Counter("lanes.clocked", "lanes", "Lanes that units clocked for dispatched uops.", "lanes", "lanes"),
+        *(Counter(f"scalar.{kind.name.lower()}", "uops", text, "lanes", "", ("scalar", kind)) for kind, text in _SCALAR.items()),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
         Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),
         Counter("lsu.stall.mshr", "cycles", "No MSHR (or no room to merge) for a missing line.", "lsu_stall", "", ("cause", 0)),

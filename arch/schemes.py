@@ -60,7 +60,7 @@ class Scheme:
         machine's scheduler cannot serve the scheme."""
         core = config.sub_core
         policy = core.front_end.scheduler
-        if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
+        if self.hierarchy not in ("flat", "compressed") and policy not in ("scheme", "two_level"):
             raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                              "sub_core.front_end.scheduler at 'scheme'.")
         if not self.private_collectors or core.collector.allocation == "per_warp":
@@ -172,6 +172,16 @@ register_scheme(
 )
 register_scheme(
     Row(
+        name="gscalar",
+        description="Registers compressed byte by byte; one lane executes for all where the operands are scalar.",
+        paper="G-Scalar, sections 3 and 4",
+        hierarchy="compressed",
+        storage="gscalar",
+        hints=("scalar", "fresh"),
+    )
+)
+register_scheme(
+    Row(
         name="ltrf-plus",
         description="The same without moving dead registers.",
         paper="LTRF, section 3.2 (LTRF+)",
@@ -190,17 +200,38 @@ register_scheme(
         hints=("strands",),
     )
 )
+register_scheme(
+    Row(
+        name="gscalar-half",
+        description="The same with each half of a register compressed by itself; one lane may execute for a half.",
+        paper="G-Scalar, section 4.3",
+        hierarchy="compressed",
+        storage="gscalar_half",
+        hints=("scalar", "fresh"),
+    )
+)
 
 
 def _cache_needs_two_levels(scheme: Scheme) -> str:
     """A register file cache has room for the active warps only."""
-    if scheme.hierarchy == "flat" or scheme.scheduler == "two_level":
+    if scheme.hierarchy in ("flat", "compressed") or scheme.scheduler == "two_level":
         return ""
     return (f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler of the row named "
             "first has none; name the row with the cache first.")
 
 
 RULES.append(_cache_needs_two_levels)
+
+
+def _compressed_operands(scheme: Scheme) -> str:
+    """Collectors that keep values hand them on without a compressor between."""
+    if scheme.hierarchy != "compressed" or scheme.collector == "ocu":
+        return ""
+    return (f"a {scheme.collector!r} collector keeps results and evicts them without the mask of their last write, which a "
+            "compressed register file needs.")
+
+
+RULES.append(_compressed_operands)
 
 
 def parse_scheme(text: str) -> Scheme:

@@ -13,6 +13,8 @@ MAX_DESTINATIONS = 4
 RZ = 255
 #: General predicates P0..P6; P7 (PT) is constant true and never appears in a uop.
 PREDICATES = 7
+#: Bit of a `seq` that marks a move which the hardware inserts before the uop of that number (G-Scalar).
+MOVE = 1 << 31
 #: Bits of `Uop.write_back`.
 TO_COLLECTOR = 1
 TO_BANKS = 2
@@ -64,6 +66,18 @@ class Control(IntEnum):
     PBR = 6  # registers that are released here (register renaming)
 
 
+class Scalar(IntEnum):
+    """How a uop is executed by fewer lanes than it has (G-Scalar): not; one lane for all, by unit; one for each half that is
+    scalar; one for the lanes of a divergent uop."""
+
+    NONE = 0
+    ALU = 1
+    SFU = 2
+    MEMORY = 3
+    HALF = 4
+    DIVERGENT = 5
+
+
 @dataclass(slots=True)
 class Uop:
     """One warp instruction as the register file sees it.
@@ -83,6 +97,8 @@ class Uop:
     write_back : where the compiler wants the result: bit 0 the collector, bit 1 the banks (BOW-WR; 3 without hints) (2).
     near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh) (7).
     dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming) (6).
+    scalar : one lane can execute it for all, if its register operands are scalar (G-Scalar) (1).
+    fresh : no lane needs what its destinations held before (G-Scalar) (1).
     """
 
     warp: int
@@ -100,3 +116,5 @@ class Uop:
     write_back: int = TO_COLLECTOR | TO_BANKS
     near: int = 0
     dead: int = 0
+    scalar: int = 0
+    fresh: int = 0

@@ -13,17 +13,19 @@ from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
+from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .mapping.direct import Direct
 from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
+from .storage.gscalar import GScalar, GScalarHalf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 CACHES = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus}
 MAPPINGS = {"direct": Direct}
-STORAGES = {"plain": Banks}
+STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf}
 
 
 def _unit(room: str, units: dict[str, Any], name: str) -> Any:
@@ -40,6 +42,8 @@ def build_registers(config: SmConfig, scheme: Scheme, quiet: Callable[[int], boo
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
     if scheme.hierarchy == "flat":
         return Flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
+    if scheme.hierarchy == "compressed":
+        return Compressed(config, mapping, storage, Arbiter(core.banks, probe), probe)
     registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, quiet, probe)
     return registers
 

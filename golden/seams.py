@@ -5,8 +5,10 @@ A scheme is another class behind one of these, entered in `golden.rooms`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+from .storage.moves import Moves
 from .stream import TraceUop
 from .values import Value
 
@@ -34,6 +36,8 @@ class Storage(Protocol):
 class Hierarchy(Protocol):
     """Seams 2 and 4: operands for the collectors, results from the execution units."""
 
+    moves: Moves | None  # moves that must issue before some uops; then a result is compressed for a cycle before it is there
+    dispatched: Callable[[TraceUop, int], None] | None  # to be called with every uop that is dispatched and its collector
     follows: bool  # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
 
     @property

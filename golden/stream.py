@@ -36,12 +36,13 @@ class TraceUop(Uop):
     retired : its last write is done.
     working_set : mask of the registers that a PREFETCH names.
     expected : per source, architectural value and lanes ever written (operand checker).
+    part : executes on other lanes than those the warp was launched with (divergent, or guarded).
     """
 
     __slots__ = (
         "arrive", "barrier", "barrier_warps", "collects", "expected", "hazard", "lane_mask", "last", "lines", "lines_left",
-        "missing", "operands", "order", "passes", "ready", "releases", "retired", "sub_core", "values", "wait", "working_set",
-        "writes", "written",
+        "missing", "operands", "order", "part", "passes", "ready", "releases", "retired", "sub_core", "values", "wait",
+        "working_set", "writes", "written",
     )
 
     lane_mask: int
@@ -66,19 +67,20 @@ class TraceUop(Uop):
     releases: int
     retired: bool
     working_set: int
+    part: bool
     expected: list[tuple[Value | None, int]]
 
 
 class Template:
     """What all executions of one machine instruction have in common."""
 
-    __slots__ = ("control", "count", "dead", "destination", "hazard", "near", "predicates_read", "predicates_written", "sources",
-                 "unit", "working_set", "write_back", "writes")
+    __slots__ = ("control", "count", "dead", "destination", "fresh", "hazard", "near", "predicates_read", "predicates_written",
+                 "scalar", "sources", "unit", "working_set", "write_back", "writes")
 
-    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0,
-                 working_set: int = 0) -> None:
+    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0, scalar: int = 0,
+                 fresh: int = 0, working_set: int = 0) -> None:
         self.working_set = working_set
-        self.write_back, self.near, self.dead = write_back, near, dead
+        self.write_back, self.near, self.dead, self.scalar, self.fresh = write_back, near, dead, scalar, fresh
         self.unit = Unit(int(row["unit"]))
         self.control = Control(int(row["control"]))
         self.sources = tuple(int(register) for register in row["sources"][: int(row["source_count"])])
@@ -103,8 +105,8 @@ class WarpStream:
     lanes : lanes the machine carries.
     """
 
-    __slots__ = ("_barriers", "_columns", "_lane_mask", "_lanes", "_lines", "_sub_core", "_templates", "_values", "_warp",
-                 "length", "position")
+    __slots__ = ("_barriers", "_columns", "_lane_mask", "_lanes", "_launched", "_lines", "_sub_core", "_templates", "_values",
+                 "_warp", "length", "position")
 
     def __init__(self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int) -> None:
         first, self.length = int(row["first"]), int(row["length"])
@@ -117,6 +119,7 @@ class WarpStream:
         self._lines = trace.lines
         self._lanes = lanes
         self._lane_mask = (1 << lanes) - 1
+        self._launched = int(row["mask"]) & self._lane_mask
         self._sub_core = sub_core
         self._warp = warp
         self.position = 0
@@ -141,9 +144,12 @@ class WarpStream:
         uop.near = template.near
         uop.dead = template.dead
         uop.working_set = template.working_set
+        uop.scalar = template.scalar
+        uop.fresh = template.fresh
         uop.memory = memories[position]
         mask = uop.mask = masks[position]
         uop.lane_mask = mask & self._lane_mask
+        uop.part = uop.lane_mask != self._launched
         uop.destination = template.destination
         if mask:
             uop.sources = template.sources
@@ -179,5 +185,5 @@ def templates_of(trace: Trace) -> list[Template]:
     rows = np.asarray(trace.code)
     hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
     sets = [trace.working_sets.get(pc, 0) for pc in range(len(rows))]
-    bits = (hints.write_back.tolist(), hints.near.tolist(), hints.dead.tolist(), sets)
-    return [Template(row, *of) for row, *of in zip(rows, *bits, strict=True)]
+    bits = [getattr(hints, name).tolist() for name in ("write_back", "near", "dead", "scalar", "fresh")]
+    return [Template(row, *of) for row, *of in zip(rows, *bits, sets, strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arch.events import Stall
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import Control, Memory
+from arch.uop import MOVE, Control, Memory
 
 from .check import OperandChecker
 from .execute.pipelines import Pipelines
@@ -18,7 +18,7 @@ from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
 from .probe import Probe
 from .rooms import build_collectors, build_registers, build_scheduler
-from .stream import TraceUop, WarpStream
+from .stream import PREDICATE_BIT, TraceUop, WarpStream
 from .values import NEVER
 
 
@@ -60,7 +60,7 @@ class SubCore:
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, lambda warp: not self.scoreboard.reads[warp], probe)
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
-        self.pipelines = Pipelines(config, checker, wake_lsu, probe)
+        self.pipelines = Pipelines(config, checker, wake_lsu, self.registers.dispatched, probe)
         self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
         self.stalls = [0] * len(Stall)
         self.wake = NEVER
@@ -71,6 +71,8 @@ class SubCore:
         self._idle_reason = Stall.NO_WARP
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
+        self._moves = self.registers.moves
+        self._compressing: list[tuple[int, int]] = []  # registers that are written, but not there before the next cycle
 
     def start(self, warp: int, row: int, stream: WarpStream) -> None:
         """A warp starts in this slot; it can be filled from the next cycle on."""
@@ -107,6 +109,10 @@ class SubCore:
             came, gone = self._sets.edge(status.away, self.registers.may_activate)
         live = status.live
 
+        if self._compressing:
+            there, self._compressing = self._compressing, []
+            for warp, mask in there:
+                self._clear(warp, mask)
         if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
         arrived = self.registers.step()
@@ -138,12 +144,19 @@ class SubCore:
 
     def _issue(self, warp: int, cycle: int) -> None:
         uop = self.buffers.entries[warp][0]
-        self.buffers.pop(warp, cycle)
-        self.status.issue(uop)
         probe = self.probe
-        probe.counters["issue.uops"] += 1
-        if probe.sink is not None:
-            probe.emit("issue", warp, uop.seq, uop.pc)
+        move = None if self._moves is None else self._moves.before(uop)
+        if move is not None:
+            uop = move
+            probe.counters["issue.moves"] += 1
+            if probe.sink is not None:
+                probe.emit("move", warp, uop.seq, uop.destination)
+        else:
+            self.buffers.pop(warp, cycle)
+            probe.counters["issue.uops"] += 1
+            if probe.sink is not None:
+                probe.emit("issue", warp, uop.seq, uop.pc)
+        self.status.issue(uop)
         if self._checker is not None:
             self._checker.issue(uop)
         self._flying[warp] += 1
@@ -175,7 +188,14 @@ class SubCore:
         self.status.changed |= 1 << warp
 
     def _written(self, warp: int, mask: int) -> None:
-        """Registers and predicates in `mask` have been written."""
+        """Registers or predicates in `mask` have been written."""
+        if self._moves is not None and not mask >> PREDICATE_BIT:
+            self._compressing.append((warp, mask))
+        else:
+            self._clear(warp, mask)
+
+    def _clear(self, warp: int, mask: int) -> None:
+        """Registers or predicates in `mask` are no longer pending."""
         self.scoreboard.written(warp, mask)
         self.status.changed |= 1 << warp
 
@@ -184,6 +204,9 @@ class SubCore:
         assert not uop.retired, f"uop {uop.seq} of warp {uop.warp} retires twice"
         uop.retired = True
         warp = uop.warp
+        self._flying[warp] -= 1
+        if uop.seq & MOVE:
+            return
         probe = self.probe
         probe.counters["retire.uops"] += 1
         if probe.sink is not None:
@@ -191,7 +214,6 @@ class SubCore:
         if uop.memory == Memory.FENCE:
             self.status.fenced &= ~(1 << warp)
             self.status.changed |= 1 << warp
-        self._flying[warp] -= 1
         self.retired[warp] += 1
         if not self._flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"

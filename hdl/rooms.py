@@ -18,17 +18,19 @@ from .front_end.cache_aware import CacheAware
 from .front_end.gto import Gto
 from .front_end.lrr import Lrr
 from .front_end.two_level import TwoLevel
+from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .mapping.direct import Direct
 from .storage.banks import Banks
+from .storage.gscalar import GScalar, GScalarHalf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
-HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus}
+HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "compressed": Compressed}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
-STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks}
+STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf}
 SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
     "lrr": lambda config, _: Lrr(config.sub_core.warps),
     "gto": lambda config, _: Gto(config.sub_core.warps),
@@ -49,7 +51,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
-    storage = _unit("storage", STORAGES, scheme.storage)(config)
+    storage = _unit("storage", STORAGES, scheme.storage)(config, probe)
     tags, entries = collectors.tags(config), collectors.entries(config)
     if hierarchy.follows:
         return hierarchy(config, mapping, storage, entries, tags, collectors.evicts, probe)

@@ -54,6 +54,8 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
     write_back, near, dead : the compiler's hints.
     release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or, where `wide`, six of 8.
+    write_back, near, dead, scalar, fresh : the compiler's hints.
+    part : executes on other lanes than those the warp was launched with (divergent, or guarded).
     """
     flags = {"release": PAYLOAD_BITS, "wide": 1} if config.takes_flags else {}
     return data.StructLayout({
@@ -81,6 +83,9 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
         "near": MAX_SOURCES + 1,
         "dead": MAX_SOURCES,
         **flags,
+        "scalar": 1,
+        "fresh": 1,
+        "part": 1,
     })
 
 
@@ -96,7 +101,7 @@ def result_layout(config: SmConfig) -> data.StructLayout:
     word. Other fields as in `uop_layout`.
     """
     uop = uop_layout(config)
-    names = ("seq", "destination", "count", "predicates_written", "mask")
+    names = ("seq", "destination", "count", "predicates_written", "mask", "part")
     return data.StructLayout({
         "warp": config.sub_core.warp_width,
         **{name: uop[name].shape for name in names},
@@ -127,13 +132,14 @@ def lsu_layout(config: SmConfig) -> data.StructLayout:
 
 
 def write_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written, and whether its next
-    reuse is near."""
+    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written, whether these are other
+    ones than the warp was launched with, and whether its next reuse is near."""
     return data.StructLayout({
         "warp": config.sub_core.warp_width,
         "seq": field_width("seq", config),
         "register": REGISTER_WIDTH,
         "mask": config.lanes,
+        "part": 1,
         "near": 1,
     })
 

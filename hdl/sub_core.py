@@ -14,15 +14,18 @@ from arch.uop import Control
 
 from .execute.pipelines import Pipelines
 from .execute.result_arbiter import ResultArbiter
+from .execute.scalar import ScalarLanes
 from .front_end.cache_aware import CacheAware
 from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
 from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
+from .hierarchy.compressed import Compressed
 from .priority import encode
 from .probe import Events, gather, total
 from .rooms import build_collectors, build_registers, build_scheduler
 from .seams import UNITS, SubCorePorts
+from .storage.moves import Moves
 
 
 class SubCore(wiring.Component):
@@ -59,6 +62,11 @@ class SubCore(wiring.Component):
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
                      *([self.scheduler] if two_level else [])]
+        self.moves = self.scalar = None
+        if isinstance(self.registers, Compressed):
+            self.moves = Moves(config, probe)
+            self.scalar = ScalarLanes(config, self.registers.parts, probe)
+            reporters += [self.moves, self.scalar]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
         super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.follows))
@@ -73,6 +81,8 @@ class SubCore(wiring.Component):
         self._front_end(m)
         self._register_file(m)
         self._execution(m)
+        if self.scalar is not None:
+            self._scalar_execution(m)
         if self._reporters:
             gather(m, self.events, [part.events for part in self._reporters])
         return m
@@ -94,12 +104,16 @@ class SubCore(wiring.Component):
             status.may_issue.eq(collectors.may_issue), status.may_slide.eq(collectors.may_slide),
             status.refused.eq(collectors.refused),
             scheduler.eligible.eq(status.eligible), status.pick.eq(scheduler.pick),
-            buffers.warp.eq(scheduler.pick), buffers.pop.eq(status.issues), status.uop.eq(buffers.uop),
+            buffers.warp.eq(scheduler.pick),
             in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
             self.drain.eq(in_flight.drain),
             scoreboard.entry.eq(collectors.entry),
             collectors.start.eq(self.start.warps), collectors.slide.eq(status.done & ~self._prefetch),
         ]
+        if self.moves is None:
+            m.d.comb += [buffers.pop.eq(status.issues), status.uop.eq(buffers.uop)]
+        else:
+            self._insert_moves(m)
         if isinstance(scheduler, CacheAware):
             m.d.comb += scheduler.holds.eq(collectors.holds)
         if isinstance(scheduler, TwoLevel):
@@ -112,6 +126,31 @@ class SubCore(wiring.Component):
             m.d.comb += status.active.eq(~0)
         for taker in (collectors.issue, scoreboard.issue):
             m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
+
+    def _insert_moves(self, m: Module) -> None:
+        """Moves issue in the place of uops."""
+        m.submodules.moves = moves = self.moves
+        m.d.comb += [
+            moves.warp.eq(self.scheduler.pick), moves.uop.eq(self.buffers.uop), moves.issues.eq(self.status.issues),
+            self.status.uop.eq(moves.goes), self.buffers.pop.eq(self.status.issues & ~moves.moves),
+        ]
+        for source, sink in zip(self.registers.stored, moves.stored, strict=True):
+            wiring.connect(m, source, sink)
+
+    def _scalar_execution(self, m: Module) -> None:
+        """What the units are told of the lanes they have to clock."""
+        m.submodules.scalar = scalar = self.scalar
+        issue = self.status.issue
+        m.d.comb += [
+            scalar.issue.valid.eq(issue.valid), scalar.issue.payload.eq(issue.payload), scalar.entry.eq(self.collectors.entry),
+        ]
+        for source, sink in zip(self.registers.operand, scalar.operand, strict=True):
+            wiring.connect(m, source, sink)
+        for port, taker in zip(self.collectors.dispatch, scalar.dispatch, strict=True):
+            m.d.comb += [
+                taker.valid.eq(port.valid & port.ready), taker.collector.eq(port.payload.collector),
+                taker.warp.eq(port.payload.result.warp), taker.seq.eq(port.payload.result.seq),
+            ]
 
     def _register_file(self, m: Module) -> None:
         registers, collectors, scoreboard = self.registers, self.collectors, self.scoreboard

@@ -16,6 +16,7 @@ from program.intervals.insertion import insert_prefetches
 from program.isa import Kernel
 from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
+from program.scalar import fresh_hints, scalar_hints
 from program.trace.schema import Trace
 from program.write_back import write_back_hints
 
@@ -47,6 +48,10 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
         elif name == "dead":
             bits = np.concatenate([dead_operands(kernel) for kernel in kernels().values()])
+        elif name == "scalar":
+            bits = np.concatenate([scalar_hints(kernel) for kernel in kernels().values()])
+        elif name == "fresh":
+            bits = np.concatenate([fresh_hints(kernel) for kernel in kernels().values()])
         elif name == "release" or name in RULES:
             continue
         else:

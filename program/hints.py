@@ -20,16 +20,20 @@ class Hints:
     write_back : where the result is wanted: bit 0 the collector, bit 1 the banks (BOW-WR).
     near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh).
     dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming).
+    scalar : 1: one lane can execute it for all, if its register operands are scalar (G-Scalar).
+    fresh : 1: no lane needs what its destinations held before (G-Scalar).
     """
 
     write_back: np.ndarray
     near: np.ndarray
     dead: np.ndarray
+    scalar: np.ndarray
+    fresh: np.ndarray
 
     @staticmethod
     def none(count: int) -> Hints:
         """What is safe where nothing is known, for `count` instructions."""
-        return Hints(np.full(count, BOTH, np.uint8), np.zeros(count, np.uint8), np.zeros(count, np.uint8))
+        return Hints(np.full(count, BOTH, np.uint8), *(np.zeros(count, np.uint8) for _ in range(4)))
 
     @staticmethod
     def join(pieces: Sequence[Hints]) -> Hints:

@@ -22,6 +22,7 @@ from hdl.execute.lsu import Lsu
 from hdl.execute.memory import Memory
 from hdl.execute.pipelines import Pipelines
 from hdl.execute.result_arbiter import ResultArbiter
+from hdl.execute.scalar import ScalarLanes
 from hdl.front_end.barrier import Barriers
 from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
@@ -53,6 +54,8 @@ from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
+from hdl.storage.gscalar import GScalar
+from hdl.storage.moves import Moves
 from hdl.sub_core import SubCore
 from program.errors import WarpbankError
 
@@ -135,6 +138,9 @@ UNITS: dict[str, Unit] = {
         Unit("reserve", Reserve, lambda config, *_: Reserve(config)),
         Unit("flag_cache", FlagCache, lambda config, *_: FlagCache(config.sub_core.warps)),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
+        Unit("gscalar", GScalar, lambda config, _, probe: GScalar(config, probe)),
+        Unit("moves", Moves, lambda config, _, probe: Moves(config, probe)),
+        Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),
         Unit("decompressor", Decompressor, lambda config, *_: Decompressor(config)),

@@ -25,13 +25,14 @@ class Pipelines:
     config : latencies, intervals, queue sizes.
     checker : compares operands at dispatch; None switches that off.
     wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
+    dispatched : called with every uop that is dispatched and its collector; None: nobody is interested.
     probe : receives `dispatch`.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
 
     def __init__(self, config: SmConfig, checker: OperandChecker | None, wake_lsu: Callable[[int], None],
-                 probe: Probe) -> None:
+                 dispatched: Callable[[TraceUop, int], None] | None, probe: Probe) -> None:
         units = [config.sub_core.execute.unit(unit) for unit in Unit]
         self._latency = [unit.latency for unit in units]
         self._interval = [unit.interval for unit in units]
@@ -39,6 +40,7 @@ class Pipelines:
         self._queue_depth = config.lsu.queue
         self._checker = checker
         self._wake_lsu = wake_lsu
+        self._dispatched = dispatched
         self._probe = probe
         self._free_at = [0] * len(Unit)
         self._freed = [-1] * len(Unit)  # cycle in which a result last left: its credit counts from the next one on
@@ -72,6 +74,8 @@ class Pipelines:
         probe.counters["dispatch.uops"] += 1
         if probe.sink is not None:
             probe.emit("dispatch", collector, unit, uop.warp, uop.seq)
+        if self._dispatched is not None:
+            self._dispatched(uop, collector)
         if unit == Unit.LSU:
             self.lsu_queue.append((cycle, uop))
             self._wake_lsu(cycle + 1)

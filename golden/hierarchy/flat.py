@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from arch.rooms import SmConfig
 
 from ..collector.arbiter import Arbiter
 from ..probe import Probe
 from ..seams import Mapping, Storage
+from ..storage.moves import Moves
 from ..storage.pace import SlowBanks
 from ..stream import TraceUop
 from ..values import Value
@@ -29,6 +33,9 @@ class Flat:
     #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues matters here.
     may_issue = may_activate = -1
     follows = False
+    #: What a storage with encodings needs besides (`golden.hierarchy.compressed`).
+    moves: Moves | None = None
+    dispatched: Callable[[TraceUop, int], None] | None = None
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
         self._every_lane = config.lane_mask
@@ -39,7 +46,8 @@ class Flat:
         self._written = 0  # banks written in this cycle
         slow = config.sub_core.bank_latency != 100
         self._slow = SlowBanks(config.sub_core.banks, config.sub_core.bank_latency) if slow else None
-        self.arriving: list[tuple[int, int, int, Value]] = []
+        self._fetch: Callable[[int, int], Any] = storage.read
+        self.arriving: list[tuple[int, int, int, Any]] = []
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
@@ -77,12 +85,16 @@ class Flat:
         if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False
         self._written |= 1 << bank
-        self._storage.write(bank, row, uop.lane_mask, value)
+        self._store(bank, row, uop, register, value)
         probe = self._probe
         probe.counters["rf.writes"] += 1
         if probe.sink is not None:
             probe.emit("write", bank, row, uop.warp, uop.seq, register, uop.lane_mask)
         return True
+
+    def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
+        """Put a result into its bank."""
+        self._storage.write(bank, row, uop.lane_mask, value)
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts; False: its bank already takes another write in this cycle."""
@@ -98,13 +110,13 @@ class Flat:
             probe.emit("write_back", bank, row, warp, register)
         return True
 
-    def step(self) -> list[tuple[int, int, int, Value]]:
+    def step(self) -> list[tuple[int, int, int, Any]]:
         """Grant reads; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
         arrived = self.arriving
         slow = self._slow
         opening = 0 if slow is None else slow.step(self._written, self._arbiter.waiting)
         if self._arbiter.pending:
-            read = self._storage.read
+            read = self._fetch
             grants = self._arbiter.step(self._written, opening)
             self.arriving = [(collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants]
             if slow is not None:

@@ -179,7 +179,7 @@ class Ocu(wiring.Component):
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask")]
+                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
         m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE)]
         return kept
 

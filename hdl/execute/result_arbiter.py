@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS
+from arch.uop import MAX_DESTINATIONS, MOVE
 
 from ..priority import first_from
 from ..probe import Events, emit
@@ -76,6 +76,7 @@ class ResultArbiter(wiring.Component):
                 m.d.comb += result.valid.eq(asks)
             m.d.comb += [
                 offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask), offer.near.eq(uop.near),
+                offer.part.eq(uop.part),
                 offer.register.eq(uop.destination + done),
             ]
             takes = Signal(name=f"served_{unit}")
@@ -89,7 +90,8 @@ class ResultArbiter(wiring.Component):
                 retired.predicates.eq(uop.predicates_written), retired.fence.eq(uop.fence),
             ]
             if self._probe:
-                emit(m, self.events.retire[unit], head.ready, warp=uop.warp, seq=uop.seq)
+                moved = uop.seq[MOVE.bit_length() - 1]  # a move is no uop of the program
+                emit(m, self.events.retire[unit], head.ready & ~moved, warp=uop.warp, seq=uop.seq)
         if self._evicts:
             served.append(self.evicted)
         choice = first_from(m, Cat(served), self.first, "served")

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from arch.events import Stall
 from arch.rooms import SmConfig
-from arch.uop import Memory
+from arch.uop import MOVE, Memory
 
 from ..priority import decode
 from ..probe import Events, emit
@@ -136,7 +136,8 @@ class Status(wiring.Component):
         events, uop = self.events, self.uop
         for warp in range(self._config.sub_core.warps):
             emit(m, events.warp_start[warp], self.start.warps[warp], warp=warp, row=self.start.rows * warp)
-        emit(m, events.issue[0], self.issues, warp=self.pick, seq=uop.seq, pc=uop.pc)
+        moves = uop.seq[MOVE.bit_length() - 1]  # reported by what inserts them
+        emit(m, events.issue[0], self.issues & ~moves, warp=self.pick, seq=uop.seq, pc=uop.pc)
         emit(m, events.retire[0], self.done, warp=self.pick, seq=uop.seq)
         emit(m, events.scheduler[0], 1, reason=reason)
 

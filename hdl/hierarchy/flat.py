@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig, bits
@@ -68,8 +69,18 @@ class Flat(wiring.Component):
         if probe:
             backs = {"write_back": 1} if evicts else {}
             own = Events(config, {"write": core.banks, "write_wait": self._writers, **backs})
-            members["events"] = Out(Events(config, total([own, arbiter.events.signature])))
+            inner = [part.events.signature for part in self._reporters()]
+            members["events"] = Out(Events(config, total([own, *inner])))
+        members |= self._more_members()
         super().__init__(members)
+
+    def _reporters(self) -> list[wiring.Component]:
+        """The units inside that have events."""
+        return [self._arbiter]
+
+    def _more_members(self) -> dict[str, Any]:
+        """What a hierarchy made from this one has besides."""
+        return {}
 
     @staticmethod
     def ports(config: SmConfig, evicts: bool = False) -> int:
@@ -95,7 +106,7 @@ class Flat(wiring.Component):
         self._write(m)
         self._deliver(m)
         if self._probe:
-            gather(m, self.events, [self._arbiter.events])
+            gather(m, self.events, [part.events for part in self._reporters()])
         return m
 
     def _request(self, m: Module) -> None:
@@ -121,7 +132,7 @@ class Flat(wiring.Component):
         rows = Array(place.row for place in places)
         payloads = Array(result.payload.as_value() for result in self.result)
         served: list[Value] = []
-        for number, (port, written) in enumerate(zip(self.write, self.written, strict=True)):
+        for number, port in enumerate(self.write):
             offers = Signal(self._writers, name=f"offers_{number}")
             free = Const(1, 1) if self._slow is None else ~self._slow.busy[number]
             m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & free
@@ -135,8 +146,8 @@ class Flat(wiring.Component):
             m.d.comb += payload.as_value().eq(payloads[choice.index[: bits(UNITS)]])
             m.d.comb += [row.eq(rows[choice.index]), port.valid.eq(result)]
             m.d.comb += [getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")]
-            m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
-            self._access(m, number, row, back)
+            self._tell(m, number, result, payload)
+            self._access(m, number, row, back, payload)
             if self._probe:
                 emit(m, self.events.write[number], result, bank=number, row=row, warp=payload.warp, seq=payload.seq,
                      register=payload.register, mask=payload.mask)
@@ -151,8 +162,14 @@ class Flat(wiring.Component):
             emit(m, self.events.write_back[0], evicted.valid & evicted.ready, bank=place.bank, row=place.row,
                  warp=evicted.payload.warp, register=evicted.payload.register)
 
-    def _access(self, m: Module, number: int, row: Value, back: Value) -> None:
-        """A bank's one access: a write (`back`: of an evicted value), or else the read that the arbiter grants."""
+    def _tell(self, m: Module, number: int, result: Value, payload: data.View) -> None:
+        """The scoreboard hears of a write into a bank."""
+        written = self.written[number]
+        m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
+
+    def _access(self, m: Module, number: int, row: Value, back: Value, payload: data.View) -> None:
+        """A bank's one access: a write (of the result `payload`; `back`: of an evicted value), or else the read that the arbiter
+        grants."""
         bank, port, read = self._storage.bank[number], self.write[number], self._arbiter.read[number]
         written = port.valid | back
         m.d.comb += [

@@ -18,6 +18,7 @@ class Banks(wiring.Component):
     Parameters
     ----------
     config : the machine: banks, rows, lanes.
+    probe : there are no events.
 
     Members
     -------
@@ -26,7 +27,7 @@ class Banks(wiring.Component):
     Latency: a read is registered (row in one cycle, data in the next); a write is there in the next cycle.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Banks needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config

@@ -15,7 +15,8 @@ from sim.events import IDS, NAMES
 _PROGRESS = ("issue.uops", "fill.uops", "rf.reads", "rf.writes", "dispatch.uops", "retire.uops", "lsu.uops", "shared.passes",
              "l1.hits", "l1.misses", "l1.merges", "l1.stores", "l1.atomics", "l2.hits", "l2.misses", "cta.started")
 #: Fields of a uop that the harness fills in; the others are constant per pc.
-DYNAMIC_FIELDS = ("seq", "mask", "memory", "collects", "arrive", "wait", "barrier", "barrier_warps", "last", "lines", "passes")
+DYNAMIC_FIELDS = ("seq", "mask", "memory", "collects", "arrive", "wait", "barrier", "barrier_warps", "last", "lines", "passes",
+                  "part")
 
 
 def cpp_name(path: Path) -> str:

@@ -8,9 +8,11 @@ import numpy as np
 
 from arch.events import COUNTERS, EVENTS, Stall
 from arch.rooms import SmConfig
+from arch.uop import MOVE
 from golden.check import OperandChecker
 from golden.cta_dispatch import CtaDispatch
 from golden.result import Result
+from golden.storage.moves import Moves
 from golden.stream import TraceUop, WarpStream, templates_of
 from hdl.seams import uop_layout
 from program.errors import ExecutionError
@@ -41,6 +43,8 @@ class Host:
         self._streams: dict[tuple[int, int], WarpStream] = {}
         self._uops: dict[tuple[int, int], list[TraceUop]] = {}
         self._rows: dict[tuple[int, int], int] = {}
+        self._moves: dict[tuple[int, int], TraceUop] = {}  # the one decompress move that a warp may have in flight
+        self._mover = Moves(config.sub_core.warps, config.lanes)
         self._issued: dict[tuple[int, int], int] = {}
         self._retired: dict[tuple[int, int], int] = {}
         self._launch = self._next(0)
@@ -122,10 +126,12 @@ class Host:
             arrival = {"arrive": 1, "wait": int(uop.wait), "barrier": uop.barrier, "barrier_warps": uop.barrier_warps}
         return self._constants[uop.pc] | packing.pack(
             self._layout, seq=uop.seq, mask=uop.lane_mask, memory=int(uop.memory), lines=len(uop.lines), passes=uop.passes,
-            collects=int(bool(uop.mask) and self._collects[uop.pc]), last=int(uop.last), **arrival,
+            part=int(uop.part), collects=int(bool(uop.mask) and self._collects[uop.pc]), last=int(uop.last), **arrival,
         )
 
     def _uop(self, core: int, warp: int, seq: int) -> TraceUop:
+        if seq & MOVE and (core, warp) in self._moves:
+            return self._moves[core, warp]
         uops = self._uops.get((core, warp), [])
         if seq >= len(uops):
             raise EngineError(f"the RTL names uop {seq} of warp slot {warp} of sub-core {core}, which is not there")
@@ -162,6 +168,11 @@ class Host:
             self._issued[core, values[0]] += 1
             if self._checker is not None:
                 self._checker.issue(self._uop(core, values[0], values[1]))
+        elif name == "move":
+            move = self._mover.make(self._uop(core, values[0], values[1] & ~MOVE), values[2])
+            self._moves[core, values[0]] = move
+            if self._checker is not None:
+                self._checker.issue(move)
         elif name == "retire":
             self._retired[core, values[0]] += 1
         elif name == "cta_end":
@@ -169,12 +180,15 @@ class Host:
 
     def dispatch(self, core: int, warp: int, seq: int, slots: list[int]) -> None:
         """A uop is dispatched: compare what the slots of its collector hold."""
-        if self._checker is None:
+        if self._checker is None and not seq & MOVE:
             return
         uop = self._uop(core, warp, seq)
         size = 4 * self._config.lanes
         uop.operands = [np.frombuffer(slot.to_bytes(size, "little"), "<u4") for slot in slots[: len(uop.sources)]]
-        self._checker.dispatch(uop)
+        if seq & MOVE:
+            uop.values = [uop.operands[0]]
+        if self._checker is not None:
+            self._checker.dispatch(uop)
 
     def quiet(self, cycle: int) -> int:
         """Cycles since the last event other than those that come in every cycle."""

@@ -31,7 +31,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
             pc=pc,
             sources=sum(register << (8 * slot) for slot, register in enumerate(sources)),
             source_valid=(1 << len(sources)) - 1,
-            **{name: int(getattr(hints, name)[pc]) for name in ("write_back", "near", "dead")},
+            **{name: int(getattr(hints, name)[pc]) for name in ("write_back", "near", "dead", "scalar", "fresh")},
             **{name: int(row[name]) for name in names},
         ))
         collects.append(row["unit"] != Unit.CONTROL or bool(sources) or bool(row["count"]) or bool(row["predicates_written"]))

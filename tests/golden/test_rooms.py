@@ -33,5 +33,5 @@ def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_without_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
     register_scheme(Row("paper-only", "Not built.", storage="tape"))
-    with pytest.raises(ValueError, match=r"The golden model has no storage 'tape'; it has plain\."):
+    with pytest.raises(ValueError, match=r"The golden model has no storage 'tape'; it has plain, "):
         simulate(random_trace(1), preset("tiny"), parse_scheme("paper-only"))

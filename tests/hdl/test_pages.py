@@ -15,6 +15,7 @@ from hdl.collector.ocu import Ocu
 from hdl.collector.window import Inserter
 from hdl.execute.pipelines import Pipelines
 from hdl.execute.result_arbiter import ResultArbiter
+from hdl.execute.scalar import ScalarLanes
 from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
 from hdl.front_end.instruction_buffer import InstructionBuffers
@@ -24,6 +25,7 @@ from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
 from hdl.front_end.two_level import TwoLevel
 from hdl.hierarchy.allocation import AddressAllocation
+from hdl.hierarchy.compressed import Compressed
 from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf
 from hdl.hierarchy.mover import Mover
@@ -42,6 +44,8 @@ from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
+from hdl.storage.gscalar import GScalar
+from hdl.storage.moves import Moves
 from hdl.storage.pace import Pace, SlowBanks
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
@@ -62,6 +66,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
+    "gscalar": (GScalar, Moves, ScalarLanes, Compressed),
     "bdi": (BdiCompressor, BdiDecompressor),
     "pipelines": (Pipelines,),
     "result_arbiter": (ResultArbiter,),

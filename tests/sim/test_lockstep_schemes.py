@@ -14,6 +14,7 @@ from program.trace.schema import Trace
 from sim.engines.pysim import PysimEngine
 from sim.lockstep import lockstep
 from tests.random_trace import random_trace
+from tests.similar_trace import similar_trace
 
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
@@ -61,3 +62,15 @@ def test_two_levels(active: int) -> None:
     counters, stalls = outcome.result.counters, outcome.result.stalls
     assert counters["two_level.activations"] == counters["two_level.deactivations"] > 0
     assert counters["two_level.ready_pending"] >= stalls["pending"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["gscalar", "gscalar-half"])
+def test_registers_that_resemble_each_other(scheme: str) -> None:
+    """Compression, decompress moves and scalar execution."""
+    outcome = lockstep(similar_trace(1), preset("tiny"), parse_scheme(scheme), PysimEngine())
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    counters = outcome.result.counters
+    assert counters["issue.moves"]
+    assert counters["scalar.divergent"]
+    assert counters["scalar.half"] or scheme == "gscalar"

@@ -29,29 +29,22 @@ public:
     // A uop issues into a collector: note what it must read, then let it write.
     void allocate(int core, int collector, int warp, uint32_t seq, uint32_t row, const Dynamic& uop) {
         const Code& code = setup_.code[uop.pc];
-        const size_t number = size_t(core) * COLLECTORS + collector;
-        Collected& held = collected_[number * TAGS + next_[number]];
-        if (++next_[number] == TAGS) next_[number] = 0;
         const size_t base = place(core, warp);
-        held.seq = seq;
-        held.pc = uop.pc;
-        held.row = row;
-        held.warp = warp;
-        held.mask = uop.mask & LANE_MASK;
-        held.count = uop.mask ? code.source_count : 0;
-        for (int slot = 0; slot < held.count; ++slot) {
-            const size_t at = base + code.sources[slot];
-            held.written[slot] = written_[at];
-            held.values[slot] = registers_[at];
-        }
+        const uint32_t mask = uop.mask & LANE_MASK;
+        collect(core, collector, {uop.pc, row, uint32_t(warp), mask, seq}, code.sources, uop.mask ? code.source_count : 0);
         if (!uop.mask) return;
         for (int index = 0; index < code.count; ++index) {
             const size_t at = base + code.destination + index;
             const uint32_t* value = setup_.values + (uop.value + index) * 32;
             for (int lane = 0; lane < LANES; ++lane)
-                if (held.mask >> lane & 1) registers_[at].lane[lane] = value[lane];
-            written_[at] |= held.mask;
+                if (mask >> lane & 1) registers_[at].lane[lane] = value[lane];
+            written_[at] |= mask;
         }
+    }
+
+    // A decompress move of a register issues: it must read what is there, and changes nothing.
+    void move(int core, int collector, int warp, uint32_t seq, uint32_t row, uint32_t pc, uint8_t reg) {
+        collect(core, collector, {pc, row, uint32_t(warp), LANE_MASK, seq}, &reg, 1);
     }
 
     // Which of a collector's uops has this number, or -1.
@@ -76,7 +69,7 @@ public:
         for (uint32_t lane = 0; lane < LANES; ++lane) {
             const uint32_t expected = held.values[slot].lane[lane];
             if ((lanes >> lane & 1) && found[lane] != expected) {
-                const uint32_t reg = setup_.code[held.pc].sources[slot];
+                const uint32_t reg = held.sources[slot];
                 wrong = {uint32_t(core), held.warp, held.row, held.pc, reg, lane, expected, found[lane]};
                 return false;
             }
@@ -92,9 +85,32 @@ private:
     struct Collected {
         uint32_t pc, row, warp, mask, seq;
         int count;
+        uint8_t sources[6];
         uint32_t written[6];
         Value values[6];
     };
+
+    // Note what a uop must read.
+    struct Name {
+        uint32_t pc, row, warp, mask, seq;
+    };
+    void collect(int core, int collector, const Name& name, const uint8_t* sources, int count) {
+        const size_t number = size_t(core) * COLLECTORS + collector;
+        Collected& held = collected_[number * TAGS + next_[number]];
+        if (++next_[number] == TAGS) next_[number] = 0;
+        held.pc = name.pc;
+        held.row = name.row;
+        held.warp = name.warp;
+        held.mask = name.mask;
+        held.seq = name.seq;
+        held.count = count;
+        for (int slot = 0; slot < count; ++slot) {
+            const size_t at = place(core, int(name.warp)) + sources[slot];
+            held.sources[slot] = sources[slot];
+            held.written[slot] = written_[at];
+            held.values[slot] = registers_[at];
+        }
+    }
 
     size_t place(int core, int warp) const { return (size_t(core) * WARPS + warp) * 256; }
 

@@ -183,6 +183,7 @@ private:
             put(to, device::UOP_barrier, uop.barrier);
             put(to, device::UOP_barrier_warps, uop.barrier_warps);
         }
+        put(to, device::UOP_part, ((uop.mask ^ streams_.warp(core, warp).mask) & device::LANE_MASK) != 0);
         put(to, device::UOP_last, seq + 1 == streams_.warp(core, warp).length);
         put(to, device::UOP_lines, uop.line_count);
         put(to, device::UOP_passes, uop.passes);
@@ -191,6 +192,10 @@ private:
 
     // The value of a result register that is written in this cycle.
     void write(int core, int warp, uint32_t seq, uint32_t reg, uint32_t* to) {
+        if (seq & MOVE) {
+            std::memcpy(to, decompressed_[core][warp].value, 4 * LANES);
+            return;
+        }
         if (!streams_.holds(core, warp) || seq >= streams_.warp(core, warp).length)
             return fail("a result of a uop that is not there is written");
         const Dynamic& uop = streams_.uop(core, warp, seq);
@@ -228,9 +233,14 @@ private:
             checker_.start(core, int(fields[0]));
         } else if constexpr (EVENT == device::EVENT_issue) {
             ++streams_.slots[core][fields[0]].issued;
+        } else if constexpr (EVENT == device::EVENT_move) {
+            decompressed_[core][fields[0]].reg = uint8_t(fields[2]);
         } else if constexpr (EVENT == device::EVENT_allocate) {
             if (setup_.check_operands) allocate(core, int(fields[0]), int(fields[1]), uint32_t(fields[2]));
         } else if constexpr (EVENT == device::EVENT_dispatch) {
+            // A move's result is what it has read; collectors that moves go through hold one uop each.
+            if (fields[3] & MOVE)
+                std::memcpy(decompressed_[core][fields[2]].value, operands_.at(core, int(fields[0]), 0, 0), 4 * LANES);
             if (setup_.check_operands) dispatch(core, int(fields[0]), uint32_t(fields[3]));
         } else if constexpr (EVENT == device::EVENT_retire) {
             ++streams_.slots[core][fields[0]].retired;
@@ -240,7 +250,12 @@ private:
     }
 
     void allocate(int core, int collector, int warp, uint32_t seq) {
-        if (!streams_.holds(core, warp) || seq >= streams_.warp(core, warp).length) return fail("a uop issues that is not there");
+        const uint32_t before = seq & ~MOVE;  // the uop that a move goes before
+        if (!streams_.holds(core, warp) || before >= streams_.warp(core, warp).length) return fail("a uop issues that is not there");
+        if (seq & MOVE) {
+            const uint32_t row = streams_.slots[core][warp].row;
+            return checker_.move(core, collector, warp, seq, row, streams_.uop(core, warp, before).pc, decompressed_[core][warp].reg);
+        }
         checker_.allocate(core, collector, warp, seq, streams_.slots[core][warp].row, streams_.uop(core, warp, seq));
     }
 
@@ -324,6 +339,10 @@ private:
     Recorder recorder_;
     Checker<CORES, device::WARPS, device::COLLECTORS, device::TAGS, LANES> checker_;
     Streams streams_;
+    struct {
+        uint8_t reg;
+        uint32_t value[LANES];
+    } decompressed_[CORES][device::WARPS] = {};  // the one decompress move that a warp may have in flight
     std::vector<uint64_t> launch_cycles_;
     Status status_{};
     VerilatedContext context_;

@@ -28,6 +28,8 @@ struct Dynamic {
 static_assert(sizeof(Code) == 18 && sizeof(Launch) == 46 && sizeof(Warp) == 28 && sizeof(Dynamic) == 30);
 
 constexpr uint8_t FLAG_ARRIVE = 1, FLAG_WAIT = 2;
+// Marks the number of a decompress move (arch/uop.py).
+constexpr uint32_t MOVE = 1u << 31;
 
 // One event, as sim/events.py has it.
 struct Record {

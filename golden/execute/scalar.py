@@ -1,0 +1,71 @@
+"""Scalar execution: how many lanes an execution unit has to clock for a uop."""
+
+from __future__ import annotations
+
+from arch.rooms import SmConfig
+from arch.uop import Scalar, Unit
+
+from ..probe import Probe
+from ..storage.gscalar import Note
+from ..stream import TraceUop
+
+#: Units whose scalar uops are counted by themselves; all others are arithmetic.
+_KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
+
+
+class ScalarLanes:
+    """Decides from the notes of a uop's operands, when it is dispatched, who executes it. G-Scalar, sections 4.1 to 4.3.
+
+    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent is that only for
+    the very lanes of that write. If each half is compressed by itself, a uop of all threads is executed by one lane of a half in
+    which all operands are equal.
+
+    Parameters
+    ----------
+    config : the machine.
+    parts : of a register, as they are compressed.
+    probe : receives `lanes`.
+    """
+
+    def __init__(self, config: SmConfig, parts: int, probe: Probe) -> None:
+        self._notes: list[list[Note]] = [[] for _ in range(config.sub_core.collectors)]
+        self._parts = parts
+        self._size = config.lanes // parts
+        self._probe = probe
+
+    def deliver(self, collector: int, note: Note) -> None:
+        """An operand arrives in a collector."""
+        self._notes[collector].append(note)
+
+    def dispatch(self, uop: TraceUop, collector: int) -> None:
+        """A collector's uop goes to its unit."""
+        notes, self._notes[collector] = self._notes[collector], []
+        kind, lanes = self._decide(uop, notes)
+        probe = self._probe
+        probe.counters["lanes.clocked"] += lanes
+        if kind is not Scalar.NONE:
+            probe.counters[f"scalar.{kind.name.lower()}"] += 1
+        if probe.sink is not None:
+            probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
+
+    def _decide(self, uop: TraceUop, notes: list[Note]) -> tuple[Scalar, int]:
+        mask = uop.lane_mask
+        if uop.scalar and mask:
+            if all(note.scalar(mask) for note in notes):
+                return (Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)), 1
+            if self._parts > 1 and not uop.part:
+                return self._halves(mask, notes)
+        return Scalar.NONE, mask.bit_count()
+
+    def _halves(self, mask: int, notes: list[Note]) -> tuple[Scalar, int]:
+        """Each half by itself."""
+        equal = (1 << self._parts) - 1
+        for note in notes:
+            equal &= note.scalar_parts()
+        lanes, found = 0, False
+        for part in range(self._parts):
+            count = (mask >> part * self._size & ((1 << self._size) - 1)).bit_count()
+            alone = count > 0 and bool(equal >> part & 1)
+            found |= alone
+            lanes += 1 if alone else count
+        return (Scalar.HALF if found else Scalar.NONE), lanes

@@ -1,0 +1,55 @@
+"""Decompress moves: what must run before some lanes of a compressed register are written."""
+
+from __future__ import annotations
+
+from arch.uop import MOVE, TO_BANKS, TO_COLLECTOR, Control, Memory, Unit
+
+from ..stream import TraceUop
+
+
+class Moves:
+    """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
+
+    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would lose the others. A
+    uop that is about to do so lets a move go first, which reads all lanes and writes them back as they are; the scoreboard makes
+    the uop wait. A uop whose destinations hold nothing that any lane still needs goes at once.
+
+    Parameters
+    ----------
+    warps, lanes : warp slots; lanes of a warp register.
+    """
+
+    def __init__(self, warps: int, lanes: int) -> None:
+        self._compressed = [0] * warps
+        self._lanes = (1 << lanes) - 1
+
+    def note(self, warp: int, register: int, compressed: bool) -> None:
+        """A register was written."""
+        if compressed:
+            self._compressed[warp] |= 1 << register
+        else:
+            self._compressed[warp] &= ~(1 << register)
+
+    def before(self, uop: TraceUop) -> TraceUop | None:
+        """The move that must issue in the place of a uop that has no hazard: of the first such destination."""
+        if not uop.part or uop.fresh or not uop.collects:
+            return None
+        packed = self._compressed[uop.warp] >> uop.destination & ((1 << uop.count) - 1)
+        if not packed:
+            return None
+        return self.make(uop, uop.destination + (packed & -packed).bit_length() - 1)
+
+    def make(self, uop: TraceUop, register: int) -> TraceUop:
+        """The move of a register that goes before `uop`. Its value is what it reads."""
+        move = TraceUop.__new__(TraceUop)
+        move.sub_core, move.warp, move.seq, move.pc = uop.sub_core, uop.warp, uop.seq | MOVE, uop.pc
+        move.unit, move.memory, move.control = Unit.ALU, Memory.NONE, Control.NONE
+        move.sources, move.destination, move.count = (register,), register, 1
+        move.predicates_read = move.predicates_written = 0
+        move.mask = move.lane_mask = self._lanes
+        move.writes = move.hazard = 1 << register
+        move.write_back, move.near, move.dead, move.scalar, move.fresh = TO_COLLECTOR | TO_BANKS, 0, 0, 0, 0
+        move.collects = True
+        move.arrive = move.wait = move.last = move.retired = move.part = False
+        move.values, move.lines, move.passes, move.written, move.working_set = [], [], 0, 0, 0
+        return move

@@ -1,0 +1,136 @@
+"""Scalar execution: how many lanes an execution unit has to clock for a uop."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.events import field_width
+from arch.rooms import SmConfig, bits
+from arch.uop import Scalar, Unit
+
+from ..probe import Events, emit
+from ..seams import UNITS, issue_stream
+from ..storage.gscalar import note_layout
+
+#: Units whose scalar uops are counted by themselves; all others are arithmetic.
+_KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
+
+
+class Noted(wiring.Signature):
+    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__({"valid": Out(1), "note": Out(note_layout(parts))})
+
+
+class Dispatched(wiring.Signature):
+    """A uop that goes to its unit (seen from who sends it): from which collector, and its name."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "valid": Out(1), "collector": Out(config.sub_core.collector_width), "warp": Out(config.sub_core.warp_width),
+            "seq": Out(field_width("seq", config)),
+        })
+
+
+class Clocked(wiring.Signature):
+    """What a unit is told with a uop (seen from the decision): lanes to clock, and which kind of scalar execution it is."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar)))})
+
+
+class ScalarLanes(wiring.Component):
+    """Decides from the notes of a uop's operands who executes it. G-Scalar, sections 4.1 to 4.3.
+
+    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent is that only for
+    the very lanes of that write. If each half is compressed by itself, a uop of all threads is executed by one lane of a half in
+    which all operands are equal. One uop per collector.
+
+    Parameters
+    ----------
+    config : the machine.
+    parts : of a register, as they are compressed.
+    probe : generate `events` (lanes).
+
+    Members
+    -------
+    issue : In(issue_stream). A uop enters the collector `entry`.
+    entry : In. Its number.
+    operand : In(Noted) per collector. An operand arrives.
+    dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
+    clocked : Out(Clocked) per unit. For that uop; from registers but for the choice of the collector.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    """
+
+    def __init__(self, config: SmConfig, parts: int, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"ScalarLanes needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._parts = parts
+        self._probe = probe
+        core = config.sub_core
+        members = {
+            "issue": In(issue_stream(config)), "entry": In(core.collector_width),
+            "operand": In(Noted(parts)).array(core.collectors),
+            "dispatch": In(Dispatched(config)).array(UNITS), "clocked": Out(Clocked(config)).array(UNITS),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"lanes": UNITS}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
+        for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
+            found = Signal(_decision(self._config), name=f"found_{unit}")
+            m.d.comb += [found.as_value().eq(decided[dispatch.collector]), clocked.lanes.eq(found.lanes)]
+            with m.If(found.alone):
+                m.d.comb += clocked.scalar.eq(Mux(found.part, Scalar.DIVERGENT, _KINDS.get(Unit(unit), Scalar.ALU)))
+            with m.Elif(found.half):
+                m.d.comb += clocked.scalar.eq(Scalar.HALF)
+            if self._probe:
+                emit(m, self.events.lanes[unit], dispatch.valid, warp=dispatch.warp, seq=dispatch.seq, lanes=clocked.lanes,
+                     scalar=clocked.scalar)
+        return m
+
+    def _collector(self, m: Module, number: int) -> Signal:
+        """What is known of the uop in a collector. Returns a `_decision`."""
+        config = self._config
+        size = config.lanes // self._parts
+        uop, operand = self.issue.payload.uop, self.operand[number]
+        mask = Signal(config.lanes, name=f"mask_{number}")
+        may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))
+        halves = Signal(self._parts, name=f"halves_{number}")
+        note = operand.note
+        with m.If(self.issue.valid & (self.entry == number)):
+            m.d.sync += [mask.eq(uop.mask), may.eq(uop.scalar & uop.mask.any()), part.eq(uop.part), equal.eq(1), halves.eq(-1)]
+        with m.Elif(operand.valid):
+            mine = note.full & (~note.divergent | (note.base[0] == mask))
+            scalar = Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
+            m.d.sync += [equal.eq(equal & mine), halves.eq(halves & scalar)]
+
+        decision = Signal(_decision(config), name=f"decision_{number}")
+        counts, alone = [], []
+        for index in range(self._parts):
+            lanes = mask[index * size : (index + 1) * size]
+            single = Signal(name=f"single_{number}_{index}")
+            if self._parts > 1:
+                m.d.comb += single.eq(may & ~part & halves[index] & lanes.any())
+            alone.append(single)
+            counts.append(Mux(single, 1, sum(lanes)))
+        m.d.comb += [
+            decision.alone.eq(may & equal), decision.part.eq(part), decision.half.eq(Cat(alone).any()),
+            decision.lanes.eq(Mux(decision.alone, 1, sum(counts))),
+        ]
+        return decision.as_value()
+
+
+def _decision(config: SmConfig) -> data.StructLayout:
+    """One lane executes for all; the uop is divergent; one lane executes for all of some half; lanes to clock."""
+    return data.StructLayout({"alone": 1, "part": 1, "half": 1, "lanes": bits(config.lanes + 1)})

@@ -1,0 +1,213 @@
+"""Storage of G-Scalar: registers compressed byte by byte, and what was found out about each beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+
+from ..probe import Events, emit
+from ..seams import BankPort
+from .compressor import BYTES, Compressor
+from .decompressor import Decompressor
+
+#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
+BYTE_LANES, WORD_LANES = 16, 4
+
+
+def note_layout(parts: int) -> data.StructLayout:
+    """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
+
+    Fields
+    ------
+    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about these lanes.
+    enc : per part, encoding bits.
+    full : FS: all lanes of the last write were equal.
+    base : per part, the shared bytes; with D, the first holds the lanes of the last write.
+    """
+    return data.StructLayout({
+        "divergent": 1, "enc": data.ArrayLayout(BYTES, parts), "full": 1, "base": data.ArrayLayout(32, parts),
+    })
+
+
+class NotedPort(wiring.Signature):
+    """Seam 5: one bank that compresses (seen from the hierarchy): a `BankPort`, and
+
+    Members
+    -------
+    part : Out. What is written are other lanes than the warp was launched with: it is not compressed.
+    moved : Out. It is moved, to be kept as it is.
+    note : In, `note_layout`. What is known of `data`.
+    compressed : In. What was written in the cycle before has bytes that are not in the bank.
+    """
+
+    def __init__(self, config: SmConfig, parts: int) -> None:
+        members = dict(BankPort(config).members)
+        super().__init__({
+            **members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1),
+        })
+
+
+class GScalar(wiring.Component):
+    """Banks whose arrays hold bytes of one position, and an array of notes. G-Scalar, sections 3.2 and 3.3, figures 3 and 4.
+
+    A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not compressed. A bank
+    is a memory `bank_<number>_byte_<byte>_part_<part>` per byte of a lane and part of the lanes, written with an enable per byte,
+    and one memory `notes_<number>`.
+
+    Parameters
+    ----------
+    config : the machine: banks, rows, lanes.
+    probe : generate `events` (array_read, array_write).
+
+    Members
+    -------
+    bank : In(NotedPort) per bank.
+
+    Latency: a read in t finds its note in t + 1, when the arrays are read, and its bytes in t + 2, when they are decompressed;
+    `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1, and there for a read in t + 2 or later;
+    its row must not be read in t + 1.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    ValueError : the lanes cannot be cut into the parts that are compressed.
+    """
+
+    #: Parts of a register that are compressed by themselves.
+    parts = 1
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        banks = config.sub_core.banks
+        self._compressors = [Compressor(config, self.parts) for _ in range(banks)]
+        self._decompressors = [Decompressor(config, self.parts) for _ in range(banks)]
+        members = {"bank": In(NotedPort(config, self.parts)).array(banks)}
+        if probe:
+            members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number in range(self._config.sub_core.banks):
+            self._bank(m, number)
+        return m
+
+    def _bank(self, m: Module, number: int) -> None:
+        bank, compressor, decompressor = self.bank[number], self._compressors[number], self._decompressors[number]
+        m.submodules[f"compressor_{number}"] = compressor
+        m.submodules[f"decompressor_{number}"] = decompressor
+        notes = m.submodules[f"notes_{number}"] = Memory(shape=note_layout(self.parts), depth=self._config.sub_core.rows, init=[])
+        look, put = notes.read_port(), notes.write_port()
+
+        # The cycle of the request.
+        m.d.comb += [
+            look.addr.eq(bank.row), look.en.eq(bank.read),
+            compressor.enable.eq(bank.write), compressor.value.eq(bank.value), compressor.mask.eq(bank.mask),
+        ]
+        reads, writes, part, moved = (Signal(name=f"{name}_{number}") for name in ("reads", "writes", "part", "moved"))
+        row = Signal.like(bank.row, name=f"row_{number}")
+        m.d.sync += [
+            reads.eq(bank.read), writes.eq(bank.write), row.eq(bank.row), part.eq(bank.part), moved.eq(bank.moved),
+        ]
+
+        # The next one: arrays and notes.
+        note = Signal(note_layout(self.parts), name=f"written_{number}")
+        m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
+        for index in range(self.parts):
+            base = compressor.base[index] if index else Mux(note.divergent, compressor.active, compressor.base[index])
+            m.d.comb += [note.base[index].eq(base), note.enc[index].eq(Mux(moved, 0, compressor.enc[index]))]
+        m.d.comb += [put.addr.eq(row), put.data.eq(note), put.en.eq(writes)]
+        found = look.data
+        kept_in, kept_out = self._kept(m, found, f"found_{number}"), self._kept(m, note, f"noted_{number}")
+        m.d.comb += bank.compressed.eq(kept_out.any())
+        contents = self._arrays(m, number, row, reads, writes, kept_in, kept_out)
+
+        # And the one after: decompression.
+        arrives, kept, known = Signal(name=f"arrives_{number}"), Signal.like(kept_in, name=f"kept_{number}"), Signal.like(
+            note, name=f"known_{number}", reset_less=True)
+        m.d.sync += arrives.eq(reads)
+        with m.If(reads):
+            m.d.sync += [kept.eq(kept_in), known.eq(found)]
+        m.d.comb += [decompressor.enable.eq(arrives), decompressor.data.eq(contents), bank.data.eq(decompressor.value)]
+        for index in range(self.parts):
+            m.d.comb += [
+                decompressor.enc[index].eq(kept.word_select(index, BYTES)), decompressor.base[index].eq(known.base[index]),
+            ]
+        with m.If(arrives):
+            m.d.sync += bank.note.eq(known)
+        if self._probe:
+            self._events(m, number, reads, writes, found, note, kept_in, kept_out)
+
+    def _kept(self, m: Module, note: data.View, name: str) -> Signal:
+        """The bytes of every part that are not in the banks. With D the encoding bits say nothing about that."""
+        kept = Signal(BYTES * self.parts, name=f"kept_{name}")
+        m.d.comb += kept.eq(Mux(note.divergent, 0, note.enc.as_value()))
+        return kept
+
+    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, kept_in: Value, kept_out: Value) -> Value:
+        """The memories of a bank. Returns what they read, in lanes again: the crossbar's reordering, which is only wires."""
+        lanes = self._config.lanes
+        size = lanes // self.parts
+        compressor = self._compressors[number]
+        bytes_read: list[list[Value]] = [[] for _ in range(lanes)]
+        for part in range(self.parts):
+            inside = range(part * size, (part + 1) * size)
+            for byte in range(BYTES):
+                place = part * BYTES + byte
+                memory = m.submodules[f"bank_{number}_byte_{byte}_part_{part}"] = Memory(
+                    shape=8 * size, depth=self._config.sub_core.rows, init=[]
+                )
+                read, write = memory.read_port(), memory.write_port(granularity=8)
+                m.d.comb += [
+                    read.addr.eq(row), read.en.eq(reads & ~kept_in[place]), write.addr.eq(row),
+                    write.data.eq(Cat(compressor.data[32 * lane + 8 * byte : 32 * lane + 8 * byte + 8] for lane in inside)),
+                    write.en.eq(Mux(writes & ~kept_out[place], compressor.active[part * size : part * size + size], 0)),
+                ]
+                for at, lane in enumerate(inside):
+                    bytes_read[lane].append(read.data[8 * at : 8 * at + 8])
+        return Cat(*(Cat(*found) for found in bytes_read))
+
+    def _events(self, m: Module, number: int, reads: Value, writes: Value, found: data.View, note: data.View, kept_in: Value,
+                kept_out: Value) -> None:
+        active = self._compressors[number].active
+        everyone = Signal(self._config.lanes, name=f"everyone_{number}")
+        m.d.comb += everyone.eq(self._config.lane_mask)
+        for event, valid, seen, kept, mask in (
+            (self.events.array_read[number], reads, found, kept_in, everyone),
+            (self.events.array_write[number], writes, note, kept_out, active),
+        ):
+            emit(m, event, valid, bank=number, divergent=seen.divergent, enc=seen.enc.as_value(),
+                 arrays=self._activated(kept, mask), plain=_count(_groups(mask, WORD_LANES)))
+
+    def _activated(self, kept: Value, mask: Value) -> Value:
+        """Arrays of bytes that are in the banks with a lane of `mask`."""
+        size = self._config.lanes // self.parts
+        return _count(
+            [group & ~kept[part * BYTES + byte] for part in range(self.parts) for byte in range(BYTES)
+             for group in _groups(mask[part * size : part * size + size], BYTE_LANES)]
+        )
+
+
+class GScalarHalf(GScalar):
+    """The same with an encoding for each half of a register. G-Scalar, section 4.3."""
+
+    parts = 2
+
+
+def _groups(mask: Value, lanes: int) -> list[Value]:
+    """Per group of so many neighbouring lanes, whether it has one of `mask`."""
+    return [mask[at : at + lanes].any() for at in range(0, len(mask), lanes)]
+
+
+def _count(bits: Iterable[Value]) -> Value:
+    """How many are 1."""
+    return sum(bits, start=Value.cast(0))

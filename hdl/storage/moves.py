@@ -1,0 +1,97 @@
+"""Decompress moves: what must run before some lanes of a compressed register are written."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+from arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
+
+from ..lookup import read_at, write_at
+from ..priority import chosen
+from ..probe import Events, emit
+from ..seams import REGISTER_WIDTH, uop_layout
+
+
+class Stored(wiring.Signature):
+    """A register was written into a bank (seen from the hierarchy), and whether some of its bytes are not there."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "compressed": Out(1),
+        })
+
+
+class Moves(wiring.Component):
+    """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
+
+    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would lose the others. A
+    uop that is about to do so lets a move go first, which reads all lanes and writes them back as they are; the scoreboard makes
+    the uop wait. A uop whose destinations hold nothing that any lane still needs goes at once.
+
+    Parameters
+    ----------
+    config : the machine.
+    probe : generate `events` (move).
+
+    Members
+    -------
+    stored : In(Stored) per bank.
+    warp : In. The warp that issues.
+    uop : In(uop_layout). Its first uop, without hazards.
+    issues : In(1). It issues in this cycle.
+    goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
+    moves : Out(1). It is a move; the uop stays where it is.
+
+    Latency: none; what was stored in cycle t counts from t + 1.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    """
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"Moves needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        core = config.sub_core
+        members = {
+            "stored": In(Stored(config)).array(core.banks), "warp": In(core.warp_width), "uop": In(uop_layout(config)),
+            "issues": In(1), "goes": Out(uop_layout(config)), "moves": Out(1),
+        }
+        if probe:
+            members["events"] = Out(Events(config, {"move": 1}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        uop, goes = self.uop, self.goes
+        table = m.submodules.compressed = Memory(
+            shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[]
+        )
+        for stored in self.stored:
+            write_at(m, table, Cat(stored.register, stored.warp), stored.compressed, stored.valid)
+        packed = Signal(MAX_DESTINATIONS)
+        m.d.comb += packed.eq(Cat(
+            read_at(m, table, Cat((uop.destination + number)[:REGISTER_WIDTH], self.warp)) & (number < uop.count)
+            for number in range(MAX_DESTINATIONS)
+        ))
+        first = chosen(m, packed, "first")
+        register = Signal(REGISTER_WIDTH)
+        m.d.comb += [
+            self.moves.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
+            register.eq(uop.destination + first.index), goes.eq(uop),
+        ]
+        with m.If(self.moves):
+            m.d.comb += [
+                goes.eq(0), goes.seq.eq(uop.seq | MOVE), goes.pc.eq(uop.pc), goes.unit.eq(Unit.ALU), goes.sources[0].eq(register),
+                goes.source_valid.eq(1), goes.destination.eq(register), goes.count.eq(1), goes.mask.eq(self._config.lane_mask),
+                goes.collects.eq(1), goes.write_back.eq(TO_COLLECTOR | TO_BANKS),
+            ]
+        if self._probe:
+            emit(m, self.events.move[0], self.moves, warp=self.warp, seq=goes.seq, register=register)
+        return m

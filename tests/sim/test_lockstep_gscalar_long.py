@@ -1,0 +1,27 @@
+"""G-Scalar's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores, most of it builds.
+
+    pytest -m long tests/sim/test_lockstep_gscalar_long.py
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+from arch.config import preset
+from arch.schemes import parse_scheme
+from tests.sim.lockstep_cases import SMALL, compare, fits
+
+RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["gscalar", "gscalar-half"])
+@pytest.mark.parametrize("name", ["turing", "fermi", "tiny"])
+def test_every_event_of_every_cycle(name: str, scheme: str) -> None:
+    config = preset(name)
+    for kernel, size in RUNS:
+        if not fits(kernel, size, config):
+            continue
+        outcome = compare(kernel, size, config, scheme=parse_scheme(scheme))
+        assert outcome.divergence is None, f"{kernel} at {size}: {outcome.divergence.reason}"
