@@ -132,7 +132,7 @@ class SubCore(wiring.Component):
         m.submodules.moves = moves = self.moves
         m.d.comb += [
             moves.warp.eq(self.scheduler.pick), moves.uop.eq(self.buffers.uop), moves.issues.eq(self.status.issues),
-            self.status.uop.eq(moves.goes), self.buffers.pop.eq(self.status.issues & ~moves.moves),
+            self.status.uop.eq(moves.goes), self.buffers.pop.eq(self.status.issues & ~moves.inserts),
         ]
         for source, sink in zip(self.registers.stored, moves.stored, strict=True):
             wiring.connect(m, source, sink)

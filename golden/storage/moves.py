@@ -51,5 +51,6 @@ class Moves:
         move.write_back, move.near, move.dead, move.scalar, move.fresh = TO_COLLECTOR | TO_BANKS, 0, 0, 0, 0
         move.collects = True
         move.arrive = move.wait = move.last = move.retired = move.part = False
-        move.values, move.lines, move.passes, move.written, move.working_set = [], [], 0, 0, 0
+        move.values, move.lines, move.passes, move.written = [], [], 0, 0
+        move.working_set = move.releases = 0
         return move

@@ -44,7 +44,7 @@ class Moves(wiring.Component):
     uop : In(uop_layout). Its first uop, without hazards.
     issues : In(1). It issues in this cycle.
     goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
-    moves : Out(1). It is a move; the uop stays where it is.
+    inserts : Out(1). It is a move; the uop stays where it is.
 
     Latency: none; what was stored in cycle t counts from t + 1.
 
@@ -61,7 +61,7 @@ class Moves(wiring.Component):
         core = config.sub_core
         members = {
             "stored": In(Stored(config)).array(core.banks), "warp": In(core.warp_width), "uop": In(uop_layout(config)),
-            "issues": In(1), "goes": Out(uop_layout(config)), "moves": Out(1),
+            "issues": In(1), "goes": Out(uop_layout(config)), "inserts": Out(1),
         }
         if probe:
             members["events"] = Out(Events(config, {"move": 1}))
@@ -83,15 +83,15 @@ class Moves(wiring.Component):
         first = chosen(m, packed, "first")
         register = Signal(REGISTER_WIDTH)
         m.d.comb += [
-            self.moves.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
+            self.inserts.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
             register.eq(uop.destination + first.index), goes.eq(uop),
         ]
-        with m.If(self.moves):
+        with m.If(self.inserts):
             m.d.comb += [
                 goes.eq(0), goes.seq.eq(uop.seq | MOVE), goes.pc.eq(uop.pc), goes.unit.eq(Unit.ALU), goes.sources[0].eq(register),
                 goes.source_valid.eq(1), goes.destination.eq(register), goes.count.eq(1), goes.mask.eq(self._config.lane_mask),
                 goes.collects.eq(1), goes.write_back.eq(TO_COLLECTOR | TO_BANKS),
             ]
         if self._probe:
-            emit(m, self.events.move[0], self.moves, warp=self.warp, seq=goes.seq, register=register)
+            emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m

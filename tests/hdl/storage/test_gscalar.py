@@ -1,0 +1,108 @@
+"""Compressing banks keep what golden's keep, find what golden's note, and activate as many arrays."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import Signal
+from hypothesis import given, strategies
+
+from arch.config import preset, with_overrides
+from golden.storage.gscalar import WORD_LANES, Fill, Note, groups
+from golden.storage.gscalar import GScalar as Golden
+from golden.storage.gscalar import GScalarHalf as GoldenHalf
+from hdl.storage.gscalar import GScalar, GScalarHalf
+from tests.hdl.bench import FEW, SEEDS, fails, simulate
+from tests.hdl.sub_core_bench import pack
+from tests.similar import similar
+
+ROWS = 5
+MODELS = {1: Golden, 2: GoldenHalf}
+
+
+def bits(note: Note) -> tuple[int, int, int]:
+    """D, encoding and FS as the RTL has them."""
+    return note.divergent, sum(enc << 4 * part for part, enc in enumerate(note.enc)), note.full
+
+
+def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
+    rng = random.Random(seed)
+    config = with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=2"])
+    rtl = unit(config, probe=True)
+    model = MODELS[unit.parts](config.sub_core, lanes)
+
+    async def bench(ctx: Any) -> None:
+        written: list[dict[int, int]] = [{} for _ in rtl.bank]  # lanes of a row that hold anything known
+        due: dict[tuple[int, int], Any] = {}
+        last = [-1] * len(rtl.bank)
+        for cycle in range(60):
+            for bank, port in enumerate(rtl.bank):
+                row, action = rng.randrange(ROWS), rng.choice(("read", "read", "write", "none"))
+                if action == "read" and row == last[bank]:
+                    action = "none"
+                value, mask = similar(rng, lanes)
+                fill = rng.choice(tuple(Fill))
+                if fill is Fill.MOVED:
+                    mask = (1 << lanes) - 1
+                settings = {"row": row, "read": action == "read", "write": action == "write", "mask": mask, "value": pack(value),
+                            "part": fill is Fill.PART, "moved": fill is Fill.MOVED}
+                for name, setting in settings.items():
+                    ctx.set(getattr(port, name), setting)
+                last[bank] = row if action == "write" else -1
+                if action == "write":
+                    note = model.write(bank, row, mask, value, fill)
+                    arrays = model.arrays_written(note, mask), groups(mask, WORD_LANES)
+                    due["array_write", cycle + 1, bank] = (*bits(note)[:2], *arrays)
+                    due["compressed", cycle + 1, bank] = note.compressed
+                    before = 0 if fill is Fill.WHOLE else written[bank].get(row, 0)
+                    written[bank][row] = before | mask
+                elif action == "read":
+                    note, value = model.read(bank, row)
+                    due["array_read", cycle + 1, bank] = (*bits(note)[:2], model.arrays_read(note), -(-lanes // WORD_LANES))
+                    due["read", cycle + 3, bank] = note, value, written[bank].get(row, 0)
+            for bank, port in enumerate(rtl.bank):
+                for name in ("array_read", "array_write"):
+                    event = getattr(rtl.events, name)[bank]
+                    found = tuple(ctx.get(getattr(event, field)) for field in ("divergent", "enc", "arrays", "plain"))
+                    assert (found if ctx.get(event.valid) else None) == due.get((name, cycle, bank)), f"{name} in {cycle}"
+                if ("compressed", cycle, bank) in due:
+                    assert ctx.get(port.compressed) == due["compressed", cycle, bank]
+                if ("read", cycle, bank) in due:
+                    note, value, known = due["read", cycle, bank]
+                    data, seen = ctx.get(port.data), ctx.get(port.note)
+                    assert (seen.divergent, seen.enc.as_bits(), seen.full) == bits(note)
+                    assert tuple(seen.base[part] for part in range(unit.parts)) == note.base
+                    for lane in range(lanes):
+                        if known >> lane & 1:
+                            assert data >> 32 * lane & 0xFFFFFFFF == value[lane], f"lane {lane} of bank {bank} in cycle {cycle}"
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+@FEW
+@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS, unit=strategies.sampled_from((GScalar, GScalarHalf)))
+def test_equals_golden(lanes: int, seed: int, unit: Any) -> None:
+    lockstep(lanes, seed, unit)
+
+
+class IgnoresD(GScalar):
+    """Encoding bits are taken for compression, whatever D says."""
+
+    def _kept(self, m: Any, note: Any, name: str) -> Signal:
+        kept = Signal(4 * self.parts, name=f"kept_{name}")
+        m.d.comb += kept.eq(note.enc.as_value())
+        return kept
+
+
+def test_mutants_are_caught() -> None:
+    assert fails(lambda seed: lockstep(4, seed, IgnoresD))
+
+
+def test_bad_configurations() -> None:
+    with pytest.raises(TypeError, match="GScalarHalf needs the machine's configuration, an SmConfig, not 3"):
+        GScalarHalf(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="3 lanes cannot be compressed in 2 equal parts"):
+        GScalarHalf(with_overrides(preset("tiny"), ["lanes=3"]))
