@@ -60,7 +60,7 @@ class SubCore:
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, lambda warp: not self.scoreboard.reads[warp], probe)
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
-        self.pipelines = Pipelines(config, checker, wake_lsu, self.registers.dispatched, probe)
+        self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
         self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
         self.stalls = [0] * len(Stall)
         self.wake = NEVER

@@ -25,14 +25,14 @@ class Pipelines:
     config : latencies, intervals, queue sizes.
     checker : compares operands at dispatch; None switches that off.
     wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
-    dispatched : called with every uop that is dispatched and its collector; None: nobody is interested.
     probe : receives `dispatch`.
+    dispatched : called with every uop that is dispatched and its collector; None: nobody is interested.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
 
     def __init__(self, config: SmConfig, checker: OperandChecker | None, wake_lsu: Callable[[int], None],
-                 dispatched: Callable[[TraceUop, int], None] | None, probe: Probe) -> None:
+                 probe: Probe, dispatched: Callable[[TraceUop, int], None] | None = None) -> None:
         units = [config.sub_core.execute.unit(unit) for unit in Unit]
         self._latency = [unit.latency for unit in units]
         self._interval = [unit.interval for unit in units]
