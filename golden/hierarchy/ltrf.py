@@ -53,6 +53,8 @@ class Ltrf:
     #: Dead registers are moved like others.
     liveness = False
     follows = True
+    moves = None
+    dispatched = None
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
         core = config.sub_core
