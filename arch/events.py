@@ -169,6 +169,9 @@ EVENTS: dict[str, Event] = {
               "A register gets a physical register: one of its warp's uops that write it issues."),
         Event("unmap", (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
               "A register is released: its physical register is free again."),
+        Event("flag_hit", (("warp", "warp"),), "A warp comes among instructions whose release flags are in the cache."),
+        Event("flag_fetch", (("warp", "warp"), ("pc", "pc")),
+              "A release flag instruction is fetched, in place of a uop; pc: the first instruction it covers."),
         Event("lookup", (("count", "count"),), "Sources are looked up in the renaming table."),
         Event("unwritten", (("count", "count"),), "Sources of a uop have no physical register, since they were never written: "
               "they read as zeros."),
@@ -251,6 +254,8 @@ COUNTERS: dict[str, Counter] = {
                 "not active had no hazard.", "ready_pending"),
         Counter("renaming.maps", "warp registers", "Registers that got a physical register.", "map"),
         Counter("renaming.unmaps", "warp registers", "Registers that were released.", "unmap"),
+        Counter("renaming.flag_hits", "flag instructions", "Release flag instructions that were found in the cache.", "flag_hit"),
+        Counter("renaming.flag_fetches", "flag instructions", "Release flag instructions fetched.", "flag_fetch"),
         Counter("renaming.lookups", "warp registers", "Sources looked up in the renaming table.", "lookup", "count"),
         Counter("renaming.unwritten", "warp registers", "Sources without a physical register.", "unwritten", "count"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),

@@ -335,6 +335,17 @@ class SmConfig(_Checked):
         """Rows of every bank that one warp of such a kernel occupies."""
         return -(-self.registers_per_warp(registers) // self.sub_core.banks)
 
+    def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
+        """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per thread, `exempt` of
+        which are never renamed. A machine that renames gives no warp rows of its own: any number of warps runs, as long as one
+        warp's registers fit beside the exempt ones of all."""
+        core = self.sub_core
+        if self.takes_flags:
+            fits = exempt * core.warps + registers - exempt <= core.warp_registers
+            return 0, core.warps if fits else 0
+        rows = self.rows_per_warp(registers)
+        return rows, min(core.warps, core.rows // rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dictionaries, as JSON and TOML take them."""
         return dataclasses.asdict(self)

@@ -63,6 +63,9 @@ class Scheme:
         if self.hierarchy not in ("flat", "compressed") and policy not in ("scheme", "two_level"):
             raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                              "sub_core.front_end.scheduler at 'scheme'.")
+        if self.mapping == "renaming" and not config.takes_flags:
+            core = replace(core, mapping=replace(core.mapping, release_flags="on"))
+            config = replace(config, sub_core=core)
         if not self.private_collectors or core.collector.allocation == "per_warp":
             return config
         collector = replace(core.collector, allocation="per_warp")
@@ -221,6 +224,33 @@ def _cache_needs_two_levels(scheme: Scheme) -> str:
 
 
 RULES.append(_cache_needs_two_levels)
+
+register_scheme(
+    Row(
+        name="renaming",
+        description="Registers are renamed: each has a physical register from its first write to its last read only.",
+        paper="Jeon and Annavaram, CENG-2014-05",
+        mapping="renaming",
+        scheduler="two_level",
+        hints=("release",),
+    )
+)
+
+
+def _renaming_is_flat(scheme: Scheme) -> str:
+    """What renaming has not been built with."""
+    if scheme.mapping != "renaming":
+        return ""
+    if scheme.hierarchy != "flat":
+        return "a register file cache places registers itself, and renaming is built for register files without one."
+    if scheme.collector != "ocu":
+        return "renaming is built for collectors that keep no values: a kept one may outlive its register."
+    if scheme.storage != "plain":
+        return "renaming is built for plain banks."
+    return ""
+
+
+RULES.append(_renaming_is_flat)
 
 
 def _compressed_operands(scheme: Scheme) -> str:

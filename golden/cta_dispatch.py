@@ -61,9 +61,7 @@ class CtaDispatch:
         self._first_warp = int(launch["first_warp"])
         self._shared_per_cta = int(launch["shared_bytes"])
         registers = int(launch["registers"])
-        core = self._config.sub_core
-        self.rows_per_warp = self._config.rows_per_warp(registers)
-        slots = min(core.warps, core.rows // self.rows_per_warp)
+        self.rows_per_warp, slots = self._config.launch_shape(registers, self.exempt.bit_count())
         self._check(self._trace.kernels[int(launch["kernel"])], registers, slots)
         self._shared_free = self._config.cta.shared_bytes
         self._begin = 0
@@ -71,12 +69,28 @@ class CtaDispatch:
         self._free_warps = [list(range(slots)) for _ in range(self._config.sub_cores)]
         return True
 
+    @property
+    def registers(self) -> int:
+        """Registers per thread of the current launch."""
+        return int(self._trace.launches[self._launch]["registers"])
+
+    @property
+    def exempt(self) -> int:
+        """Mask of the current launch's registers that are not renamed."""
+        kernel = int(self._trace.launches[self._launch]["kernel"])
+        return self._trace.exempt[kernel] if self._trace.exempt else 0
+
     def _check(self, kernel: str, registers: int, slots: int) -> None:
         config = self._config
         needed = -(-self._warps_per_cta // config.sub_cores)
         problem = ""
         if needed > config.sub_core.warps:
             problem = f"it has {self._warps_per_cta} warps and the SM has {config.warps} warp slots"
+        elif needed > slots and config.takes_flags:
+            problem = (
+                f"its {registers} registers per thread, with {self.exempt.bit_count()} that every warp keeps, do not fit the "
+                f"{config.sub_core.warp_registers} physical registers of a sub-core"
+            )
         elif needed > slots:
             problem = (
                 f"its {self._warps_per_cta} warps of {registers} registers per thread need {needed * self.rows_per_warp} rows of "

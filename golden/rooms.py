@@ -16,7 +16,9 @@ from .front_end.scheduler import SCHEDULERS, Scheduler
 from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
+from .hierarchy.renamed import RenamedFlat
 from .mapping.direct import Direct
+from .mapping.renaming import Renaming
 from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
@@ -24,7 +26,7 @@ from .storage.gscalar import GScalar, GScalarHalf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 CACHES = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus}
-MAPPINGS = {"direct": Direct}
+MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
 STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf}
 
 
@@ -38,10 +40,12 @@ def _unit(room: str, units: dict[str, Any], name: str) -> Any:
 def build_registers(config: SmConfig, scheme: Scheme, quiet: Callable[[int], bool], probe: Probe) -> Hierarchy:
     """The register file of one sub-core below its collectors; `quiet` tells of a warp whether all its operands have been read."""
     core = config.sub_core
-    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(core)
+    place = _unit("mapping", MAPPINGS, scheme.mapping)
+    mapping = place(core, probe) if place is Renaming else place(core)
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
     if scheme.hierarchy == "flat":
-        return Flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
+        flat = RenamedFlat if isinstance(mapping, Renaming) else Flat
+        return flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
     if scheme.hierarchy == "compressed":
         return Compressed(config, mapping, storage, Arbiter(core.banks, probe), probe)
     registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, quiet, probe)

@@ -195,6 +195,9 @@ class Sm:
         self.lsu.launch()
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
+                for core in self.cores:
+                    if core.registers.renames:
+                        core.registers.launch(self.ctas.registers, self.ctas.exempt)
                 return True
         return False
 
@@ -229,11 +232,14 @@ class Sm:
             if core.status.at_barrier & bit:
                 reason = self.barriers.waiting_at(number, warp)
             elif core.status.ready & bit:
-                reason = "ready, for a collector"
+                short = not core.registers.may_issue >> warp & 1
+                reason = "ready, for a physical register" if short else "ready, for a collector"
             elif entries:
                 reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"
             else:
                 reason = "its stream" if core.status.live & bit else "its last uops to retire"
+            if core.registers.renames:
+                reason += f" and holds {core.registers.held(warp)} physical registers"
             waits.append(f"warp slot {warp} of sub-core {number} (CTA slot {cta.slot}) waits {reason}")
         return f"Deadlock in cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + "."
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
 from program.hints import Hints
+from program.release.fetch import covers
 from program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
 from .values import Value
@@ -33,6 +34,7 @@ class TraceUop(Uop):
     lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number of acceptance
         (load/store unit).
     releases : mask of the registers that it releases (a pbr).
+    covered : first pc that its pir word covers; None: no word covers it.
     retired : its last write is done.
     working_set : mask of the registers that a PREFETCH names.
     expected : per source, architectural value and lanes ever written (operand checker).
@@ -40,9 +42,9 @@ class TraceUop(Uop):
     """
 
     __slots__ = (
-        "arrive", "barrier", "barrier_warps", "collects", "expected", "hazard", "lane_mask", "last", "lines", "lines_left",
-        "missing", "operands", "order", "part", "passes", "ready", "releases", "retired", "sub_core", "values", "wait",
-        "working_set", "writes", "written",
+        "arrive", "barrier", "barrier_warps", "collects", "covered", "expected", "hazard", "lane_mask", "last", "lines",
+        "lines_left", "missing", "operands", "order", "part", "passes", "ready", "releases", "retired", "sub_core", "values",
+        "wait", "working_set", "writes", "written",
     )
 
     lane_mask: int
@@ -65,6 +67,7 @@ class TraceUop(Uop):
     ready: int
     order: int
     releases: int
+    covered: int | None
     retired: bool
     working_set: int
     part: bool
@@ -74,11 +77,12 @@ class TraceUop(Uop):
 class Template:
     """What all executions of one machine instruction have in common."""
 
-    __slots__ = ("control", "count", "dead", "destination", "fresh", "hazard", "near", "predicates_read", "predicates_written",
-                 "scalar", "sources", "unit", "working_set", "write_back", "writes")
+    __slots__ = ("control", "count", "covered", "dead", "destination", "fresh", "hazard", "near", "predicates_read",
+                 "predicates_written", "releases", "scalar", "sources", "unit", "working_set", "write_back", "writes")
 
     def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0, scalar: int = 0,
-                 fresh: int = 0, working_set: int = 0) -> None:
+                 fresh: int = 0, working_set: int = 0, releases: int = 0, covered: int | None = None) -> None:
+        self.releases, self.covered = releases, covered
         self.working_set = working_set
         self.write_back, self.near, self.dead, self.scalar, self.fresh = write_back, near, dead, scalar, fresh
         self.unit = Unit(int(row["unit"]))
@@ -146,6 +150,7 @@ class WarpStream:
         uop.working_set = template.working_set
         uop.scalar = template.scalar
         uop.fresh = template.fresh
+        uop.releases, uop.covered = template.releases, template.covered
         uop.memory = memories[position]
         mask = uop.mask = masks[position]
         uop.lane_mask = mask & self._lane_mask
@@ -184,6 +189,9 @@ def templates_of(trace: Trace) -> list[Template]:
     """One `Template` per pc, with the compiler's hints if the trace carries any."""
     rows = np.asarray(trace.code)
     hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
+    cover = covers(trace)
+    releases = [trace.flag_words[pc].registers if pc in trace.flag_words else 0 for pc in range(len(rows))]
     sets = [trace.working_sets.get(pc, 0) for pc in range(len(rows))]
     bits = [getattr(hints, name).tolist() for name in ("write_back", "near", "dead", "scalar", "fresh")]
-    return [Template(row, *of) for row, *of in zip(rows, *bits, sets, strict=True)]
+    covered = [cover.get(pc) for pc in range(len(rows))]
+    return [Template(row, *of) for row, *of in zip(rows, *bits, sets, releases, covered, strict=True)]

@@ -67,6 +67,7 @@ class SubCore:
         self._flying = [0] * core.warps
         self._lengths = [0] * core.warps
         self.retired = [0] * core.warps
+        self._settled = True
         self._occupied = 0  # collectors, at the clock edge
         self._idle_reason = Stall.NO_WARP
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
@@ -101,12 +102,15 @@ class SubCore:
         if status.changed:
             status.update()
         collectors = self.collectors
+        if self.registers.renames:
+            self._look()
+            self.registers.settle(status.live & ~status.at_barrier)
         active = self._active & self.registers.may_issue
         ready = status.ready & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
         came = gone = 0
         if self._sets is not None:
-            came, gone = self._sets.edge(status.away, self.registers.may_activate)
+            came, gone = self._sets.edge(self._away(), self.registers.may_activate)
         live = status.live
 
         if self._compressing:
@@ -131,12 +135,15 @@ class SubCore:
         self._account(reason, cycle)
 
         self._occupied = collectors.edge()
+        if self.registers.renames:
+            self.registers.edge()
         if self._sets is not None:
             self._active = self._sets.active
             if self.registers.follows:
                 self._activate(came, gone, live)
         if status.changed:
             status.update()
+        self._settled = self._look() if self.registers.renames else True
         self.wake = self._next_cycle(cycle)
         if self.wake > cycle + 1:
             self._idle_reason = status.stall(bool(collectors.any_ready), self._active & self.registers.may_issue)
@@ -160,6 +167,8 @@ class SubCore:
         if self._checker is not None:
             self._checker.issue(uop)
         self._flying[warp] += 1
+        if self.registers.renames:
+            self.registers.issue(uop)
         if uop.control is Control.PREFETCH:  # no instruction of the program: the collectors' windows do not move
             self.registers.prefetch(uop)
             self._retired(uop)
@@ -174,6 +183,17 @@ class SubCore:
         if uop.arrive or uop.last:
             self._at_issue(uop)
 
+    def _away(self) -> int:
+        """Warps that can not issue for long, those that lack only physical registers among them."""
+        status = self.status
+        return status.away | status.ready & ~self.registers.may_issue if self.registers.renames else status.away
+
+    def _look(self) -> bool:
+        """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns whether the same warp is
+        served first as before."""
+        first = [entries[0] if entries else None for entries in self.buffers.entries]
+        return bool(self.registers.look(first, self.status.live & ~self.status.at_barrier))
+
     def _activate(self, came: int, gone: int, live: int) -> None:
         """Tell the registers which warps have become active and pending in this cycle; `live`: those not over before it."""
         for warp in range((came | gone).bit_length()):
@@ -185,6 +205,8 @@ class SubCore:
     def _read(self, warp: int, register: int) -> None:
         """An operand no longer hinders a write of its register."""
         self.scoreboard.read(warp, register)
+        if self.registers.renames:
+            self.registers.operand_read(warp, register)
         self.status.changed |= 1 << warp
 
     def _written(self, warp: int, mask: int) -> None:
@@ -197,6 +219,8 @@ class SubCore:
     def _clear(self, warp: int, mask: int) -> None:
         """Registers or predicates in `mask` are no longer pending."""
         self.scoreboard.written(warp, mask)
+        if self.registers.renames:
+            self.registers.result_written(warp, mask)
         self.status.changed |= 1 << warp
 
     def _retired(self, uop: TraceUop) -> None:
@@ -217,6 +241,8 @@ class SubCore:
         self.retired[warp] += 1
         if not self._flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
+            if self.registers.renames:
+                self.registers.end(warp)
             self._at_drain(self.number, warp)
 
     def _account(self, reason: Stall, cycle: int) -> None:
@@ -256,9 +282,9 @@ class SubCore:
         soon = cycle + 1
         status = self.status
         ready = status.ready & self._active & self.registers.may_issue
-        if self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
+        if not self._settled or self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
             return soon
-        if self._sets is not None and self._sets.moves(status.away, self.registers.may_activate):
+        if self._sets is not None and self._sets.moves(self._away(), self.registers.may_activate):
             return soon
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:

@@ -12,7 +12,7 @@ from arch.rooms import SmConfig, bits
 
 from .priority import chosen, first_from
 from .probe import Events, emit
-from .seams import Start
+from .seams import REGISTER_WIDTH, Start
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32
@@ -25,14 +25,17 @@ def launch_layout(config: SmConfig) -> data.StructLayout:
     ------
     ctas, warps_per_cta, shared_bytes : as in the trace's launch; `shared_bytes` per CTA.
     rows : rows of every bank per warp, `SmConfig.rows_per_warp`.
-    slots : warp slots of a sub-core that this leaves, min(warps, rows of a bank / `rows`).
+    slots : warp slots of a sub-core that this leaves, `SmConfig.launch_shape`.
+    registers, exempt : if the machine takes release flags: registers per thread, and the mask of those that are not renamed.
     """
+    flags = {"registers": REGISTER_WIDTH + 1, "exempt": 1 << REGISTER_WIDTH} if config.takes_flags else {}
     return data.StructLayout({
         "ctas": CTAS_WIDTH,
         "warps_per_cta": bits(config.warps + 1),
         "shared_bytes": bits(config.cta.shared_bytes + 1),
         "rows": bits(config.sub_core.rows + 1),
         "slots": bits(config.sub_core.warps + 1),
+        **flags,
     })
 
 
@@ -153,6 +156,9 @@ class CtaDispatch(wiring.Component):
                 self.start[core].warps.eq(taken.word_select(core, warps)),
                 self.start[core].rows.eq(rows),
             ]
+            if config.takes_flags:
+                launched = self.launch.payload
+                m.d.comb += [self.start[core].registers.eq(launched.registers), self.start[core].exempt.eq(launched.exempt)]
         m.d.comb += [
             self.started.valid.eq(starts), self.started.cta.eq(cta.index), self.started.begin.eq(place.index),
             self.started.warps.eq(per_cta),

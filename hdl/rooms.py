@@ -21,7 +21,10 @@ from .front_end.two_level import TwoLevel
 from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
+from .hierarchy.renamed import RenamedFlat
 from .mapping.direct import Direct
+from .mapping.renaming import Renaming
+from .seams import UNITS
 from .storage.banks import Banks
 from .storage.gscalar import GScalar, GScalarHalf
 
@@ -50,9 +53,12 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     """The register file of one sub-core below its collectors."""
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
     collectors = _unit("collector", COLLECTORS, scheme.collector)
-    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
     storage = _unit("storage", STORAGES, scheme.storage)(config, probe)
     tags, entries = collectors.tags(config), collectors.entries(config)
+    if scheme.mapping == "renaming":
+        return RenamedFlat(config, Renaming(config, entries, UNITS, probe=probe), storage, Arbiter(config, entries, tags, probe),
+                           entries, probe)
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
     if hierarchy.follows:
         return hierarchy(config, mapping, storage, entries, tags, collectors.evicts, probe)
     return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, collectors.evicts, probe)

@@ -56,8 +56,9 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or, where `wide`, six of 8.
     write_back, near, dead, scalar, fresh : the compiler's hints.
     part : executes on other lanes than those the warp was launched with (divergent, or guarded).
+    covered, first : likewise. A release flag instruction covers the uop, and others from pc `first` on.
     """
-    flags = {"release": PAYLOAD_BITS, "wide": 1} if config.takes_flags else {}
+    flags = {"release": PAYLOAD_BITS, "wide": 1, "covered": 1, "first": field_width("pc", config)} if config.takes_flags else {}
     return data.StructLayout({
         "seq": field_width("seq", config),
         "pc": field_width("pc", config),
@@ -397,6 +398,7 @@ class SubCorePorts(wiring.Signature):
     Members
     -------
     start : In, `Start`. Warps start.
+    launch : In(1), if the machine takes release flags. A launch begins; `start.registers` and `start.exempt` are its.
     release : In, a bit per warp slot. The barrier at which the warp waits is open; may depend on `arrival` of the same cycle.
     arrival : Out, `Arrival`.
     drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
@@ -416,6 +418,7 @@ class SubCorePorts(wiring.Signature):
         core = config.sub_core
         super().__init__({
             "start": In(Start(config)),
+            **({"launch": In(1)} if config.takes_flags else {}),
             "release": In(core.warps),
             "arrival": Out(Arrival(config)),
             "drain": Out(core.warps),

@@ -104,7 +104,10 @@ class Sm(wiring.Component):
         for number, core in enumerate(self.cores):
             m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
             for start in (core.start, self.start[number]):
-                m.d.comb += [start.warps.eq(ctas.start[number].warps), start.rows.eq(ctas.start[number].rows)]
+                given = ctas.start[number]
+                m.d.comb += [getattr(start, name).eq(getattr(given, name)) for name in start.signature.members]
+            if hasattr(core, "launch"):
+                m.d.comb += core.launch.eq(self.launch.valid & self.launch.ready)
             arrival = barriers.arrivals[number]
             m.d.comb += [getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members]
             m.d.comb += [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 
 from arch.rooms import SmConfig
@@ -116,14 +116,16 @@ class SubCore(wiring.Component):
             self._insert_moves(m)
         if isinstance(scheduler, CacheAware):
             m.d.comb += scheduler.holds.eq(collectors.holds)
+        may_issue, short = self._may_issue(m)
         if isinstance(scheduler, TwoLevel):
             m.d.comb += [
-                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away), status.distant.eq(scoreboard.distant),
+                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away | short & status.ready),
+                status.distant.eq(scoreboard.distant),
                 scheduler.may_activate.eq(self.registers.may_activate if self.registers.follows else ~0),
-                status.active.eq(scheduler.active & (self.registers.may_issue if self.registers.follows else ~0)),
+                status.active.eq(scheduler.active & may_issue),
             ]
         else:
-            m.d.comb += status.active.eq(~0)
+            m.d.comb += status.active.eq(may_issue)
         for taker in (collectors.issue, scoreboard.issue):
             m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
 
@@ -152,6 +154,34 @@ class SubCore(wiring.Component):
                 taker.warp.eq(port.payload.result.warp), taker.seq.eq(port.payload.result.seq),
             ]
 
+    def _may_issue(self, m: Module) -> tuple[Value, Value]:
+        """Masks of the warps that may issue as far as their registers are concerned, and of those that lack physical ones."""
+        registers = self.registers
+        if registers.follows:
+            return registers.may_issue, Const(0, len(registers.may_issue))
+        if not registers.renames:
+            everyone = ~Const(0, len(self.status.active))
+            return everyone, Const(0, len(self.status.active))
+        for source, sink in zip(self.buffers.hazards, registers.hazards, strict=True):
+            m.d.comb += [getattr(sink, name).eq(getattr(source, name)) for name in source.signature.members]
+        return ~registers.short, registers.short
+
+    def _rename(self, m: Module) -> None:
+        """Registers that are renamed follow what issues, what is read and written, and which warps end."""
+        registers, status, collectors = self.registers, self.status, self.collectors
+        m.d.comb += [
+            registers.launch.eq(self.launch), registers.here.eq(status.here), registers.issue.valid.eq(status.issue.valid),
+            registers.issue.payload.eq(status.issue.payload), registers.slide.eq(status.done),
+            registers.entry.eq(collectors.entry), registers.end.eq(self.in_flight.drain),
+        ]
+        m.d.comb += [sink.slots.eq(source.slots) for source, sink in zip(collectors.read_done, registers.done, strict=True)]
+        if collectors.caches:
+            results = [(offer.taken, offer.payload) for offer in self.results.offer]
+        else:
+            results = [(result.valid & result.ready, result.payload) for result in self.results.result]
+        for (taken, payload), port in zip(results, registers.finished, strict=True):
+            m.d.comb += [port.valid.eq(taken), port.warp.eq(payload.warp), port.register.eq(payload.register)]
+
     def _register_file(self, m: Module) -> None:
         registers, collectors, scoreboard = self.registers, self.collectors, self.scoreboard
         wiring.connect(m, wiring.flipped(self.start), registers.start)
@@ -161,6 +191,8 @@ class SubCore(wiring.Component):
             *zip(collectors.read_done, scoreboard.read, strict=True),
         ):
             wiring.connect(m, source, sink)
+        if registers.renames:
+            self._rename(m)
         if registers.follows:
             self._cache_registers(m)
         else:

@@ -14,6 +14,7 @@ from program.intervals.dynamic import form_all
 from program.intervals.formation import Rule
 from program.intervals.insertion import insert_prefetches
 from program.isa import Kernel
+from program.release.fetch import without_pir
 from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
 from program.scalar import fresh_hints, scalar_hints
@@ -63,5 +64,5 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
         if name in wanted:
             annotated = insert_prefetches(annotated, form_all(kernels(), config.sub_core.cache.registers, rule))
     if "release" in wanted:
-        annotated = insert_flags(annotated, release_all(kernels()))
+        annotated = without_pir(insert_flags(annotated, release_all(kernels())))
     return annotated

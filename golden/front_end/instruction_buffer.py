@@ -7,6 +7,7 @@ from collections import deque
 from arch.rooms import SubCoreConfig
 from arch.uop import Control
 
+from ..mapping.flag_cache import FlagCache
 from ..priority import first_from
 from ..probe import Probe
 from ..stream import TraceUop, WarpStream
@@ -19,10 +20,13 @@ class InstructionBuffers:
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a
     branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
+    On a machine that takes release flags, a uop whose flags are not in the release flag cache makes the next cycle one in which
+    their instruction is fetched and no buffer is filled.
+
     Parameters
     ----------
     config : entries, branch hold, warps.
-    probe : receives `fill`.
+    probe : receives `fill`, `flag_hit`, `flag_fetch`.
 
     Latency: a uop filled in cycle t can issue in t + 1.
     """
@@ -37,16 +41,20 @@ class InstructionBuffers:
         self._fillable = 0  # warps with room and something to fetch
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
         self._pointer = 0
+        self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
+        self._fetch: tuple[int, int] | None = None  # warp, and first pc of the pir word that is fetched in this cycle
 
     def start(self, warp: int, stream: WarpStream) -> None:
         """A new warp's stream."""
         self._streams[warp] = stream
+        if self._flags is not None:
+            self._flags.start(warp)
         if stream.length:
             self._fillable |= 1 << warp
 
     def next_cycle(self, cycle: int) -> int:
         """The next cycle after `cycle` in which a buffer can be filled."""
-        if self._fillable:
+        if self._fillable or self._fetch is not None:
             return cycle + 1
         return self._held[0][0] if self._held else NEVER
 
@@ -55,6 +63,10 @@ class InstructionBuffers:
         held = self._held
         while held and held[0][0] <= cycle:
             self._fillable |= 1 << held.popleft()[1]
+        if self._fetch is not None:
+            self._report("flag_fetch", *self._fetch)
+            self._fetch = None
+            return 0
         if not self._fillable:
             return 0
         warp = first_from(self._fillable, self._pointer)
@@ -64,6 +76,8 @@ class InstructionBuffers:
         uop = stream.take()
         entries = self.entries[warp]
         entries.append(uop)
+        if self._flags is not None:
+            self._meet(uop)
         if uop.control is Control.BRANCH or stream.position == stream.length or len(entries) == self._depth:
             self._fillable &= ~(1 << warp)
         probe = self._probe
@@ -71,6 +85,21 @@ class InstructionBuffers:
         if probe.sink is not None:
             probe.emit("fill", warp, uop.seq)
         return 1 << warp if len(entries) == 1 else 0
+
+    def _meet(self, uop: TraceUop) -> None:
+        """Look for the release flags of a uop, and fetch them in the next cycle if they are not there."""
+        assert self._flags is not None
+        hit = self._flags.fill(uop.warp, uop.pc, uop.covered)
+        if hit:
+            self._report("flag_hit", uop.warp)
+        elif hit is False:
+            assert uop.covered is not None
+            self._fetch = uop.warp, uop.covered
+
+    def _report(self, event: str, *values: int) -> None:
+        self._probe.counters["renaming.flag_hits" if event == "flag_hit" else "renaming.flag_fetches"] += 1
+        if self._probe.sink is not None:
+            self._probe.emit(event, *values)
 
     def pop(self, warp: int, cycle: int) -> None:
         """The first uop of `warp` issues."""

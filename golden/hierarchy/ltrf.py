@@ -52,7 +52,7 @@ class Ltrf:
 
     #: Dead registers are moved like others.
     liveness = False
-    follows = True
+    follows, renames = True, False
     moves = None
     dispatched = None
 

@@ -92,6 +92,14 @@ class Renaming:
                     mask |= 1 << warp
         return mask
 
+    def settle(self, here: int) -> None:
+        """The warp that is served first in this cycle goes on being that."""
+        self.reserve.first = self.reserve.served(here)
+
+    def settled(self, here: int) -> bool:
+        """The warp that is served first is the one of the cycle before."""
+        return self.reserve.served(here) == self.reserve.first
+
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
         warp = uop.warp

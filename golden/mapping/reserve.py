@@ -21,7 +21,7 @@ class Reserve:
     def __init__(self, warps: int) -> None:
         self._warps = warps
         self._needs = 0
-        self._first = 0
+        self.first = 0  # the warp that was served first in the cycle before
         self.held = [0] * warps  # registers that each warp has
 
     def launch(self, needs: int, everybody: bool) -> None:
@@ -29,9 +29,11 @@ class Reserve:
         self._needs = 0 if everybody else needs
         self.held = [0] * self._warps
 
+    def served(self, here: int) -> int:
+        """The warp that is served first. `here`: mask of the warps that have uops to issue and do not wait at a barrier."""
+        return first_from(here, self.first) if here and not here >> self.first & 1 else self.first
+
     def look(self, here: int) -> tuple[int, int]:
-        """The warp that is served first, and how many registers the others leave free. `here`: mask of the warps that have uops
-        to issue and do not wait at a barrier."""
-        if here and not here >> self._first & 1:
-            self._first = first_from(here, self._first)
-        return self._first, max(0, self._needs - self.held[self._first])
+        """The warp that is served first, and how many registers the others leave free."""
+        first = self.served(here)
+        return first, max(0, self._needs - self.held[first])

@@ -11,6 +11,7 @@ from arch.rooms import SmConfig, bits
 from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 
 from ..lookup import read_at, write_at
+from ..mapping.flag_cache import FlagCache
 from ..priority import decode, first_from
 from ..probe import Events, emit
 from ..seams import REGISTER_WIDTH, Fill, uop_layout
@@ -65,7 +66,8 @@ class InstructionBuffers(wiring.Component):
             "uop": Out(uop_layout(config)),
         }
         if probe:
-            members["events"] = Out(Events(config, {"fill": 1}))
+            flags = {"flag_hit": 1, "flag_fetch": 1} if config.takes_flags else {}
+            members["events"] = Out(Events(config, {"fill": 1, **flags}))
         self._probe = probe
         super().__init__(members)
 
@@ -118,12 +120,30 @@ class InstructionBuffers(wiring.Component):
         m.d.comb += fillable.eq(going_on & ~more_than[-1])
         pointer = Signal(core.warp_width)
         choice = first_from(m, fillable, pointer)
-        m.d.comb += [fill.valid.eq(choice.any), fill.warp.eq(choice.index)]
-        with m.If(choice.any):
+        fetches = self._flags(m) if self._config.takes_flags else Const(0, 1)
+        m.d.comb += [fill.valid.eq(choice.any & ~fetches), fill.warp.eq(choice.index)]
+        with m.If(fill.valid):
             m.d.sync += pointer.eq(choice.after)
         if self._probe:
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
+
+    def _flags(self, m: Module) -> Value:
+        """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched in this cycle:
+        those of the uop before were not there."""
+        cache = m.submodules.flags = FlagCache(self._config.sub_core.warps)
+        fill, uop = self.fill, self.fill.uop
+        fetches = Signal()
+        warp, first = Signal.like(fill.warp, reset_less=True), Signal.like(uop.first, reset_less=True)
+        m.d.comb += [
+            cache.start.eq(self.start), cache.fill.eq(fill.valid), cache.warp.eq(fill.warp), cache.pc.eq(uop.pc),
+            cache.covered.eq(uop.covered), cache.first.eq(uop.first),
+        ]
+        m.d.sync += [fetches.eq(cache.asks & ~cache.hit), warp.eq(fill.warp), first.eq(uop.first)]
+        if self._probe:
+            emit(m, self.events.flag_hit[0], cache.asks & cache.hit, warp=fill.warp)
+            emit(m, self.events.flag_fetch[0], fetches, warp=warp, pc=first)
+        return fetches
 
     def _looked_at(self) -> list[tuple[str, Value, list[Value]]]:
         """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each warp's goes."""

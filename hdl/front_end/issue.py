@@ -30,6 +30,7 @@ class Status(wiring.Component):
     blocked, memory, distant : In(warps). Its hazards.
     active : In(warps). Warps that may issue; all, unless scheduling has two levels.
     may_issue, may_slide : In(warps). A collector would take it; it may issue if it needs none.
+    here : Out(warps). Warps that have uops to issue and do not wait at a barrier; from registers.
     ready : Out(warps). Warps whose next uop has no hazard.
     eligible : Out(warps). Warps among which the scheduler picks.
     collecting : Out(warps). Active warps whose next uop has no hazard and needs a collector.
@@ -54,7 +55,8 @@ class Status(wiring.Component):
         members = {
             "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
             "blocked": In(core.warps), "memory": In(core.warps), "distant": In(core.warps), "active": In(core.warps),
-            "may_issue": In(core.warps), "may_slide": In(core.warps), "ready": Out(core.warps), "eligible": Out(core.warps),
+            "may_issue": In(core.warps), "may_slide": In(core.warps), "here": Out(core.warps), "ready": Out(core.warps),
+            "eligible": Out(core.warps),
             "collecting": Out(core.warps), "away": Out(core.warps), "over": Out(core.warps),
             "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
             "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
@@ -71,7 +73,7 @@ class Status(wiring.Component):
         live, at_barrier, fenced = Signal(warps), Signal(warps), Signal(warps)
 
         here, ready = Signal(warps), Signal(warps)
-        m.d.comb += [here.eq(live & ~at_barrier), self.over.eq(~live)]
+        m.d.comb += [here.eq(live & ~at_barrier), self.over.eq(~live), self.here.eq(here)]
         m.d.comb += self.ready.eq(here & self.first & ~fenced & ~self.blocked)
         m.d.comb += ready.eq(self.ready & self.active)
         m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))

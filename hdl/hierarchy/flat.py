@@ -48,7 +48,7 @@ class Flat(wiring.Component):
     """
 
     #: It need not be told of activations and of what issues.
-    follows = False
+    follows = renames = False
 
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, arbiter: Arbiter,
                  tags: int = 1, evicts: bool = False, probe: bool = False) -> None:
@@ -125,7 +125,7 @@ class Flat(wiring.Component):
     def _write(self, m: Module) -> None:
         """Give each bank to one writer, and write it."""
         core = self._config.sub_core
-        places = list(self._mapping.locate)[core.collector.slots :]
+        places = self._places()
         writers = [*self.result, self.evicted] if self._writers > UNITS else list(self.result)
         for place, writer in zip(places, writers, strict=True):
             m.d.comb += [place.warp.eq(writer.payload.warp), place.register.eq(writer.payload.register)]
@@ -167,6 +167,14 @@ class Flat(wiring.Component):
         written = self.written[number]
         m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
 
+    def _places(self) -> list[Any]:
+        """The mapping's ports for the writers."""
+        return list(self._mapping.locate)[self._config.sub_core.collector.slots :]
+
+    def _content(self, number: int, slot: Value, value: Value) -> Value:
+        """What collector `number` receives for a slot, given what the bank held."""
+        return value
+
     def _access(self, m: Module, number: int, row: Value, back: Value, payload: data.View) -> None:
         """A bank's one access: a write (of the result `payload`; `back`: of an evicted value), or else the read that the arbiter
         grants."""
@@ -189,4 +197,4 @@ class Flat(wiring.Component):
             m.d.sync += [delivery.valid.eq(grant.valid), delivery.slot.eq(grant.slot), source.eq(grant.bank)]
             if self._tags > 1:
                 m.d.sync += delivery.tag.eq(grant.tag)
-            m.d.comb += delivery.value.eq(contents[source])
+            m.d.comb += delivery.value.eq(self._content(number, delivery.slot, contents[source]))

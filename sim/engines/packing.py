@@ -7,8 +7,9 @@ from typing import Any
 from arch.rooms import SmConfig
 from arch.uop import Unit
 from hdl.cta_dispatch import launch_layout
-from hdl.seams import uop_layout
+from hdl.seams import PAYLOAD_BITS, uop_layout
 from program.hints import Hints
+from program.release.fetch import covers
 from program.trace.schema import Trace
 
 
@@ -23,6 +24,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
     packed: list[int] = []
     collects: list[bool] = []
     hints = trace.hints if trace.hints is not None else Hints.none(len(trace.code))
+    cover = covers(trace)
     for pc, row in enumerate(trace.code):
         sources = [int(register) for register in row["sources"][: int(row["source_count"])]]
         names = ("unit", "destination", "count", "predicates_read", "predicates_written", "control")
@@ -31,6 +33,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
             pc=pc,
             sources=sum(register << (8 * slot) for slot, register in enumerate(sources)),
             source_valid=(1 << len(sources)) - 1,
+            **_flags(trace, cover, pc, config),
             **{name: int(getattr(hints, name)[pc]) for name in ("write_back", "near", "dead", "scalar", "fresh")},
             **{name: int(row[name]) for name in names},
         ))
@@ -38,13 +41,29 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
     return packed, collects
 
 
+def _flags(trace: Trace, cover: dict[int, int], pc: int, config: SmConfig) -> dict[str, int]:
+    """The release flags at a pc, on a machine that takes them."""
+    if not config.takes_flags:
+        return {}
+    fields = {"covered": 1, "first": cover[pc]} if pc in cover else {}
+    word = trace.flag_words.get(pc)
+    if word is None:
+        return fields
+    narrow = 0  # what the word means if its numbers are of 6 bits
+    for place in range(0, PAYLOAD_BITS, 6):
+        narrow |= 1 << (word.payload >> place & 63)
+    return {**fields, "release": word.payload, "wide": int(narrow != word.registers)}
+
+
 def launches(trace: Trace, config: SmConfig) -> list[int]:
     """Per launch, its `hdl.cta_dispatch.launch_layout`."""
     layout = launch_layout(config)
     packed = []
     for launch in trace.launches:
-        rows = config.rows_per_warp(int(launch["registers"]))
+        exempt = trace.exempt[int(launch["kernel"])] if trace.exempt else 0
+        registers = int(launch["registers"])
+        rows, slots = config.launch_shape(registers, exempt.bit_count())
+        flags = {"registers": registers, "exempt": exempt} if config.takes_flags else {}
         names = ("ctas", "warps_per_cta", "shared_bytes")
-        slots = min(config.sub_core.warps, config.sub_core.rows // rows)
-        packed.append(pack(layout, rows=rows, slots=slots, **{name: int(launch[name]) for name in names}))
+        packed.append(pack(layout, rows=rows, slots=slots, **flags, **{name: int(launch[name]) for name in names}))
     return packed

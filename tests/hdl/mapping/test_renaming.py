@@ -132,6 +132,7 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
                 here = rng.getrandbits(core.warps)
             ctx.set(rtl.here, here)
             short = model.short(front.first, here)
+            model.settle(here)
             assert ctx.get(rtl.short) == short, f"cycle {cycle}"
             counts["short"] += short.bit_count()
             for number in range(2):

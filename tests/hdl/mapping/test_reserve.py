@@ -32,6 +32,7 @@ def lockstep(machine: str, seed: int, unit: Any = Reserve, cycles: int = 120) ->
                 ctx.set(getattr(rtl, name), value)
             assert (ctx.get(rtl.first), ctx.get(rtl.floor)) == model.look(here)
             kept += model.look(here)[1] > 0
+            model.first = model.served(here)
             for port, sign in ((rtl.taken, 1), (rtl.given, -1)):
                 warp = rng.randrange(warps)
                 count = min(rng.randrange(5), 250 - model.held[warp] if sign > 0 else model.held[warp])

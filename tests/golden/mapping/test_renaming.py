@@ -1,0 +1,102 @@
+"""Renaming in the machine: kernels with their operands checked, files smaller than the static demand, mutants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+import workloads
+from arch.config import preset, with_overrides
+from arch.events import Record, count
+from arch.schemes import parse_scheme
+from golden.check import OperandMismatch
+from golden.mapping import renaming
+from golden.mapping.release import Release
+from golden.sm import simulate
+from program.annotate import annotate
+from program.errors import ExecutionError, LaunchError
+from program.runner import compile_job, trace_job
+from program.trace.schema import Trace
+
+SCHEME = parse_scheme("renaming")
+
+
+@cache
+def traced(name: str) -> Trace:
+    job = workloads.get(name).job("tiny")
+    return annotate(trace_job(job), SCHEME.hints, preset("tiny"), lambda: compile_job(job))
+
+
+def run(name: str, rows: int = 256, scheduler: str = "two_level", trace: Trace | None = None, **overrides: Any) -> Any:
+    records: list[Record] = []
+    config = with_overrides(preset("tiny"), [f"sub_core.rows={rows}", *(f"{k}={v}" for k, v in overrides.items())])
+    result = simulate(trace or traced(name), config, replace(SCHEME, scheduler=scheduler), events=records)
+    assert {name: result.counters[name] for name in result.counters} == count(records)
+    return result, records
+
+
+@pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
+@pytest.mark.parametrize("name", ["vectoradd", "reduction"])
+def test_a_kernel(name: str, scheduler: str) -> None:
+    result, records = run(name, scheduler=scheduler)
+    assert result.operands_checked
+    held: dict[tuple[int, int], tuple[int, int]] = {}
+    for _, _, event, values in records:  # nobody shares a physical register
+        if event == "map":
+            warp, register, bank, row = values
+            assert (bank, row) not in held
+            held[bank, row] = warp, register
+        elif event == "unmap":
+            warp, register, bank, row = values
+            assert held.pop((bank, row)) == (warp, register)
+    assert result.counters["renaming.maps"] == result.counters["renaming.unmaps"] + len(held)
+    assert result.counters["renaming.flag_hits"] > result.counters["renaming.flag_fetches"] > 0
+
+
+def test_fewer_registers_than_the_static_demand() -> None:
+    demand = 8 * 8 // 2  # eight warps of eight registers, in two banks
+    cycles = [run("vectoradd", rows)[0].cycles for rows in (demand, 12, 5)]
+    assert cycles == sorted(cycles)
+    assert cycles[-1] > cycles[0]
+
+
+def test_registers_that_wait_at_a_barrier() -> None:
+    with pytest.raises(ExecutionError, match=r"for a physical register and holds \d+ physical registers"):
+        run("reduction", 4)
+
+
+def test_registers_of_one_warp_that_do_not_fit() -> None:
+    with pytest.raises(LaunchError, match="registers per thread, with 0 that every warp keeps, do not fit the 4 physical"):
+        run("vectoradd", 2)
+
+
+@pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
+def test_policies(policy: str) -> None:
+    _, records = run("vectoradd", **{"sub_core.mapping.policy": policy})
+    rows = {values[3] for _, _, event, values in records if event == "map"}
+    assert (max(rows) < 64) == (policy == "consolidate")  # a sub-array has 64 rows
+
+
+def test_exempt_registers_are_never_renamed() -> None:
+    trace = replace(traced("vectoradd"), exempt=(0b110,) * len(traced("vectoradd").kernels))
+    _, records = run("vectoradd", trace=trace)
+    assert all(values[1] not in (1, 2) for _, _, event, values in records if event == "map")
+
+
+class ReleasesEarly(Release):
+    """Reads that are pending do not count."""
+
+    def issue(self, warp: int, sources: tuple[int, ...], writes: int, dead: int) -> None:
+        super().issue(warp, (), writes, dead)
+
+    def read(self, warp: int, register: int) -> None:
+        """Nobody reads."""
+
+
+def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "Release", ReleasesEarly)
+    with pytest.raises(OperandMismatch, match="found 0xdeadbeef"):
+        run("reduction", scheduler="lrr")
