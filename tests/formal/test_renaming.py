@@ -100,6 +100,7 @@ class Harness(Elaboratable):
         return m
 
 
+@pytest.mark.long
 def test_physical_registers_are_neither_shared_nor_lost(tmp_path: Path) -> None:
     harness = Harness()
     prove(harness, harness.free, 5, tmp_path)
