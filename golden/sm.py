@@ -196,8 +196,8 @@ class Sm:
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
                 for core in self.cores:
-                    if core.registers.renames:
-                        core.registers.launch(self.ctas.registers, self.ctas.exempt)
+                    if core.renamed is not None:
+                        core.renamed.launch(self.ctas.registers, self.ctas.exempt)
                 return True
         return False
 
@@ -238,8 +238,8 @@ class Sm:
                 reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"
             else:
                 reason = "its stream" if core.status.live & bit else "its last uops to retire"
-            if core.registers.renames:
-                reason += f" and holds {core.registers.held(warp)} physical registers"
+            if core.renamed is not None:
+                reason += f" and holds {core.renamed.held(warp)} physical registers"
             waits.append(f"warp slot {warp} of sub-core {number} (CTA slot {cta.slot}) waits {reason}")
         return f"Deadlock in cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + "."
 

@@ -16,6 +16,7 @@ from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import Status
 from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
+from .hierarchy.renamed import RenamedFlat
 from .probe import Probe
 from .rooms import build_collectors, build_registers, build_scheduler
 from .stream import PREDICATE_BIT, TraceUop, WarpStream
@@ -59,6 +60,7 @@ class SubCore:
         self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, lambda warp: not self.scoreboard.reads[warp], probe)
+        self.renamed = self.registers if isinstance(self.registers, RenamedFlat) else None
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
         self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
@@ -102,9 +104,10 @@ class SubCore:
         if status.changed:
             status.update()
         collectors = self.collectors
-        if self.registers.renames:
-            self._look()
-            self.registers.settle(status.live & ~status.at_barrier)
+        renamed = self.renamed
+        if renamed is not None:
+            self._look(renamed)
+            renamed.settle(status.live & ~status.at_barrier)
         active = self._active & self.registers.may_issue
         ready = status.ready & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
@@ -135,15 +138,15 @@ class SubCore:
         self._account(reason, cycle)
 
         self._occupied = collectors.edge()
-        if self.registers.renames:
-            self.registers.edge()
+        if renamed is not None:
+            renamed.edge()
         if self._sets is not None:
             self._active = self._sets.active
             if self.registers.follows:
                 self._activate(came, gone, live)
         if status.changed:
             status.update()
-        self._settled = self._look() if self.registers.renames else True
+        self._settled = self._look(renamed) if renamed is not None else True
         self.wake = self._next_cycle(cycle)
         if self.wake > cycle + 1:
             self._idle_reason = status.stall(bool(collectors.any_ready), self._active & self.registers.may_issue)
@@ -167,8 +170,8 @@ class SubCore:
         if self._checker is not None:
             self._checker.issue(uop)
         self._flying[warp] += 1
-        if self.registers.renames:
-            self.registers.issue(uop)
+        if self.renamed is not None:
+            self.renamed.issue(uop)
         if uop.control is Control.PREFETCH:  # no instruction of the program: the collectors' windows do not move
             self.registers.prefetch(uop)
             self._retired(uop)
@@ -186,13 +189,13 @@ class SubCore:
     def _away(self) -> int:
         """Warps that can not issue for long, those that lack only physical registers among them."""
         status = self.status
-        return status.away | status.ready & ~self.registers.may_issue if self.registers.renames else status.away
+        return status.away | status.ready & ~self.registers.may_issue if self.renamed is not None else status.away
 
-    def _look(self) -> bool:
+    def _look(self, renamed: RenamedFlat) -> bool:
         """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns whether the same warp is
         served first as before."""
         first = [entries[0] if entries else None for entries in self.buffers.entries]
-        return bool(self.registers.look(first, self.status.live & ~self.status.at_barrier))
+        return renamed.look(first, self.status.live & ~self.status.at_barrier)
 
     def _activate(self, came: int, gone: int, live: int) -> None:
         """Tell the registers which warps have become active and pending in this cycle; `live`: those not over before it."""
@@ -205,8 +208,8 @@ class SubCore:
     def _read(self, warp: int, register: int) -> None:
         """An operand no longer hinders a write of its register."""
         self.scoreboard.read(warp, register)
-        if self.registers.renames:
-            self.registers.operand_read(warp, register)
+        if self.renamed is not None:
+            self.renamed.operand_read(warp, register)
         self.status.changed |= 1 << warp
 
     def _written(self, warp: int, mask: int) -> None:
@@ -219,8 +222,8 @@ class SubCore:
     def _clear(self, warp: int, mask: int) -> None:
         """Registers or predicates in `mask` are no longer pending."""
         self.scoreboard.written(warp, mask)
-        if self.registers.renames:
-            self.registers.result_written(warp, mask)
+        if self.renamed is not None:
+            self.renamed.result_written(warp, mask)
         self.status.changed |= 1 << warp
 
     def _retired(self, uop: TraceUop) -> None:
@@ -241,8 +244,8 @@ class SubCore:
         self.retired[warp] += 1
         if not self._flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
-            if self.registers.renames:
-                self.registers.end(warp)
+            if self.renamed is not None:
+                self.renamed.end(warp)
             self._at_drain(self.number, warp)
 
     def _account(self, reason: Stall, cycle: int) -> None:

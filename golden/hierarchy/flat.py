@@ -32,7 +32,7 @@ class Flat:
 
     #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues matters here.
     may_issue = may_activate = -1
-    follows = renames = False
+    follows = False
     #: What a storage with encodings needs besides (`golden.hierarchy.compressed`).
     moves: Moves | None = None
     dispatched: Callable[[TraceUop, int], None] | None = None

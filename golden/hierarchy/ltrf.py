@@ -52,7 +52,7 @@ class Ltrf:
 
     #: Dead registers are moved like others.
     liveness = False
-    follows, renames = True, False
+    follows = True
     moves = None
     dispatched = None
 

@@ -28,8 +28,6 @@ class RenamedFlat(Flat):
     config, mapping, storage, arbiter, probe : as in `Flat`.
     """
 
-    renames = True
-
     def __init__(self, config: SmConfig, mapping: Renaming, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._renaming = mapping
@@ -68,7 +66,7 @@ class RenamedFlat(Flat):
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts, unless its register has been released."""
-        return self._renaming.locate(warp, register) is None or super().write_back(warp, register, value)
+        return self._renaming.find(warp, register) is None or super().write_back(warp, register, value)
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""

@@ -63,7 +63,13 @@ class Renaming:
     def _place(self, physical: int) -> tuple[int, int]:
         return physical % self._banks, physical // self._banks
 
-    def locate(self, warp: int, register: int) -> tuple[int, int] | None:
+    def locate(self, warp: int, register: int) -> tuple[int, int]:
+        """(bank, row) of a register that has one."""
+        place = self.find(warp, register)
+        assert place is not None, f"R{register} of warp {warp} has no physical register"
+        return place
+
+    def find(self, warp: int, register: int) -> tuple[int, int] | None:
         """(bank, row) of a register; None: it has none."""
         physical = self.exempt.find(warp, register)
         if physical is None:

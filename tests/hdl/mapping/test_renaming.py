@@ -139,7 +139,7 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
                 warp, register = rng.randrange(core.warps), rng.randrange(top)
                 ctx.set(rtl.locate[number].warp, warp)
                 ctx.set(rtl.locate[number].register, register)
-                place = model.locate(warp, register)
+                place = model.find(warp, register)
                 assert ctx.get(rtl.mapped) >> number & 1 == (place is not None)
                 counts["exempt"] += exempt >> register & 1
                 if place is not None:
