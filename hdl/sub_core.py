@@ -164,7 +164,7 @@ class SubCore(wiring.Component):
             return everyone, Const(0, len(self.status.active))
         for source, sink in zip(self.buffers.hazards, registers.hazards, strict=True):
             m.d.comb += [getattr(sink, name).eq(getattr(source, name)) for name in source.signature.members]
-        return ~registers.short, registers.short
+        return ~registers.lacking, registers.lacking
 
     def _rename(self, m: Module) -> None:
         """Registers that are renamed follow what issues, what is read and written, and which warps end."""

@@ -30,7 +30,7 @@ class RenamedFlat(Flat):
     Members (beyond those of `Flat`)
     -------
     launch, here, hazards, issue, slide, entry, done, finished, end : In. As `Renaming`'s; `finished` is its `written`.
-    short : Out(warps). Warps that lack registers.
+    lacking : Out(warps). Warps that lack registers.
     """
 
     renames = True
@@ -46,7 +46,7 @@ class RenamedFlat(Flat):
         return {
             "launch": In(1), "here": In(warps), "hazards": In(Hazards()).array(warps), "issue": In(issue_stream(config)),
             "slide": In(1), "entry": In(range(max(2, self._entries))), "done": In(ReadDone(config)).array(self._entries),
-            "finished": In(Written(config)).array(UNITS), "end": In(warps), "short": Out(warps),
+            "finished": In(Written(config)).array(UNITS), "end": In(warps), "lacking": Out(warps),
         }
 
     def _reporters(self) -> list[wiring.Component]:
@@ -57,7 +57,7 @@ class RenamedFlat(Flat):
         names = self._mapping
         m.d.comb += [
             names.launch.eq(self.launch), names.here.eq(self.here), names.slide.eq(self.slide), names.entry.eq(self.entry),
-            names.end.eq(self.end), self.short.eq(names.short), names.issue.valid.eq(self.issue.valid),
+            names.end.eq(self.end), self.lacking.eq(names.lacking), names.issue.valid.eq(self.issue.valid),
             names.issue.payload.eq(self.issue.payload),
         ]
         for outer, inner in zip([*self.hazards, *self.done, *self.finished], [*names.hazards, *names.done, *names.written],

@@ -74,7 +74,7 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
 #: an overwritten value that is written back all the same, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
-    "arbiter": replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;"),
+    "arbiter": replaced(r"(= ~) ?\\?written;", r"\1opening;"),
     "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
     "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
     "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),

@@ -77,6 +77,7 @@ def make_uop(warp: int, seq: int, **fields: Any) -> TraceUop:
         "predicates_written": 0, "mask": 1, "lane_mask": 1, "memory": 0, "control": 0, "collects": True, "arrive": False,
         "wait": False, "last": False, "barrier": 0, "barrier_warps": 0, "lines": [], "passes": 0, "written": 0, "values": [],
         "retired": False, "write_back": 3, "near": 0, "dead": 0, "releases": 0, "covered": None,
+        "scalar": 0, "fresh": 0, "part": False,
     }
     for name, value in {**defaults, **fields, "warp": warp, "seq": seq}.items():
         setattr(uop, name, value)

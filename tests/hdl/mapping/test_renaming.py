@@ -133,7 +133,7 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
             ctx.set(rtl.here, here)
             short = model.short(front.first, here)
             model.settle(here)
-            assert ctx.get(rtl.short) == short, f"cycle {cycle}"
+            assert ctx.get(rtl.lacking) == short, f"cycle {cycle}"
             counts["short"] += short.bit_count()
             for number in range(2):
                 warp, register = rng.randrange(core.warps), rng.randrange(top)
