@@ -63,7 +63,7 @@ class Harness(Elaboratable):
         m.d.comb += [
             Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS),
             Assume(~(rename.issue.valid & rename.slide)),
-            Assume(~rename.issue.valid | ~(rename.short >> warp)[0]),
+            Assume(~rename.issue.valid | ~(rename.lacking >> warp)[0]),
             Assume(rename.exempt.count <= 1), Assume(rename.start.registers == REGISTERS),
             *(Assume(source < REGISTERS) for source in uop.sources),
         ]
