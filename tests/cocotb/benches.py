@@ -33,6 +33,7 @@ from tests.hdl.front_end import (  # noqa: E402
     test_schedulers,
     test_scoreboard,
     test_sthld,
+    test_two_level,
 )
 from tests.hdl.hierarchy import test_flat  # noqa: E402
 from tests.hdl.mapping import (  # noqa: E402
@@ -69,6 +70,11 @@ def _availability(machine: str, seed: int) -> None:
     test_availability.lockstep(core.warp_registers, core.mapping.policy, core.subarray_registers, seed)
 
 
+def _two_level(machine: str, seed: int) -> None:
+    core = MACHINES[machine].sub_core
+    test_two_level.lockstep(core.warps, core.active_warps, seed, probe=False)
+
+
 def _tags(overrides: list[str], seed: int) -> None:
     l1 = _config(overrides).l1
     test_l1.test_tags.hypothesis.inner_test(l1.sets, l1.ways, False, seed)
@@ -93,6 +99,7 @@ BENCHES: dict[str, Any] = {
     "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),
     "gto": lambda machine, seed: test_schedulers.lockstep("gto", MACHINES[machine].sub_core.warps, seed),
     "cache_aware": lambda machine, seed: test_schedulers.lockstep("cache_aware", MACHINES[machine].sub_core.warps, seed),
+    "two_level": _two_level,
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
     "banks": test_banks.lockstep,

@@ -17,8 +17,8 @@ from tests.hdl.collector.boc_bench import BOCS
 from tests.hdl.collector.test_window import MACHINES as WINDOWS
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
-BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "instruction_buffers",
-              "registers", "banks", "pipelines", "result_arbiter",
+BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
+              "instruction_buffers", "registers", "banks", "pipelines", "result_arbiter",
               "renaming", "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache")
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
