@@ -19,8 +19,8 @@ class Stall(IntEnum):
     """What a scheduler did in a cycle: exactly one of these, for every scheduler and every cycle.
 
     Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this order that any warp
-    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.) All warps are active, except
-    under two-level scheduling.
+    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.) A warp is active unless two-level
+    scheduling or its registers keep it from issuing: see `pending`.
     """
 
     ISSUED = 0
@@ -41,7 +41,8 @@ STALLS: dict[Stall, str] = {
     "complete collector was refused because its execution unit was not free (interval, credits, load/store queue).",
     Stall.COLLECTOR_FULL: "An active warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
     "conflicts, port), or for their turn to be dispatched.",
-    Stall.PENDING: "The next uop of a warp that is not active has no hazard (two-level scheduling only).",
+    Stall.PENDING: "The next uop of a warp that may not issue yet has no hazard: the warp is not active (two-level scheduling), "
+    "its registers are on their way into the register file cache, or no physical register is free for its result (renaming).",
     Stall.SCOREBOARD: "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, or a WAR "
     "hazard with an operand still to be read.",
     Stall.FETCH: "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come.",

@@ -153,6 +153,8 @@ class MappingConfig(_Checked):
     policy: str = item("consolidate", "policy", "renaming: the physical register that is taken; `consolidate`: the lowest free "
                        "one, `wear_level`: one that lies a sub-array further each time", choices=("consolidate", "wear_level"))
     subarrays: int = item(4, "sub-arrays", "of a bank, each with a power switch of its own", high=64)
+    table_bytes: int = item(1024, "bytes", "renaming: size of a sub-core's renaming table; registers of a kernel that are too "
+                            "many for it are not renamed")
     release_flags: str = item("off", "policy", "`on`: the machine takes release flags; set by the schemes that rename",
                               choices=("off", "on"))
 
@@ -196,6 +198,11 @@ class SubCoreConfig(_Checked):
     def subarray_registers(self) -> int:
         """Warp registers of a sub-array, over all banks."""
         return -(-self.rows // self.mapping.subarrays) * self.banks
+
+    @property
+    def table_entries(self) -> int:
+        """Registers that a sub-core's renaming table has room for."""
+        return 8 * self.mapping.table_bytes // bits(self.warp_registers)
 
     @property
     def bank_width(self) -> int:
@@ -337,12 +344,13 @@ class SmConfig(_Checked):
 
     def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
         """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per thread, `exempt` of
-        which are never renamed. A machine that renames gives no warp rows of its own: any number of warps runs, as long as one
-        warp's registers fit beside the exempt ones of all."""
+        which are never renamed. A machine that renames gives no warp rows of its own: as many warps run as the renaming table has
+        room for, if one warp's registers fit beside the exempt ones of all."""
         core = self.sub_core
         if self.takes_flags:
-            fits = exempt * core.warps + registers - exempt <= core.warp_registers
-            return 0, core.warps if fits else 0
+            renamed = registers - exempt
+            fits = exempt * core.warps + renamed <= core.warp_registers
+            return 0, min(core.warps, core.table_entries // max(1, renamed)) if fits else 0
         rows = self.rows_per_warp(registers)
         return rows, min(core.warps, core.rows // rows)
 

@@ -89,7 +89,7 @@ class CtaDispatch:
         elif needed > slots and config.takes_flags:
             problem = (
                 f"its {registers} registers per thread, with {self.exempt.bit_count()} that every warp keeps, do not fit the "
-                f"{config.sub_core.warp_registers} physical registers of a sub-core"
+                f"{config.sub_core.warp_registers} physical registers and the renaming table of a sub-core"
             )
         elif needed > slots:
             problem = (

@@ -14,6 +14,7 @@ from program.intervals.dynamic import form_all
 from program.intervals.formation import Rule
 from program.intervals.insertion import insert_prefetches
 from program.isa import Kernel
+from program.release.exemption import exemptions
 from program.release.fetch import without_pir
 from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
@@ -28,8 +29,8 @@ RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
     """The trace with the fields of `Hints` that are `wanted` (`arch.schemes.Scheme.hints`); the others stay at what is safe.
 
-    `release` is no field: it sets `dead` to what the flags of register renaming can tell, and puts the flag instructions into the
-    code (`program.release`).
+    `release` is no field: it sets `dead` to what the flags of register renaming can tell, puts the flag instructions into the
+    code, and exempts registers that the machine's renaming table has no room for (`program.release`).
     `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`program.intervals`).
 
     Parameters
@@ -64,5 +65,7 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
         if name in wanted:
             annotated = insert_prefetches(annotated, form_all(kernels(), config.sub_core.cache.registers, rule))
     if "release" in wanted:
-        annotated = without_pir(insert_flags(annotated, release_all(kernels())))
+        made = kernels()
+        release = release_all(made, exemptions(made, trace, config))
+        annotated = without_pir(insert_flags(annotated, release))
     return annotated

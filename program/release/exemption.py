@@ -8,11 +8,14 @@ the whole loop.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from arch.rooms import SmConfig
 from program.isa import Kernel
 from program.liveness import mask_of, members
 from program.release.flags import Flags, release_flags
+from program.trace.schema import Trace
 
 #: Bytes of the renaming table.
 TABLE_BYTES = 1024
@@ -53,7 +56,7 @@ def table_bits(warps: int, registers: int, physical: int) -> int:
     return warps * registers * (physical - 1).bit_length()
 
 
-def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int = TABLE_BYTES) -> int:
+def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int = TABLE_BYTES, at_most: int = 256) -> int:
     """The registers of a kernel that are not renamed, as a bit mask; 0 if its table fits.
 
     Parameters
@@ -61,12 +64,31 @@ def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int
     warps : warps whose registers the table maps.
     physical : physical registers there are.
     table_bytes : size of the table.
+    at_most : so many registers, even if the table does not fit then.
     """
     renamed = kernel.registers
     exempt: list[int] = []
-    for held in ranking(kernel):
+    for held in ranking(kernel)[:at_most]:
         if table_bits(warps, renamed, physical) <= 8 * table_bytes:
             break
         exempt.append(held.register)
         renamed -= 1
     return mask_of(exempt)
+
+
+def exemptions(kernels: Mapping[str, Kernel], trace: Trace, config: SmConfig) -> dict[str, int]:
+    """The registers that are not renamed, per kernel of a trace, for the table of a machine.
+
+    The table is to serve as many warps as a sub-core would hold without renaming, and at least those of a CTA. Exempt registers
+    are reserved in every warp slot, so that there can not be more of them than leave room for the others of one warp.
+    """
+    core = config.sub_core
+    found = {}
+    for number, name in enumerate(trace.kernels):
+        kernel = kernels[name]
+        largest = max((int(row["warps_per_cta"]) for row in trace.launches if row["kernel"] == number), default=1)
+        direct = core.rows // config.rows_per_warp(kernel.registers)
+        warps = min(core.warps, max(direct, -(-largest // config.sub_cores)))
+        room = max(0, core.warp_registers - kernel.registers) // max(1, core.warps - 1)
+        found[name] = exempt_registers(kernel, warps, core.warp_registers, core.mapping.table_bytes, room)
+    return found

@@ -86,6 +86,19 @@ def test_exempt_registers_are_never_renamed() -> None:
     assert all(values[1] not in (1, 2) for _, _, event, values in records if event == "map")
 
 
+def test_a_table_that_is_too_small() -> None:
+    """Registers are exempted until it holds the others; if the machine can not hold so many, the launch is refused."""
+    job = workloads.get("vectoradd").job("tiny")
+    for size, exempt in ((64, 0), (40, 1)):
+        config = with_overrides(preset("tiny"), ["sub_core.rows=64", f"sub_core.mapping.table_bytes={size}"])
+        trace = annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
+        assert [mask.bit_count() for mask in trace.exempt] == [exempt]
+        result = simulate(trace, config, SCHEME)
+        assert result.operands_checked
+    with pytest.raises(LaunchError, match="the renaming table of a sub-core"):
+        run("vectoradd", **{"sub_core.mapping.table_bytes": 1})
+
+
 class ReleasesEarly(Release):
     """Reads that are pending do not count."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import workloads
+from arch.config import preset, with_overrides
+from program.annotate import annotate
 from program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
 from program.liveness import members
-from program.release.exemption import Held, exempt_registers, ranking, table_bits
+from program.release.exemption import Held, exempt_registers, exemptions, ranking, table_bits
 from program.release.flags import release_flags
-from program.runner import compile_job
+from program.runner import compile_job, trace_job
 
 
 def example() -> Kernel:
@@ -64,3 +66,22 @@ def test_the_kernels_fit_into_the_table() -> None:
             flags = release_flags(kernel, mask)
             assert not any(pbr & mask for pbr in flags.pbr)
     assert most
+
+
+def test_exemptions_of_a_machine() -> None:
+    """The table serves the warps that the banks would hold; exempt registers are reserved in every slot."""
+    job = workloads.get("nw").job("tiny")
+    kernels, trace = compile_job(job), trace_job(job)
+    (kernel,) = kernels.values()
+    fermi = preset("fermi")
+    assert fermi.sub_core.table_entries == 819
+    assert fermi.rows_per_warp(kernel.registers) == 2  # of 64: 32 warps
+    (mask,) = exemptions(kernels, trace, fermi).values()
+    assert 32 * (kernel.registers - mask.bit_count()) <= 819 < 32 * (kernel.registers - mask.bit_count() + 1)
+    assert annotate(trace, ("release",), fermi, lambda: kernels).exempt == (mask,)
+    renames = with_overrides(fermi, ["sub_core.mapping.release_flags=on"])
+    assert renames.launch_shape(kernel.registers, mask.bit_count()) == (0, 819 // (kernel.registers - mask.bit_count()))
+    small = with_overrides(fermi, ["sub_core.mapping.table_bytes=1"])  # no entry at all
+    (most,) = exemptions(kernels, trace, small).values()
+    assert most.bit_count() == (1024 - kernel.registers) // 47
+    assert with_overrides(renames, ["sub_core.mapping.table_bytes=1"]).launch_shape(kernel.registers, most.bit_count())[1] == 0
