@@ -95,8 +95,12 @@ def run(
             progress=report.simulating,
         )
     data = outcome.to_dict()
-    spent = energies.energy(data, prices, experiment.config)
-    _emit({**data, "energy": spent.to_dict()}, as_json, lambda: [*render.run_tables(outcome), render.energy_table(spent)])
+    spent = [energies.energy(data, prices, experiment.config)]
+    if energy == energies.COMMON:
+        own = energies.own_tables(experiment.scheme)
+        spent += [energies.energy(data, energies.table(name), experiment.config) for name in own]
+    data["energy"], data["energy_own"] = spent[0].to_dict(), [each.to_dict() for each in spent[1:]]
+    _emit(data, as_json, lambda: [*render.run_tables(outcome), *map(render.energy_table, spent)])
 
 
 @app.command()

@@ -12,10 +12,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from arch.events import COUNTERS
+from arch.events import COUNTERS, EVENTS
 from arch.names import unknown
 from arch.rooms import SmConfig
-from arch.schemes import ROOMS, Scheme
+from arch.schemes import BASELINE, ROOMS, Scheme
 from program.errors import WarpbankError
 from program.toml_table import Table
 
@@ -27,13 +27,25 @@ AMOUNTS = {
     "bank_kib": lambda config: config.register_file_bytes / _KIB,
     "collector": lambda config: float(config.sub_cores * config.sub_core.collectors),
     "window_kib": lambda config: _window_bytes(config) / _KIB,
+    "cache_kib": lambda config: _cache_bytes(config) / _KIB,
+    "warp": lambda config: float(config.sub_cores * config.sub_core.warps),
 }
+#: The table on which all schemes are compared.
+COMMON = "common"
+#: Rooms whose units a table prices. Schedulers hold no registers.
+PRICED_ROOMS = tuple(room for room in ROOMS if room != "scheduler")
 
 
 def _window_bytes(config: SmConfig) -> int:
     """Bytes of all bypassing operand collectors."""
     core = config.sub_core
     return config.sub_cores * core.collectors * core.collector.window_entries * config.value_width // 8
+
+
+def _cache_bytes(config: SmConfig) -> int:
+    """Bytes of the register file caches."""
+    core = config.sub_core
+    return config.sub_cores * core.cache.registers * core.active_warps * config.value_width // 8
 
 
 @dataclass(frozen=True)
@@ -70,19 +82,47 @@ class LeakageRow(_Row):
 
 
 @dataclass(frozen=True)
+class FreeRow:
+    """Events that cost nothing here, and why."""
+
+    reason: str
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EnergyTable:
-    """A table: name, what it is, clock in MHz that turns cycles into time, rows."""
+    """A table: name, what it is, clock in MHz that turns cycles into time, rows, and what is left out on purpose."""
 
     name: str
     title: str
     clock_mhz: float
     events: tuple[EventRow, ...]
     leakage: tuple[LeakageRow, ...]
+    free: tuple[FreeRow, ...] = ()
+
+    def priced(self, scheme: Scheme) -> set[str]:
+        """Events (`arch.events.EVENTS`) of which rows for this scheme count something."""
+        counted = {counter for row in self.events if row.used(scheme) for counter in row.counters}
+        found = {COUNTERS[name].event for name in counted if name in COUNTERS}
+        return found | {COUNTERS[name].also for name in counted if name in COUNTERS} - {""}
+
+    def covers(self, scheme: Scheme) -> bool:
+        """Whether every unit that the scheme puts in the place of the baseline's has rows of its own."""
+        named = {(row.room, unit) for row in (*self.events, *self.leakage) for unit in row.units}
+        units = {(room, getattr(scheme, room)) for room in PRICED_ROOMS}
+        return all((room, unit) in named for room, unit in units if unit != getattr(BASELINE, room))
 
 
 def tables() -> list[str]:
     """Names of the tables that come with this package."""
     return sorted(entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
+
+
+def own_tables(scheme: Scheme) -> list[str]:
+    """Names of the papers' tables that were printed for the scheme: those that price all that it adds to the baseline."""
+    if all(getattr(scheme, room) == getattr(BASELINE, room) for room in PRICED_ROOMS):
+        return []
+    return [name for name in tables() if name != COMMON and table(name).covers(scheme)]
 
 
 @cache
@@ -114,10 +154,11 @@ def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
     clock = _number(top, "clock_mhz", positive=True)
     events = tuple(_event(top.child(f"event[{place}]", row)) for place, row in enumerate(top.take("event", (list,), [])))
     leakage = tuple(_leakage(top.child(f"leakage[{place}]", row)) for place, row in enumerate(top.take("leakage", (list,), [])))
+    free = tuple(_free(top.child(f"free[{place}]", row)) for place, row in enumerate(top.take("free", (list,), [])))
     top.done()
     if not events:
         top.fail("event", "a table has at least one row [[event]]")
-    return EnergyTable(name, title, clock, events, leakage)
+    return EnergyTable(name, title, clock, events, leakage, free)
 
 
 def _number(table: Table, key: str, *, positive: bool = False) -> float:
@@ -173,3 +214,14 @@ def _leakage(row: Table) -> LeakageRow:
     row.take("amount", (int, float))
     row.done()
     return LeakageRow(*common, milliwatts=milliwatts, per=per, amount=amount)
+
+
+def _free(row: Table) -> FreeRow:
+    reason, events = row.take("reason", (str,), required=True), _texts(row, "events")
+    row.done()
+    if not reason.strip():
+        row.fail("reason", "must not be empty")
+    for event in events:
+        if event not in EVENTS:
+            row.fail("events", unknown("event", event, EVENTS))
+    return FreeRow(reason, events)

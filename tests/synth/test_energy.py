@@ -136,11 +136,45 @@ def test_run_reports_energy() -> None:
     assert accesses > 0
     assert data["energy"]["table"] == "bow"
     assert data["energy"]["dynamic"] == pytest.approx({"banks": accesses * 185.26})
-    shown = warpbank("run", "vectoradd", "--size", "tiny")
+    assert data["energy_own"] == []  # asked for
+    shown = warpbank("run", "vectoradd", "--size", "tiny", "--scheme", "renaming")
     assert "Register file energy (table common, 1000 MHz)" in shown.out
+    assert "Register file energy (table renaming, 1000 MHz)" in " ".join(shown.out.split())
     refused = warpbank("run", "vectoradd", "--size", "tiny", "--energy", "bwo")
     assert refused.code == 2
     assert "Unknown energy table" in refused.err
+
+
+def test_compressed_banks_by_hand() -> None:
+    """Six reads and five writes that activate thirty of their 88 arrays."""
+    counters = {"rf_reads": 6, "rf_writes": 5, "collector_deliveries": 6, "rf_arrays.read": 10, "rf_arrays.write": 20}
+    spent = energy(_result("gscalar", **counters), table("common"), preset("turing"))
+    assert spent.dynamic == pytest.approx({
+        "banks": 30 * 23.16, "base array": 11 * 9.63, "compressor": 5 * 8.11, "decompressor": 6 * 7.93,
+        "collectors": 2 * 6 * 2.72, "network": 6 * 2.075,
+    })
+    assert spent.leakage["base array"] == pytest.approx(4 * 4.15 * 1000)  # 256 KB of banks
+
+
+def test_a_register_file_cache_by_hand() -> None:
+    """Ten reads and five writes of the cache; four registers fetched, three written back, four placed by two PREFETCHes."""
+    counters = {"rf_reads": 4, "rf_writes": 3, "rf_write_backs": 3, "collector_deliveries": 10, "cache_reads": 10,
+                "cache_writes": 5, "cache_fills": 4, "cache_fetches": 4, "cache_allocations": 4, "cache_prefetches": 2}
+    spent = energy(_result("ltrf", **counters), table("common"), preset("maxwell"))
+    assert spent.dynamic == pytest.approx({
+        "banks": 7 * 185.26, "register file cache": 22 * 2.72, "network": (10 + 7) * 2.075,
+        "warp control blocks": 26 * 0.013 + 2 * 1.36, "collectors": 2 * 10 * 2.72,
+    })
+    assert spent.leakage["register file cache"] == pytest.approx(16 * 0.74 * 1000)  # 16 registers of 8 warps, 128 B each
+
+
+def test_renaming_by_hand() -> None:
+    counters = {"rf_reads": 6, "rf_writes": 5, "renaming_lookups": 7, "renaming_maps": 4, "renaming_unmaps": 3,
+                "renaming_flag_hits": 2, "renaming_flag_fetches": 1}
+    spent = energy(_result("renaming", **counters), table("renaming"), preset("fermi"))
+    assert spent.dynamic == pytest.approx({"banks": 11 * 4.68, "tables": 19 * 1.14})
+    common = energy(_result("renaming", **counters), table("common"), preset("fermi"))
+    assert common.dynamic["flag cache"] == pytest.approx(3 * 0.143)
 
 
 def test_a_caching_collector_pays_for_tags_and_slots() -> None:
