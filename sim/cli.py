@@ -16,7 +16,7 @@ from program import runner
 from program.cuda import compile_cuda
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import cli_reproduce, cli_rtl, cli_waiting, engines, progress, render
+from sim import cli_reproduce, cli_rtl, cli_view, cli_waiting, engines, progress, render
 from sim import experiment as exp
 from sim import explain as explaining
 from sim.explain import Liveness
@@ -54,6 +54,7 @@ trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one
 app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
 cli_reproduce.register(app)
+cli_view.register(app)
 cli_waiting.register(app)
 
 

@@ -1,0 +1,271 @@
+"""Follows a run's events and makes a timeline of some of its cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from arch.events import EVENTS, Cause, Stall
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from arch.uop import MOVE
+from program.errors import WarpbankError
+from program.trace.schema import Trace
+from sim import experiment as exp
+from sim.engines.golden import GoldenEngine
+from sim.events import NAMES, Batch
+from sim.runs.spec import Observed
+from sim.view.timeline import Mark, Span, Timeline, Uop
+
+#: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
+_STATES = frozenset({"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"})
+#: Within a cycle: what frees a read comes before who still waits, and what a uop reads is where it was before the uop issues.
+_FIRST = ("grant", "cache_grant", "conflict", "cache_conflict", "write", "dispatch", "fill", "issue", "move", "allocate")
+_LAST = ("retire", "map", "unmap", "cache_allocate", "cache_release", "warp_start")
+_RANKS = np.array([_FIRST.index(name) if name in _FIRST else 20 + _LAST.index(name) if name in _LAST else 15 for name in NAMES])
+
+
+class Follower:
+    """An observer of a golden run (see `sim.runs.RunSpec`) that makes a `Timeline` of the cycles from `start` to `end`.
+
+    What a view does not know by name it puts with the uop, warp, collector or bank that the event names, so that a new scheme's
+    events are drawn like all others.
+
+    Parameters
+    ----------
+    scheme : what runs: renamed registers are where `map` puts them.
+    start, end : the cycles; `end` not included.
+    """
+
+    def __init__(self, scheme: Scheme, start: int, end: int) -> None:
+        self._renames = scheme.mapping == "renaming"
+        self._begin, self._end = start, end
+        self._flying: dict[tuple[int, int, int], Uop] = {}
+        self._inside: dict[tuple[int, int], dict[int, Uop]] = {}  # by collector, then seq
+        self._owner: dict[tuple[int, int], int] = {}  # warp that a collector last served
+        self._base: dict[tuple[int, int], int] = {}
+        self._places: dict[tuple[int, int, int], tuple[int, int]] = {}  # of renamed and cached registers
+        self._known: dict[str, Callable[[int, int, dict[str, int]], None]] = {
+            "warp_start": self._warp_start, "fill": self._fill, "issue": self._issue, "move": self._move,
+            "allocate": self._allocate, "grant": self._grant, "cache_grant": self._cache_grant, "conflict": self._conflict,
+            "cache_conflict": self._cache_conflict, "dispatch": self._dispatch, "write": self._write, "retire": self._retire,
+            "scheduler": self._scheduler, "map": self._map, "cache_allocate": self._cache_allocate,
+        }  # fmt: skip
+
+    def start(self, trace: Trace, config: SmConfig) -> None:
+        """What is about to run."""
+        self._text = trace.text
+        counts = trace.code["source_count"].tolist()
+        self._sources = [tuple(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
+        self._writes = [range(first, first + count) for first, count in trace.code[["destination", "count"]].tolist()]
+        self._banks = config.sub_core.banks
+        self.timeline = Timeline(self._begin, self._end, config.sub_cores, config.sub_core.warps, self._banks)
+
+    def __call__(self, batch: Batch) -> None:
+        """Take the events of some cycles. Raises `Enough` when the last of the view's cycles has come."""
+        rows = batch.records[(batch.records["core"] >= 0) & (batch.records["cycle"] < self._end)]
+        order = (*rows["values"].T[::-1], rows["core"], _RANKS[rows["event"]], rows["cycle"])
+        rows = rows[np.lexsort(order)]
+        columns = [rows[name].tolist() for name in ("cycle", "core", "event", "values")]
+        for cycle, core, number, values in zip(*columns, strict=True):
+            name = NAMES[number]
+            if name in _STATES:
+                continue
+            fields = dict(zip((field for field, _ in EVENTS[name].fields), values, strict=False))
+            if name in self._known:
+                self._known[name](cycle, core, fields)
+            else:
+                self._other(cycle, core, name, fields)
+        self.timeline.end = min(int(batch.end), self._end)
+        if batch.end >= self._end:
+            raise Enough
+
+    def finish(self) -> Timeline:
+        """The timeline, with the uops that are still in flight."""
+        self.timeline.uops += self._flying.values()
+        self.timeline.uops = sorted((uop for uop in self.timeline.uops if uop.retired is None or uop.retired >= self._begin),
+                                    key=lambda uop: (max(_first(uop), self._begin), uop.core, uop.warp, uop.seq))
+        return self.timeline
+
+    def _shown(self, cycle: int) -> bool:
+        return cycle >= self._begin
+
+    def _uop(self, core: int, fields: dict[str, int]) -> Uop:
+        key = (core, fields["warp"], fields["seq"])
+        if key not in self._flying:
+            self._flying[key] = Uop(*key)
+        return self._flying[key]
+
+    def _warp_start(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._base[core, fields["warp"]] = fields["row"]
+
+    def _fill(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._uop(core, fields).filled = cycle
+
+    def _issue(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        uop, pc = self._uop(core, fields), fields["pc"]
+        uop.issued, uop.text, uop.sources, uop.destinations = cycle, self._text[pc].strip(), self._sources[pc], self._writes[pc]
+        uop.waiting = set(uop.sources)
+
+    def _move(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        """A decompress move: a uop of the hardware's own, which retires without a word when its register is written."""
+        uop, register = self._uop(core, fields), fields["register"]
+        uop.issued, uop.text, uop.destinations = cycle, f"decompress R{register}", range(register, register + 1)
+        uop.sources, uop.waiting = (register,), {register}
+
+    def _allocate(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        uop, collector = self._uop(core, fields), fields["collector"]
+        uop.collects = True
+        self._inside.setdefault((core, collector), {})[uop.seq] = uop
+        self._owner[core, collector] = uop.warp
+
+    def _place(self, core: int, warp: int, register: int) -> tuple[int, int] | None:
+        """(bank, row) of a register, or (entry, offset) if it is cached; None if a renamed one has no place."""
+        found = self._places.get((core, warp, register))
+        if found is not None or self._renames:
+            return found
+        return (register + warp) % self._banks, self._base[core, warp] + register // self._banks
+
+    def _served(self, core: int, collector: int, place: tuple[int, int]) -> None:
+        for uop in self._inside.get((core, collector), {}).values():
+            uop.waiting -= {register for register in uop.waiting if self._place(core, uop.warp, register) == place}
+
+    def _grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._served(core, fields["collector"], (fields["bank"], fields["row"]))
+        self._access(cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}")
+
+    def _cache_grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._served(core, fields["collector"], (fields["entry"], fields["offset"]))
+
+    def _waits(self, cycle: int, core: int, name: str, where: int, fields: dict[str, int]) -> str:
+        """Mark the uops that wait for a register in a bank or an entry that has a conflict. Returns it in words."""
+        text = f"{Cause(fields['cause']).name.lower()}, {fields['count']} waiting"
+        if self._shown(cycle):
+            for (owner, _), uops in self._inside.items():
+                for uop in uops.values() if owner == core else ():
+                    places = (self._place(core, uop.warp, register) for register in uop.waiting)
+                    if any(place is not None and place[0] == where for place in places):
+                        uop.marks.append(Mark(cycle, name, f"{'bank' if name == 'conflict' else 'entry'} {where}: {text}"))
+        return text
+
+    def _conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        text = self._waits(cycle, core, "conflict", fields["bank"], fields)
+        if self._shown(cycle):
+            self.timeline.conflicts.setdefault((core, fields["bank"]), []).append(Mark(cycle, "conflict", text))
+
+    def _cache_conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._waits(cycle, core, "cache_conflict", fields["entry"], fields)
+
+    def _dispatch(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        uop = self._uop(core, fields)
+        uop.dispatched = cycle
+        self._inside[core, fields["collector"]].pop(uop.seq, None)
+
+    def _write(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        uop = self._uop(core, fields)
+        self._writes_back(cycle, uop)
+        self._access(cycle, core, fields["bank"], "write", f"R{fields['register']} of warp {uop.warp}")
+        if uop.seq & MOVE:
+            uop.retired = cycle
+            self._leave(uop)
+
+    @staticmethod
+    def _writes_back(cycle: int, uop: Uop) -> None:
+        if uop.wrote is None:
+            uop.wrote = cycle
+
+    def _retire(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        uop = self._uop(core, fields)
+        uop.retired = cycle
+        self._leave(uop)
+
+    def _leave(self, uop: Uop) -> None:
+        del self._flying[uop.core, uop.warp, uop.seq]
+        if uop.retired is not None and uop.retired >= self._begin:
+            self.timeline.uops.append(uop)
+
+    def _scheduler(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        if not self._shown(cycle):
+            return
+        name = Stall(fields["reason"]).name.lower()
+        spans = self.timeline.schedulers.setdefault(core, [])
+        if spans and spans[-1].name == name and spans[-1].end == cycle:
+            spans[-1] = Span(spans[-1].start, cycle + 1, name)
+        else:
+            spans.append(Span(cycle, cycle + 1, name))
+
+    def _map(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._places[core, fields["warp"], fields["register"]] = fields["bank"], fields["row"]
+        self._other(cycle, core, "map", fields)
+
+    def _cache_allocate(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._places[core, fields["warp"], fields["register"]] = fields["entry"], fields["offset"]
+        self._other(cycle, core, "cache_allocate", fields)
+
+    def _access(self, cycle: int, core: int, bank: int, name: str, text: str) -> None:
+        if self._shown(cycle):
+            self.timeline.accesses.setdefault((core, bank), []).append(Mark(cycle, name, text))
+
+    def _other(self, cycle: int, core: int, name: str, fields: dict[str, int]) -> None:
+        """Any other event goes to the uop, warp, collector's warp or bank that it names."""
+        if name in ("unmap", "cache_release"):
+            self._places.pop((core, fields["warp"], fields["register"]), None)
+        uop = self._flying.get((core, fields["warp"], fields["seq"])) if "seq" in fields else None
+        if name == "cache_write":
+            uop = self._writer(core, fields["warp"], fields["register"])
+        if uop is not None and name in ("cache_write", "collector_write"):
+            self._writes_back(cycle, uop)
+        if name in ("write_back", "fetch"):
+            self._access(cycle, core, fields["bank"], name, f"R{fields['register']} of warp {fields['warp']}")
+        if uop is not None and name == "forward":  # what is found in the collector waits for no bank
+            uop.waiting -= {register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1}
+        if not self._shown(cycle):
+            return
+        mark = Mark(cycle, name, " ".join(f"{key} {value}" for key, value in fields.items() if key not in ("warp", "seq")))
+        if uop is not None:
+            uop.marks.append(mark)
+        elif "warp" not in fields and "collector" not in fields and "bank" in fields:
+            self._access(cycle, core, fields["bank"], name, mark.text)
+        else:
+            warp = fields.get("warp", self._owner.get((core, fields.get("collector", -1)), -1))
+            self.timeline.events.setdefault((core, warp), []).append(mark)
+
+    def _writer(self, core: int, warp: int, register: int) -> Uop | None:
+        """The uop in flight that writes a register: the scoreboard lets no second one issue."""
+        found = (uop for uop in self._flying.values() if (uop.core, uop.warp) == (core, warp) and uop.issued is not None
+                 and register in uop.destinations)
+        return next(found, None)
+
+
+class Enough(Exception):
+    """The view's cycles have been seen: the rest of the run is not needed."""
+
+
+def _first(uop: Uop) -> int:
+    """The cycle in which a uop came."""
+    return next(cycle for cycle in (uop.filled, uop.issued, uop.dispatched, 0) if cycle is not None)
+
+
+def follow(experiment: exp.Experiment, start: int, end: int) -> Timeline:
+    """Run the experiment on the golden model up to cycle `end`, and return the cycles from `start` on.
+
+    Raises WarpbankError if the run is over before `start`.
+    """
+    return _follow(Follower(experiment.scheme, start, end), lambda engine: exp.run(experiment, engine))
+
+
+def follow_trace(trace: Trace, config: SmConfig, scheme: Scheme, start: int, end: int) -> Timeline:
+    """The same for a trace that is there."""
+    return _follow(Follower(scheme, start, end), lambda engine: engine.run(trace, config, scheme))
+
+
+def _follow(follower: Follower, run: Callable[[Observed], object]) -> Timeline:
+    try:
+        run(Observed(GoldenEngine(), follower))
+    except Enough:
+        return follower.finish()
+    cycles = follower.timeline.end
+    if cycles <= follower.timeline.start:
+        raise WarpbankError(f"the run is over after {cycles} cycles, so --cycles {follower.timeline.start}:... shows none of it")
+    return follower.finish()

@@ -1,0 +1,107 @@
+"""Some cycles of a run, as the pipeline views draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+#: Stages of a uop, in order, and what each means.
+STAGES = {
+    "buffer": "in its warp's instruction buffer",
+    "issue": "the scheduler issues it",
+    "collect": "in a collector, up to its dispatch",
+    "execute": "in an execution unit or the load/store unit",
+    "write-back": "from its first write on",
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happened in a cycle: the event's name (`arch.events.EVENTS`), and its fields in words."""
+
+    cycle: int
+    name: str
+    text: str
+
+
+@dataclass
+class Uop:
+    """A uop's way through the pipeline, as far as it has come.
+
+    Parameters
+    ----------
+    core, warp, seq : which one.
+    text : its disassembly.
+    sources, destinations : registers it reads and writes.
+    waiting : those of its sources that have not been read.
+    filled, issued, dispatched, wrote, retired : cycles; wrote: of its first write. None: not yet, or not at all.
+    collects : it took a collector.
+    marks : what happened to it besides, conflicts among them.
+    """
+
+    core: int
+    warp: int
+    seq: int
+    text: str = ""
+    sources: tuple[int, ...] = ()
+    destinations: range = range(0)
+    waiting: set[int] = field(default_factory=set)
+    filled: int | None = None
+    issued: int | None = None
+    dispatched: int | None = None
+    wrote: int | None = None
+    retired: int | None = None
+    collects: bool = False
+    marks: list[Mark] = field(default_factory=list)
+
+    def stages(self, end: int) -> Iterator[tuple[str, int, int]]:
+        """(stage, first cycle, cycle after the last), cut off at `end`; stages of no cycle are left out."""
+        begins = [("buffer", self.filled)]
+        if self.issued is not None:
+            begins.append(("issue", self.issued))
+            if self.collects:
+                begins.append(("collect", self.issued + 1))
+        if self.dispatched is not None:
+            begins.append(("execute", self.dispatched + 1))
+        if self.wrote is not None:
+            begins.append(("write-back", self.wrote))
+        last = end if self.retired is None else min(end, self.retired + 1)
+        known = [(name, cycle) for name, cycle in begins if cycle is not None]
+        for (name, cycle), (_, following) in zip(known, [*known[1:], ("", last)], strict=True):
+            if cycle < min(following, last):
+                yield name, cycle, min(following, last)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Cycles from `start` up to, not including, `end` in which one thing held."""
+
+    start: int
+    end: int
+    name: str
+
+
+@dataclass
+class Timeline:
+    """What happened in the cycles from `start` up to, not including, `end`.
+
+    Parameters
+    ----------
+    cores, warps, banks : sub-cores, and warp slots and banks of each.
+    uops : those in the pipeline in any of the cycles, in the order in which they came.
+    schedulers : per sub-core, what the scheduler did: "issued", or the reason of its stall.
+    accesses : per (sub-core, bank), reads and writes.
+    conflicts : per (sub-core, bank), read requests that were not granted.
+    events : per (sub-core, warp), what a scheme did for a warp; warp -1: for the sub-core.
+    """
+
+    start: int
+    end: int
+    cores: int
+    warps: int
+    banks: int
+    uops: list[Uop] = field(default_factory=list)
+    schedulers: dict[int, list[Span]] = field(default_factory=dict)
+    accesses: dict[tuple[int, int], list[Mark]] = field(default_factory=dict)
+    conflicts: dict[tuple[int, int], list[Mark]] = field(default_factory=dict)
+    events: dict[tuple[int, int], list[Mark]] = field(default_factory=dict)

@@ -1,0 +1,58 @@
+"""`warpbank view`: the command, and the banks over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arch.config import preset
+from arch.schemes import parse_scheme
+from sim.view.banks import per_bank
+from sim.view.follow import follow_trace
+from tests.random_trace import random_trace
+from tests.sim.command import warpbank
+from tests.sim.view.rules import check_chrome, check_kanata
+
+
+@pytest.mark.parametrize("step", [1, 7])
+def test_accesses_per_bank(step: int) -> None:
+    timeline = follow_trace(random_trace(5, length=10), preset("tiny"), parse_scheme("baseline"), 10, 200)
+    table = per_bank(timeline, timeline.accesses, step)
+    assert table.shape == (2, -(-190 // step))
+    assert 0 < table.max() <= 1, "a bank has a single port"
+    widths = np.minimum(step, 190 - step * np.arange(table.shape[1]))
+    for bank in range(2):
+        assert (table[bank] * widths).sum() == pytest.approx(len(timeline.accesses[0, bank]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "word"),
+    [("ltrf", "prefetch"), ("gscalar", "array_write"), ("renaming", "map"), ("malekeh", "forward"), ("bow-wr", "discard")],
+)
+def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path) -> None:
+    common = ("view", "reduction", "--preset", "tiny", "--scheme", scheme, "--cycles", "0:600")
+    for form, check in (("kanata", check_kanata), ("perfetto", check_chrome)):
+        path = tmp_path / form
+        done = warpbank(*common, "--format", form, "--output", str(path))
+        assert done.code == 0, done.err
+        assert word in path.read_text()
+        check(path.read_text())
+
+
+def test_html_is_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "banks.html"
+    done = warpbank("view", "vectoradd", "--preset", "tiny", "--cycles", "0:3000", "--format", "html", "--output", str(path))
+    assert done.code == 0, done.err
+    text = path.read_text()
+    assert 'id="banks"' in text
+    assert "columns of" in text
+    assert "<script src=" not in text, "everything it needs is in it"
+
+
+@pytest.mark.parametrize("cycles", ["5", "9:9", "9:3", "a:b", "-1:4", "5:"])
+def test_cycles_that_are_none(cycles: str) -> None:
+    done = warpbank("view", "vectoradd", f"--cycles={cycles}")
+    assert done.code == 2
+    assert "--cycles takes" in done.err
