@@ -19,6 +19,7 @@ from program.errors import WarpbankError
 from sim import cli_reproduce, cli_rtl, cli_view, cli_waiting, engines, progress, render
 from sim import experiment as exp
 from sim import explain as explaining
+from sim import over_time as timeline
 from sim.explain import Liveness
 from sim.options import (
     ConfigOption,
@@ -30,6 +31,7 @@ from sim.options import (
     JsonOption,
     KernelArgument,
     LaunchOption,
+    OverTimeOption,
     PresetOption,
     RegistersOption,
     SchemeOption,
@@ -41,6 +43,7 @@ from sim.options import (
     wave_cycles,
 )
 from sim.output import write_text
+from sim.runs.spec import Observed
 from synth import energy as energies
 
 app = typer.Typer(
@@ -77,6 +80,7 @@ def run(
     waves: WavesOption = None,
     cycles: WaveCyclesOption = None,
     energy: EnergyOption = "common",
+    over_time: OverTimeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
@@ -86,10 +90,13 @@ def run(
     prices = energies.table(energy)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
+    seen = timeline.OverTime(experiment.scheme) if over_time is not None else None
+    if over_time is not None:
+        timeline.check_name(over_time)
     with progress.reporter() as report:
         outcome = exp.run(
             experiment,
-            simulator,
+            simulator if seen is None else Observed(simulator, seen),
             waves=recorded,
             on_emulate=report.emulating,
             on_build=report.building,
@@ -100,6 +107,8 @@ def run(
     if energy == energies.COMMON:
         own = energies.own_tables(experiment.scheme)
         spent += [energies.energy(data, energies.table(name), experiment.config) for name in own]
+    if over_time is not None and seen is not None:
+        timeline.write(over_time, seen.table(prices, experiment.config), data)
     data["energy"], data["energy_own"] = spent[0].to_dict(), [each.to_dict() for each in spent[1:]]
     _emit(data, as_json, lambda: [*render.run_tables(outcome), *map(render.energy_table, spent)])
 

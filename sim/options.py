@@ -65,6 +65,10 @@ WavesOption = Annotated[
 WaveCyclesOption = Annotated[
     str | None, typer.Option("--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all].")
 ]
+OverTimeOption = Annotated[
+    Path | None,
+    typer.Option("--over-time", metavar="FILE.csv|.json|.html", help="Write IPC, hit ratio, live registers and power over time."),
+]
 
 
 def wave_cycles(text: str | None) -> tuple[int, int | None]:
