@@ -158,11 +158,17 @@ UNITS: dict[str, Unit] = {
 }
 
 
-def make(name: str, config: SmConfig, scheme: Scheme, *, probe: bool = False) -> Any:
-    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be built for."""
+def find(name: str) -> Unit:
+    """The unit of that name. Raises WarpbankError for an unknown one."""
     if name not in UNITS:
         raise WarpbankError(unknown("unit", name, UNITS))
+    return UNITS[name]
+
+
+def make(name: str, config: SmConfig, scheme: Scheme, *, probe: bool = False) -> Any:
+    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be built for."""
+    unit = find(name)
     try:
-        return UNITS[name].make(config, scheme, probe)
+        return unit.make(config, scheme, probe)
     except (ValueError, TypeError) as error:
         raise WarpbankError(f"unit {name} cannot be built for this configuration: {error}") from None

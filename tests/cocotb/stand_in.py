@@ -7,7 +7,9 @@ that a bench makes is never elaborated: it only tells which port has which name.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -17,6 +19,8 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In
 from cocotb._bridge import resume
 from cocotb.triggers import Timer
+
+from tests.cocotb.functional import Coverage
 
 
 @resume
@@ -116,6 +120,9 @@ class Simulator:
 
     def __init__(self, component: Any) -> None:
         self._context = Context(component)
+        folder = os.environ.get("WARPBANK_COVERAGE")  # where to write what the bench reached
+        self._written = Path(folder) / f"{cocotb.top._name}-{os.getpid()}.yml" if folder else None
+        self._coverage = Coverage(cocotb.top._name, component, self._context.get) if folder else None
         self._bench: Callable[[Any], Awaitable[None]] | None = None
 
     def add_clock(self, period: float) -> None:
@@ -129,4 +136,8 @@ class Simulator:
         """Run the bench to its end. Everything begins as the declarations in the Verilog say; reset is not given."""
         assert self._bench is not None
         for _ in self._bench(self._context).__await__():
+            if self._coverage is not None:
+                self._coverage.sample()
             self._context.edge()
+        if self._coverage is not None and self._written is not None:
+            self._coverage.write(self._written)
