@@ -16,7 +16,7 @@ from program import runner
 from program.cuda import compile_cuda
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import cli_reproduce, cli_rtl, cli_verify, cli_view, cli_waiting, engines, progress, render
+from sim import cli_gating, cli_reproduce, cli_rtl, cli_verify, cli_view, cli_waiting, engines, progress, render
 from sim import experiment as exp
 from sim import explain as explaining
 from sim import over_time as timeline
@@ -60,6 +60,7 @@ cli_reproduce.register(app)
 cli_view.register(app)
 cli_waiting.register(app)
 cli_verify.register(app)
+cli_gating.register(app)
 
 
 LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from program import runner
 from program.intervals.dynamic import form_all, report
 from program.launch import Job
 from program.release.exemption import exempt_registers, table_bits
 from program.release.insertion import insert_flags, release_all
-from program.release.statistics import growth, held_registers, in_step, live_registers
+from program.release.statistics import growth, held_registers, in_step, lifetimes, live_registers
 from program.reuse import histogram, near_hints, votes
 from program.similarity.statistics import similarity
 from program.windows import savings
@@ -83,6 +85,18 @@ def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> 
         "registers": largest.registers, "table": table_bits(warps, largest.registers, physical) / 8, "exempt": exempt,
         "small_table": table_bits(warps, largest.registers - exempt, physical) / 8,
     }
+
+
+def patterns(job: Job, options: runner.Options) -> dict[str, int]:
+    """Registers of warps by how they are used, summed over warps: `long`, one value stays for half of the warp's instructions or
+    longer; else `once`, a single value that is read, and `again`, several."""
+    trace = runner.trace_job(job, options)
+    stays = lifetimes(trace)
+    owners, which = np.unique(stays["warp"].astype(np.int64) * 256 + stays["register"], return_inverse=True)
+    count, longest = np.bincount(which), np.zeros(len(owners), np.int64)
+    np.maximum.at(longest, which, (stays["last"] - stays["first"]).astype(np.int64))
+    long = 2 * longest >= trace.warps["length"][owners // 256]
+    return {"long": int(long.sum()), "once": int((~long & (count == 1)).sum()), "again": int((~long & (count > 1)).sum())}
 
 
 def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, list[int] | float]:

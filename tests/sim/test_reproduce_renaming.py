@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -10,15 +12,17 @@ from program.release.exemption import exempt_registers
 from program.release.insertion import release_all
 from program.release.statistics import growth, live_registers
 from program.runner import Options, compile_job, trace_job
-from sim.reproduce import PAPERS, reproduce
+from sim.reproduce import PAPERS, analyses, reproduce
 from sim.reproduce.paper import published
-from sim.reproduce.renaming import RENAMING
+from sim.reproduce.renaming import RENAMING, _run
+from sim.runs import execute
+from tests.trace_builder import TraceBuilder, alu
 
 KERNELS = ("bfs", "nbody", "nn")
 
 
 def test_rows_by_hand() -> None:
-    made = reproduce(RENAMING, KERNELS, "tiny")
+    made = reproduce(RENAMING, KERNELS, "tiny", figures=("fig2", "fig11", "fig11-exempt", "fig12"))
     assert made.failures == {}
     rows = {part.figure.name: part.rows for part in made.comparisons}
     for name in KERNELS:
@@ -43,6 +47,39 @@ def test_rows_by_hand() -> None:
         assert mean <= held_mean <= held_top <= 100
         assert top <= held_top
     assert rows["fig11-exempt"]["nbody"][1] > 0
+
+
+def test_patterns_by_hand() -> None:
+    """One register of a warp holds a value throughout, one is used once, one twice; what is never read does not count."""
+    ops = [alu(0), alu(1), alu(2, 1), alu(4, 2), *(alu(3) for _ in range(6)), alu(2), alu(4, 2), alu(4, 0)]
+    trace = TraceBuilder().launch([[*ops]], registers=5).build()
+    with mock.patch.object(analyses.runner, "trace_job", return_value=trace):
+        assert analyses.patterns(workloads.get("nn").job("tiny"), Options()) == {"long": 1, "once": 1, "again": 1}
+
+
+def test_rows_of_runs() -> None:
+    names = ("fig2-cycles", "fig3a", "fig9", "fig9-saving", "fig10", "fig10-table", "fig12-decoded", "fig12-time", "fig13")
+    made = reproduce(RENAMING, ("vectoradd",), "tiny", figures=names)
+    assert made.failures == {}
+    rows = {part.figure.name: part.rows["vectoradd"] for part in made.comparisons}
+    specs = {(scheme, scheduler): _run(scheme, "vectoradd", "tiny", scheduler) for scheme, scheduler in
+             [("baseline", "two_level"), ("renaming", "two_level"), ("renaming", "gto"), ("renaming", "lrr")]}
+    results = {name: outcome.result or {} for name, outcome in zip(specs, execute(specs.values()), strict=True)}
+    base, renamed = results["baseline", "two_level"], results["renaming", "two_level"]
+    counters = renamed["counters"]
+    assert rows["fig9"] == (renamed["observed"]["given"], renamed["observed"]["allocated"])
+    saved = [100 * (1 - made["observed"]["allocated"] / made["observed"]["given"]) for made in list(results.values())[1:]]
+    assert rows["fig13"] == pytest.approx(saved)
+    assert rows["fig9-saving"] == pytest.approx(saved[:1])
+    assert rows["fig10"] == pytest.approx([
+        100 * (1 - renamed["observed"][name] / base["observed"][name]) for name in ("subarrays", "registers")])
+    assert rows["fig12-time"] == pytest.approx([100 * (renamed["cycles"] / base["cycles"] - 1)])
+    flags = renamed["warp_instructions"] - base["warp_instructions"] + counters["renaming.flag_fetches"]
+    assert rows["fig12-decoded"] == pytest.approx([100 * flags / base["warp_instructions"]])
+    assert 0 < rows["fig10-table"][0] < 5
+    assert 0 < rows["fig2-cycles"][0] < 100
+    assert sum(rows["fig3a"]) == pytest.approx(100)
+    assert renamed["observed"]["of_subarrays"] == 16
 
 
 def test_published_values_are_of_columns_there_are() -> None:
