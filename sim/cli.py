@@ -16,7 +16,7 @@ from program import runner
 from program.cuda import compile_cuda
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import cli_gating, cli_reproduce, cli_rtl, cli_verify, cli_view, cli_waiting, engines, progress, render
+from sim import cli_gating, cli_reproduce, cli_rtl, cli_verify, cli_view, cli_waiting, engines, progress, render, traced
 from sim import experiment as exp
 from sim import explain as explaining
 from sim import over_time as timeline
@@ -31,6 +31,7 @@ from sim.options import (
     JsonOption,
     KernelArgument,
     LaunchOption,
+    OptionalKernel,
     OverTimeOption,
     PresetOption,
     RegistersOption,
@@ -38,6 +39,7 @@ from sim.options import (
     SetOption,
     Size,
     SizeOption,
+    TraceOption,
     WaveCyclesOption,
     WavesOption,
     wave_cycles,
@@ -68,7 +70,7 @@ LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread
 
 @app.command()
 def run(
-    kernel: KernelArgument,
+    kernel: OptionalKernel = None,
     size: SizeOption = Size.SMALL,
     launch: LaunchOption = None,
     preset: PresetOption = None,
@@ -83,6 +85,7 @@ def run(
     cycles: WaveCyclesOption = None,
     energy: EnergyOption = "common",
     over_time: OverTimeOption = None,
+    trace: TraceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
@@ -91,7 +94,16 @@ def run(
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     prices = energies.table(energy)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
+    if trace is not None:
+        if kernel is not None or launch is not None or max_registers is not None:
+            raise WarpbankError("--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
+                                "and --max-registers")
+        experiment, notes = traced.find(trace, preset, config, scheme, overrides)
+        Console(stderr=True).print(*notes, sep="\n", end="\n" if notes else "", highlight=False, soft_wrap=True)
+    elif kernel is None:
+        raise WarpbankError("name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE")
+    else:
+        experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
     seen = timeline.OverTime(experiment.scheme) if over_time is not None else None
     if over_time is not None:
         timeline.check_name(over_time)

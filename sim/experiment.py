@@ -41,6 +41,7 @@ class Experiment:
     scheme : the register file.
     max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch fit.
     max_instructions : warp instructions after which the job counts as endless.
+    trace : the job's trace, where it does not come from the emulator (`sim.traced`).
     """
 
     job: Job
@@ -49,6 +50,7 @@ class Experiment:
     scheme: Scheme
     max_registers: int | None = None
     max_instructions: int = MAX_INSTRUCTIONS
+    trace: Trace | None = None
 
 
 @dataclass
@@ -163,12 +165,17 @@ def run(
     job, config = experiment.job, experiment.config
     simulator = engine if engine is not None else GoldenEngine()
     started = time.perf_counter()
-    trace = hinted(experiment, runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate))
+    trace = experiment.trace
+    if trace is None:
+        trace = runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate)
+    trace = hinted(experiment, trace)
+    checks = bool(trace.meta.get("values", True))
     traced = time.perf_counter()
     if isinstance(simulator, RtlEngine):
-        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, on_build=on_build)
+        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks,
+                               on_build=on_build)
     else:
-        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress)
+        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks)
     done = time.perf_counter()
     registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}
     seconds = {"trace": traced - started, "simulate": done - traced}

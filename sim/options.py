@@ -65,6 +65,12 @@ WavesOption = Annotated[
 WaveCyclesOption = Annotated[
     str | None, typer.Option("--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all].")
 ]
+OptionalKernel = Annotated[
+    str | None, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.", show_default=False)
+]
+TraceOption = Annotated[
+    Path | None, typer.Option("--trace", metavar="FILE", help="Instead of a kernel: an Accel-Sim trace (.traceg, kernelslist.g).")
+]
 OverTimeOption = Annotated[
     Path | None,
     typer.Option("--over-time", metavar="FILE.csv|.json|.html", help="Write IPC, hit ratio, live registers and power over time."),
