@@ -27,6 +27,7 @@ from .mapping.renaming import Renaming
 from .seams import UNITS
 from .storage.banks import Banks
 from .storage.gscalar import GScalar, GScalarHalf
+from .storage.poison import PoisonedBanks
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
@@ -54,6 +55,8 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     storage = _unit("storage", STORAGES, scheme.storage)(config, probe)
+    if probe and scheme.mapping == "renaming" and scheme.storage == "plain":
+        storage = PoisonedBanks(config)
     tags, entries = collectors.tags(config), collectors.entries(config)
     if scheme.mapping == "renaming":
         return RenamedFlat(config, Renaming(config, entries, UNITS, probe=probe), storage, Arbiter(config, entries, tags, probe),

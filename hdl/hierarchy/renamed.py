@@ -15,6 +15,7 @@ from ..collector.arbiter import Arbiter
 from ..front_end.instruction_buffer import Hazards
 from ..mapping.renaming import Renaming
 from ..seams import UNITS, ReadDone, Written, issue_stream
+from ..storage.poison import PoisonedBanks
 from .flat import Flat
 
 
@@ -63,6 +64,9 @@ class RenamedFlat(Flat):
         for outer, inner in zip([*self.hazards, *self.done, *self.finished], [*names.hazards, *names.done, *names.written],
                                 strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)
+        if isinstance(self._storage, PoisonedBanks):
+            for freed, event in zip(self._storage.freed, names.events.unmap, strict=True):
+                m.d.comb += [freed.valid.eq(event.valid), freed.bank.eq(event.bank), freed.row.eq(event.row)]
         return m
 
     def _request(self, m: Module) -> None:

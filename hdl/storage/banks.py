@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from typing import Any
+
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
@@ -31,7 +33,11 @@ class Banks(wiring.Component):
         if not isinstance(config, SmConfig):
             raise TypeError(f"Banks needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        super().__init__({"bank": In(BankPort(config)).array(config.sub_core.banks)})
+        super().__init__({"bank": In(BankPort(config)).array(config.sub_core.banks), **self._members()})
+
+    def _members(self) -> dict[str, Any]:
+        """What banks made from these have besides."""
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -41,7 +47,11 @@ class Banks(wiring.Component):
             )
             read, write = memory.read_port(), memory.write_port(granularity=32)
             m.d.comb += [
-                read.addr.eq(bank.row), read.en.eq(bank.read), bank.data.eq(read.data),
+                read.addr.eq(bank.row), read.en.eq(bank.read), bank.data.eq(self._found(m, number, bank, read.data)),
                 write.addr.eq(bank.row), write.data.eq(bank.value), write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
             ]
         return m
+
+    def _found(self, m: Module, number: int, bank: Any, data: Value) -> Value:
+        """What bank `number` answers, given what its memory holds."""
+        return data
