@@ -16,7 +16,19 @@ from program import runner
 from program.cuda import compile_cuda
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import cli_gating, cli_reproduce, cli_rtl, cli_verify, cli_view, cli_waiting, engines, progress, render, traced
+from sim import (
+    cli_compare,
+    cli_gating,
+    cli_reproduce,
+    cli_rtl,
+    cli_verify,
+    cli_view,
+    cli_waiting,
+    engines,
+    progress,
+    render,
+    traced,
+)
 from sim import experiment as exp
 from sim import explain as explaining
 from sim import over_time as timeline
@@ -58,6 +70,7 @@ app = typer.Typer(
 trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one.", no_args_is_help=True)
 app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
+cli_compare.register(app)
 cli_reproduce.register(app)
 cli_view.register(app)
 cli_waiting.register(app)

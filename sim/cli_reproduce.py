@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from arch.names import unknown
 from program.errors import WarpbankError
 from sim import render
-from sim.options import JsonOption, Size, SizeOption
+from sim.options import JsonOption, SchedulerOption, Size, SizeOption
+from sim.progress import runs
 from sim.reproduce import PAPERS, Reproduction
 from sim.reproduce import reproduce as make
 from sim.reproduce.write import number, table_rows, write
-from sim.runs.execute import Outcome
-from sim.runs.execute import Progress as Report
-
-SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine].")
-]
-
-#: Failures that are printed one by one.
-_SHOWN = 10
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +44,7 @@ def reproduce(
     named = [*(kernel or []), *(name.strip() for name in kernels.split(",") if name.strip())]
     made = []
     for choice in chosen:
-        with _progress() as report:
+        with runs() as report:
             made.append(make(choice, named, size, figures=figure or [], scheduler=scheduler, progress=report))
         if output is not None:
             write(made[-1], output)
@@ -66,10 +55,7 @@ def reproduce(
             _print(each)
     failures = {label: cause for each in made for label, cause in each.failures.items()}
     if failures:
-        console = Console(stderr=True, highlight=False)
-        console.print(f"[bold red]error:[/] {len(failures)} runs failed; their kernels are missing from the tables:")
-        for label, cause in list(failures.items())[:_SHOWN]:
-            console.print(f"  {render.escape(label)}: {render.escape(cause)}", soft_wrap=True)
+        render.complain(f"{len(failures)} runs failed; their kernels are missing from the tables:", failures)
         raise typer.Exit(1)
 
 
@@ -85,17 +71,3 @@ def _print(made: Reproduction) -> None:
     versions = ", ".join(f"{name} {value}" for name, value in by["versions"].items())
     parts = (by["command"], ", ".join(by["configurations"]), versions)
     console.print(f"made by: {'; '.join(part for part in parts if part)}", highlight=False, markup=False)
-
-
-@contextmanager
-def _progress() -> Iterator[Report]:
-    """Progress on the error stream, for a person who is watching."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def report(outcome: Outcome, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, description=outcome.task.label)
-
-        yield report

@@ -99,8 +99,17 @@ def find(
     if file is not None and preset_name is not None:
         raise WarpbankError(f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a preset")
     name = str(file) if file is not None else preset_name or DEFAULT_PRESET
-    config = find_config(name, file, overrides or [])
-    return Experiment(find_job(kernel, size, launch), config, name, find_scheme(scheme), max_registers, max_instructions)
+    config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
+    check_machine(chosen, config)
+    return Experiment(find_job(kernel, size, launch), config, name, chosen, max_registers, max_instructions)
+
+
+def check_machine(scheme: Scheme, config: SmConfig) -> None:
+    """Raise WarpbankError if the machine cannot have the scheme."""
+    try:
+        scheme.machine(config)
+    except ValueError as error:
+        raise WarpbankError(str(error)) from None
 
 
 def find_job(kernel: str, size: str, launch: Path | None) -> Job:

@@ -53,6 +53,10 @@ InstructionsOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")]
 RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the RTL.")]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine].")
+]
+WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Processes on this machine [default: one per core].")]
 FastOption = Annotated[
     bool, typer.Option("--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time.")
 ]
@@ -85,3 +89,8 @@ def wave_cycles(text: str | None) -> tuple[int, int | None]:
     if not colon or not (first or "0").isdecimal() or not (end or "0").isdecimal():
         raise WarpbankError(f"--wave-cycles takes two cycle numbers, for example 100:200 or 100:, not {text!r}")
     return int(first or 0), int(end) if end else None
+
+
+def listed(text: str) -> list[str]:
+    """The names of an option that takes several, separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]

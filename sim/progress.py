@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from sim.runs.execute import Outcome
+from sim.runs.execute import Progress as RunsProgress
 
 #: Shorter work shows nothing.
 QUIET_SECONDS = 2.0
@@ -42,3 +53,17 @@ def reporter() -> Iterator[Reporter]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         yield Reporter(bar)
+
+
+@contextmanager
+def runs() -> Iterator[RunsProgress]:
+    """Progress of many runs, for `sim.runs.execute`."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def report(outcome: Outcome, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, description=outcome.task.label)
+
+        yield report

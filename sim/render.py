@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,7 +17,23 @@ from sim.experiment import Report
 from synth.energy import Energy
 from workloads import Workload
 
-__all__ = ["energy_table", "escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table"]
+__all__ = [
+    "complain", "energy_table", "escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table",
+]
+
+
+#: Failures that are printed one by one.
+_SHOWN = 10
+
+
+def complain(message: str, failures: Mapping[str, str]) -> None:
+    """Say on the error stream what failed, and why: the first few."""
+    console = Console(stderr=True, highlight=False)
+    console.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    for label, cause in list(failures.items())[:_SHOWN]:
+        console.print(f"  {escape(label)}: {escape(cause)}", soft_wrap=True)
+    if len(failures) > _SHOWN:
+        console.print(f"  and {len(failures) - _SHOWN} more")
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, numbers: int = 0) -> Table:

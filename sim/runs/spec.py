@@ -37,11 +37,11 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One simulation of a shipped kernel.
+    """One simulation.
 
     Parameters
     ----------
-    kernel, size : the job.
+    kernel, size : the job: a shipped kernel and its size, or a PTX file with a launch description beside it.
     scheme : scheme string.
     preset : the machine; `overrides`: as after `--set`, in order.
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
@@ -67,7 +67,9 @@ class RunSpec:
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
-        if self.kernel not in workloads.names():
+        if self.kernel.endswith(".ptx"):
+            exp.find_job(self.kernel, self.size, None)
+        elif self.kernel not in workloads.names():
             raise WarpbankError(unknown("kernel", self.kernel, workloads.names()))
         if self.size not in workloads.SIZES:
             raise WarpbankError(unknown("size", self.size, workloads.SIZES))
@@ -75,8 +77,7 @@ class RunSpec:
             raise WarpbankError(unknown("engine", self.engine, engines.ENGINES))
         if self.observer and self.engine != "golden":
             raise WarpbankError(f"only the golden engine can be observed, not {self.engine}")
-        exp.find_config(self.preset, None, list(self.overrides))
-        exp.find_scheme(self.scheme)
+        exp.check_machine(exp.find_scheme(self.scheme), exp.find_config(self.preset, None, list(self.overrides)))
 
     def experiment(self) -> exp.Experiment:
         """The experiment that is run."""

@@ -1,0 +1,5 @@
+"""Pages that people open in a browser: one file each, nothing loaded from elsewhere."""
+
+from sim.report.page import Page, Plot, Section, Table, html
+
+__all__ = ["Page", "Plot", "Section", "Table", "html"]
