@@ -21,6 +21,7 @@ from sim import (
     cli_gating,
     cli_reproduce,
     cli_rtl,
+    cli_synth,
     cli_verify,
     cli_view,
     cli_waiting,
@@ -71,6 +72,7 @@ trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one
 app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
 cli_compare.register(app)
+cli_synth.register(app)
 cli_reproduce.register(app)
 cli_view.register(app)
 cli_waiting.register(app)

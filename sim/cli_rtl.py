@@ -88,7 +88,7 @@ def export(
     probe: Annotated[bool, typer.Option("--probe", help="With the event ports that simulation uses.")] = False,
 ) -> None:
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
-    with _wheels():
+    with wheels():
         from synth.export import exported
 
     machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
@@ -99,7 +99,7 @@ def export(
 
 def units(as_json: JsonOption = False) -> None:
     """List the units that can be exported."""
-    with _wheels():
+    with wheels():
         from synth.units import UNITS
 
     if as_json:
@@ -110,7 +110,7 @@ def units(as_json: JsonOption = False) -> None:
 
 
 @contextmanager
-def _wheels() -> Iterator[None]:
+def wheels() -> Iterator[None]:
     """Imports of what only the extra `rtl` brings. Raises EngineError that names it."""
     try:
         yield

@@ -1,0 +1,131 @@
+"""The Yosys passes from RTLIL to a mapped netlist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from synth import yosys
+from synth.liberty import Cell, Library
+
+#: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
+COARSE = (
+    "proc", "flatten", "opt_expr", "opt_clean", "check -assert", "opt -nodffe -nosdff", "fsm", "opt", "wreduce", "peepopt",
+    "opt_clean", "alumacc", "share", "opt", "opt_mem", "memory_share -nosat -nowiden", "memory_collect", "opt_clean",
+)
+#: Fewest registers behind one enable for which a clock gate is put in.
+GATED = 8
+#: Restructuring for speed, then buffers, then sizes as small as the time allows.
+_ABC = (
+    "&get -n", "&st", "&dch", "&nf",
+    *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3,
+    "&put", "buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c",
+)
+#: The result, a wire per net.
+_WRITTEN = (
+    "setundef -zero", "splitnets", "opt_clean -purge", "write_json mapped.json",
+    "write_verilog -noattr -noexpr -nohex -nodec mapped.v",
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a mapping needs of a library, as files and names.
+
+    Parameters
+    ----------
+    library : the cells.
+    files : the Liberty files, as plain text.
+    """
+
+    library: Library
+    files: tuple[Path, ...]
+
+    @property
+    def driver(self) -> Cell:
+        """What drives an input: the second buffer in size."""
+        buffers = self.library.buffers
+        return next((cell for cell in buffers if cell.area > buffers[0].area), buffers[0])
+
+    @property
+    def load(self) -> float:
+        """What an output drives, in fF: four registers."""
+        flop = self.library.flop
+        return 4 * flop.pins[flop.data].capacitance
+
+    @property
+    def liberty(self) -> str:
+        """The `-liberty` options."""
+        return " ".join(f"-liberty {path}" for path in self.files)
+
+    @property
+    def barred(self) -> str:
+        """The `-dont_use` options."""
+        return " ".join(f"-dont_use {name}" for name in self.library.unusable)
+
+
+def coarse(source: str, top: str, folder: Path) -> None:
+    """From RTLIL text to words: `coarse.il` and `coarse.json` in `folder`. Raises YosysError."""
+    (folder / "unit.il").write_text(source)
+    yosys.run(
+        ["read_rtlil unit.il", f"hierarchy -check -top {top}", "setattr -set keep 1 t:$memrd_v2", *COARSE,
+         "write_rtlil coarse.il", "write_json coarse.json"], folder,
+    )
+
+
+def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], inverted: bool = False) -> str:
+    """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
+
+    Parameters
+    ----------
+    picoseconds : for the logic between registers.
+    boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
+    inverted : take registers from their inverted output.
+    """
+    (folder / "speed.abc").write_text("\n".join(_ABC).format(picoseconds=f"{picoseconds:.0f}") + "\n")
+    (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
+    flop = tools.library.flop
+    gates = any(cell.gate for cell in tools.library)
+    passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
+    passes += ["read_rtlil coarse.il", *_boxed(boxes), f"synth -flatten -top {top} -run fine:check", "opt -full"]
+    passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
+    if inverted:
+        (folder / "inverted.v").write_text(_inverted(flop))
+        passes += ["techmap -map inverted.v"]
+    passes += [
+        f"dfflibmap {tools.liberty} {tools.barred}", "opt",
+        f"abc {tools.liberty} {tools.barred} -D {picoseconds:.0f} -constr load.constr -script speed.abc",
+        *_WRITTEN,
+    ]
+    return yosys.run(passes, folder)
+
+
+def generic(top: str, folder: Path, boxes: dict[str, str]) -> None:
+    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed."""
+    (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
+    yosys.run([
+        "read_rtlil coarse.il", *_boxed(boxes), f"synth -flatten -top {top} -run fine:check", "opt -full",
+        "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01", "abc -g simple,cmos4,XNOR -script gates.abc", *_WRITTEN,
+    ], folder)
+
+
+def _boxed(boxes: dict[str, str]) -> list[str]:
+    passes = ["read_verilog -lib boxes.v"] if boxes else []
+    for cell, name in boxes.items():
+        passes += [f"chtype -set {name} c:{cell}"]
+    return passes
+
+
+def can_invert(flop: Cell) -> bool:
+    """Whether a flop has an inverted output beside the other."""
+    return bool(flop.state) and any(pin.function == flop.state[1] for pin in flop.outputs)  # type: ignore[index]
+
+
+def _inverted(flop: Cell) -> str:
+    """A register as a flop that holds the inverse, read at its inverted output."""
+    assert flop.state is not None
+    output = next(pin.name for pin in flop.outputs if pin.function == flop.state[1])
+    return (
+        "module \\$_DFF_P_ (input D, C, output Q);\n  wire other;\n  \\$_NOT_ invert (.A(D), .Y(other));\n"
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), .{output}(Q));\nendmodule\n"
+    )

@@ -1,0 +1,81 @@
+"""Boolean functions of cells, as Liberty writes them, and as truth tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_\[\]]*|[01]|[()!'&*+|^]")
+
+
+def truth(function: str, inputs: Sequence[str]) -> int:
+    """The truth table of a function: bit i is its value where bit n of i is the value of the nth input.
+
+    `!` before and `'` after an operand are NOT, `&`, `*` and nothing AND, `|` and `+` OR, `^` XOR; NOT binds first, then XOR,
+    AND, OR. Raises ValueError if the function names what is no input, or cannot be read.
+    """
+    return _truth(function, tuple(inputs))
+
+
+@cache
+def _truth(function: str, inputs: tuple[str, ...]) -> int:
+    rows = 1 << len(inputs)
+    full = (1 << rows) - 1
+    columns = {name: sum(1 << row for row in range(rows) if row >> n & 1) for n, name in enumerate(inputs)}
+    words = _WORD.findall(function.replace('"', ""))
+    at = 0
+
+    def peek() -> str:
+        return words[at] if at < len(words) else ""
+
+    def take() -> str:
+        nonlocal at
+        at += 1
+        return words[at - 1] if at <= len(words) else ""
+
+    def operand() -> int:
+        word = take()
+        if word == "!":
+            return operand() ^ full
+        if word == "(":
+            value = either()
+            if take() != ")":
+                raise ValueError(f"the function {function!r} lacks a parenthesis")
+        elif word in ("0", "1"):
+            value = full * int(word)
+        elif word in columns:
+            value = columns[word]
+        else:
+            raise ValueError(f"the function {function!r} names {word!r}, which is not among {', '.join(inputs) or 'no inputs'}")
+        while peek() == "'":
+            take()
+            value ^= full
+        return value
+
+    def differ() -> int:
+        value = operand()
+        while peek() == "^":
+            take()
+            value ^= operand()
+        return value
+
+    def both() -> int:
+        value = differ()
+        while peek() in ("&", "*") or (peek() and peek() not in "|+)^'"):
+            if peek() in ("&", "*"):
+                take()
+            value &= differ()
+        return value
+
+    def either() -> int:
+        value = both()
+        while peek() in ("|", "+"):
+            take()
+            value |= both()
+        return value
+
+    value = either()
+    if at < len(words):
+        raise ValueError(f"the function {function!r} cannot be read at {words[at]!r}")
+    return value

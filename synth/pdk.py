@@ -1,0 +1,77 @@
+"""Cell libraries: the files a user gives, or those of an installed PDK, made ready for the tools."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from synth.flow import Tools
+from synth.liberty import LibertyError, Library, parse
+
+#: Names Liberty files, separated as in PATH, where `--liberty` does not.
+VARIABLE = "WARPBANK_LIBERTY"
+#: Where PDK managers (ciel, volare, open_pdks) put theirs, beside $PDK_ROOT.
+_ROOTS = ("~/.ciel", "~/.volare", "/usr/local/share/pdk", "/usr/share/pdk")
+#: A typical corner of each open PDK, from its root.
+_TYPICAL = (
+    "sky130A/libs.ref/sky130_fd_sc_hd/lib/sky130_fd_sc_hd__tt_025C_1v80.lib",
+    "ihp-sg13g2/libs.ref/sg13g2_stdcell/lib/sg13g2_stdcell_typ_1p20V_25C.lib",
+    "gf180mcuD/libs.ref/gf180mcu_fd_sc_mcu7t5v0/lib/gf180mcu_fd_sc_mcu7t5v0__tt_025C_5v00.lib",
+)
+
+
+def find(given: Sequence[str] | None) -> list[Path]:
+    """The Liberty files to use: those given, else those of $WARPBANK_LIBERTY, else an installed PDK's; [] if there is none.
+
+    `none` given means none. Raises LibertyError for a file that is not there.
+    """
+    if given:
+        return [] if list(given) == ["none"] else [_there(Path(name)) for name in given]
+    if os.environ.get(VARIABLE):
+        return [_there(Path(name)) for name in os.environ[VARIABLE].split(os.pathsep) if name]
+    roots = [os.environ["PDK_ROOT"]] if os.environ.get("PDK_ROOT") else []
+    for root in (*roots, *_ROOTS):
+        for name in _TYPICAL:
+            path = Path(root).expanduser() / name
+            if path.exists():
+                return [path]
+    return []
+
+
+def _there(path: Path) -> Path:
+    if not path.is_file():
+        raise LibertyError(f"there is no Liberty file {path}; give the .lib or .lib.gz of a cell library, or `--liberty none`")
+    return path
+
+
+def load(files: Sequence[Path], folder: Path) -> Tools:
+    """Read the files, and write them as plain text into `folder` for Yosys. Raises LibertyError."""
+    groups, plain = [], []
+    for number, path in enumerate(files):
+        text = _text(path)
+        groups.append(parse(text, path.name))
+        plain.append(folder / f"cells{number}.lib")
+        plain[-1].write_text(text)
+    tools = Tools(Library(groups), tuple(Path(path.name) for path in plain))
+    _ = tools.library.flop, tools.library.nand2, tools.library.buffers
+    return tools
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise LibertyError(f"{path.name} cannot be read ({error}); fetch the library again") from None
+
+
+def digest(files: Sequence[Path]) -> str:
+    """Short hash of what the files hold, so that a result says which library made it."""
+    total = hashlib.sha256()
+    for path in files:
+        total.update(_text(path).encode())
+    return total.hexdigest()[:12]

@@ -1,0 +1,231 @@
+"""A unit's cost: area, critical path, memories; in a cell library's units, or in generic gates where there is none."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from arch.config import SmConfig, config_hash
+from arch.schemes import Scheme
+from program.errors import WarpbankError
+from synth import arrays, flow, generic, mapped, memories, netlist, opensta, pdk, timing, yosys
+from synth.flow import Tools
+from synth.mapped import Netlist
+from synth.memories import Memory
+from synth.timing import BoxTiming
+from synth.timing import Path as TimedPath
+from synth.units import make
+
+#: The clock that is aimed at where none is named, in ns.
+CLOCK = 1.0
+#: Units with so many registers, and no more cells than this, are also mapped with inverted registers; the better one is taken.
+_REGISTERS, _CELLS = 256, 20_000
+
+
+@dataclass
+class Synthesis:
+    """What a unit costs.
+
+    Parameters
+    ----------
+    unit, config, scheme : what was built.
+    liberty : name of the library, "" without one.
+    digest : of the library's files.
+    clock_ns : aimed at.
+    area_um2 : of the cells, memories that are black boxes not included; None without a library.
+    nand2_equivalents : the same in the library's two-input NANDs.
+    transistors : without a library.
+    cells, flops, gates : instances; flip-flops and clock gates among them.
+    types : instances by type.
+    memories : see `synth.memories`.
+    path, guarded : the slowest path with the wire load of the library, and with `synth.timing.GUARD` times that.
+    depth : gates between two registers.
+    method : how each number was found.
+    tools : versions.
+    verilog : the mapped netlist.
+    """
+
+    unit: str
+    config: SmConfig
+    scheme: Scheme
+    liberty: str
+    digest: str
+    clock_ns: float
+    cells: int
+    flops: int
+    gates: int
+    depth: int
+    types: dict[str, int]
+    memories: list[dict[str, Any]]
+    method: dict[str, str]
+    tools: dict[str, str]
+    verilog: str
+    area_um2: float | None = None
+    nand2_equivalents: float | None = None
+    transistors: int | None = None
+    path: TimedPath | None = None
+    guarded: TimedPath | None = None
+
+    @property
+    def memory_um2(self) -> float | None:
+        """Area of the memories that are black boxes."""
+        return None if self.area_um2 is None else sum(memory.get("area_um2") or 0.0 for memory in self.memories)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        delay = self.path.delay if self.path else None
+        return {
+            "unit": self.unit, "preset": self.config.preset, "scheme": self.scheme.name, "config_hash": config_hash(self.config),
+            "liberty": self.liberty or None, "liberty_digest": self.digest or None, "clock_ns": self.clock_ns,
+            "area_um2": _rounded(self.area_um2, 3), "nand2_equivalents": _rounded(self.nand2_equivalents, 1),
+            "memory_um2": _rounded(self.memory_um2, 3), "transistors": self.transistors,
+            "cells": self.cells, "flops": self.flops, "clock_gates": self.gates, "memories": self.memories,
+            "delay_ns": _rounded(delay, 4), "meets_clock": None if delay is None else delay <= self.clock_ns,
+            "logic_depth": self.depth, "critical_path": self.path.to_dict() if self.path else None,
+            "delay_ns_guard_band": _rounded(self.guarded.delay if self.guarded else None, 4),
+            "power_mw": None, "types": self.types, "method": self.method, "tools": self.tools,
+        }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def synthesize(
+    unit: str, config: SmConfig, scheme: Scheme, files: Sequence[Path], *, clock: float = CLOCK,
+    on_step: Callable[[str], None] | None = None,
+) -> Synthesis:
+    """Map a unit and measure it.
+
+    Parameters
+    ----------
+    unit : see `synth.units`.
+    config, scheme : the machine.
+    files : Liberty files; none: generic gates.
+    clock : in ns.
+    on_step : is told what is being done.
+
+    Raises
+    ------
+    WarpbankError : what `synth.units.make` raises; LibertyError, NetlistError, YosysError; a clock no register can follow.
+    """
+    tell = on_step or (lambda _: None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tools = pdk.load(files, folder) if files else None
+        if tools is not None:
+            _possible(tools, clock)
+        tell("elaborating")
+        source = netlist.to_rtlil(make(unit, config, scheme), unit)
+        tell("mapping to words")
+        flow.coarse(source, unit, folder)
+        memory = memories.found(folder / "coarse.json", unit)
+        boxes = {one.name: f"box_{number}" for number, one in enumerate(memory) if one.kind != "registers"}
+        (folder / "boxes.v").write_text("".join(
+            memories.box(boxes[one.name], one) for one in memory if one.name in boxes
+        ))
+        versions = {"amaranth": version("amaranth"), "pyosys": yosys.version()}
+        if tools is None:
+            tell("mapping to gates")
+            return _generic(unit, config, scheme, folder, memory, boxes, clock, versions)
+        tell("mapping to cells")
+        return _mapped(unit, config, scheme, folder, tools, pdk.digest(files), memory, boxes, clock, versions, tell)
+
+
+def _possible(tools: Tools, clock: float) -> None:
+    least = timing.overhead(tools.library, tools.load)
+    if clock <= least:
+        raise WarpbankError(
+            f"a clock of {clock:g} ns is impossible: a register of {tools.library.name} alone takes {least:.3f} ns from clock to "
+            f"output and for setup; give --clock more than that"
+        )
+
+
+def _generic(unit: str, config: SmConfig, scheme: Scheme, folder: Path, memory: list[Memory], boxes: dict[str, str], clock: float,
+             versions: dict[str, str]) -> Synthesis:
+    flow.generic(unit, folder, boxes)
+    net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
+    mapped.check_mapped(net, {*generic.TRANSISTORS, *boxes.values()})
+    counts = net.count()
+    return Synthesis(
+        unit=unit, config=config, scheme=scheme, liberty="", digest="", clock_ns=clock, cells=len(net.cells) - len(boxes),
+        flops=generic.flops(counts), gates=0, depth=generic.depth(net, set(boxes.values())), types=dict(sorted(counts.items())),
+        memories=[one.to_dict() for one in memory], transistors=generic.transistors(counts),
+        method={"area": generic.METHOD, "delay": "none: gates between two registers are counted", "memories": _memory_method()},
+        tools=versions, verilog=(folder / "mapped.v").read_text(),
+    )
+
+
+def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: Tools, digest: str, memory: list[Memory],
+            boxes: dict[str, str], clock: float, versions: dict[str, str],
+            tell: Callable[[str], None]) -> Synthesis:
+    library = tools.library
+    prices = arrays.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
+    times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
+    net = _best(unit, folder, tools, clock, boxes, times, tell)
+    versions = dict(versions)
+    tell("timing")
+    path = timing.Timer(net, library, times, tools.load).path()
+    guarded = timing.Timer(net, library, times, tools.load, timing.GUARD).path()
+    how = timing.METHOD.format(wires=library.wire_load or "none in this library")
+    if opensta.program() is not None and not boxes:
+        path = opensta.path(net.top, folder, tools, clock, path)
+        versions["opensta"], how = opensta.version(), opensta.METHOD.format(wires=library.wire_load or "none in this library")
+    kinds = [library[cell.type] for cell in net.cells if cell.type not in times]
+    area = sum(kind.area for kind in kinds)
+    listed = [one.to_dict() | (prices[one.shape].to_dict() if one.name in boxes else {}) for one in memory]
+    method = {"area": "sum of the cells' areas in the Liberty file", "delay": how, "memories": _memory_method()}
+    result = Synthesis(
+        unit=unit, config=config, scheme=scheme, liberty=library.name, digest=digest, clock_ns=clock,
+        cells=len(net.cells) - len(boxes), flops=sum(1 for kind in kinds if kind.state),
+        gates=sum(1 for kind in kinds if kind.gate), depth=path.depth, types=dict(sorted(net.count().items())),
+        memories=listed, method=method, tools=versions, verilog=(folder / "mapped.v").read_text(), area_um2=area,
+        nand2_equivalents=area / library.nand2.area, path=path, guarded=guarded,
+    )
+    return result
+
+
+def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, str], times: dict[str, BoxTiming],
+          tell: Callable[[str], None]) -> Netlist:
+    """The netlist, with the registers that give the smaller one of those that meet the clock, else the faster one."""
+    library = tools.library
+    target = 1000 * (clock - timing.overhead(library, tools.load))
+
+    def one(inverted: bool) -> tuple[Any, Netlist, str]:
+        flow.mapped(tools, unit, folder, picoseconds=target, boxes=boxes, inverted=inverted)
+        net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
+        mapped.check_mapped(net, _known(tools, boxes))
+        delay = timing.Timer(net, library, times, tools.load).path().delay
+        area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
+        rank = (False, area) if delay <= clock else (True, delay)
+        return rank, net, (folder / "mapped.v").read_text()
+
+    plain = one(False)
+    registers = sum(1 for cell in plain[1].cells if cell.type in library and library[cell.type].state)
+    if registers < _REGISTERS or len(plain[1].cells) > _CELLS or not flow.can_invert(library.flop):
+        return plain[1]
+    tell("mapping again, registers inverted")
+    other = one(True)
+    if other[0] < plain[0]:
+        return other[1]
+    (folder / "mapped.v").write_text(plain[2])
+    return plain[1]
+
+
+def _known(tools: Tools, boxes: dict[str, str]) -> Any:
+    """Cells a netlist may hold: usable ones of the library, clock gates, memories."""
+
+    class Known:
+        def __contains__(self, name: object) -> bool:
+            kind = str(name)
+            return kind in boxes.values() or (kind in tools.library and not tools.library[kind].latch)
+
+    return Known()
+
+
+def _memory_method() -> str:
+    return f"SRAM: {memories.table()['source']}; arrays: slices mapped to flip-flops, straight line in the columns"

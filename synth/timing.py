@@ -1,0 +1,265 @@
+"""Static timing of a mapped netlist from the library's own delay tables: the slowest path, with its start and end.
+
+One clock edge to the next. A path starts at the clock pin of a register and ends at the setup of another; ports are taken as
+registers too: an input comes out of the library's smallest flip-flop, and an output is captured by one. The clock arrives
+everywhere at once. A net's load is its pins, and what the library's default wire-load model says for its fan-out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from synth.liberty import LAUNCH, SETUP, Arc, Cell, Library
+from synth.mapped import Instance, Netlist, sorted_cells
+
+#: What the numbers are, for a report.
+METHOD = (
+    "the library's delay tables, clock edge to clock edge with setup, ports as registers, ideal clock, wire load {wires}; "
+    "nothing is placed: the guard band takes 3 times the wire load"
+)
+#: Times the wire load, for the guard band: nothing is placed.
+GUARD = 3.0
+_EDGES = ("rise", "fall")
+
+
+@dataclass(frozen=True)
+class BoxTiming:
+    """A memory as a black box, in ns: from its clock, from its address, and what it wants before the next edge."""
+
+    clock: float
+    address: float
+    setup: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A cell on a path: its output net and when that settles, in ns after the clock edge."""
+
+    cell: str
+    net: str
+    arrival: float
+
+
+@dataclass(frozen=True)
+class Path:
+    """The slowest path, in ns.
+
+    Parameters
+    ----------
+    delay : from clock edge to clock edge, setup included.
+    start, end : what is at its two sides.
+    depth : cells between the two registers.
+    steps : one for each cell, the launching one first.
+    """
+
+    delay: float
+    start: str
+    end: str
+    depth: int
+    steps: tuple[Step, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        steps = [{"cell": step.cell, "net": step.net, "arrival_ns": round(step.arrival, 4)} for step in self.steps]
+        return {"delay_ns": round(self.delay, 4), "start": self.start, "end": self.end, "depth": self.depth, "steps": steps}
+
+
+@dataclass
+class _At:
+    """When a net rises and falls, how fast, and why."""
+
+    time: list[float] = field(default_factory=lambda: [-1.0, -1.0])
+    slew: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    #: Per edge: cell type that drives it, and the net and edge it follows from; None for a start.
+    why: list[tuple[str, tuple[int, int] | None, str]] = field(default_factory=lambda: [("", None, "")] * 2)
+
+
+def passes(library: Library, boxes: Mapping[str, BoxTiming]) -> Any:
+    """What depends on what within a cycle, for `sorted_cells`."""
+
+    def through(cell: Instance) -> list[tuple[list[str], list[str]]]:
+        if cell.type in boxes:
+            data = sorted(pin for pin in cell.pins if pin.startswith("RD_DATA"))
+            reads = len(str(cell.parameters["RD_CLK_ENABLE"]))
+            free = "1" not in str(cell.parameters["RD_CLK_ENABLE"])[-reads:]
+            return [(sorted(pin for pin in cell.pins if pin.startswith("RD_ADDR")) if free else [], data)]
+        kind = library[cell.type]
+        if kind.state or kind.gate:
+            return [([], [pin.name for pin in kind.outputs])]
+        return [([pin.name for pin in kind.inputs], [pin.name]) for pin in kind.outputs]
+
+    return through
+
+
+class Timer:
+    """Arrival times of all nets.
+
+    Parameters
+    ----------
+    net : the netlist; checked.
+    library : its cells.
+    boxes : timing of the memories that are black boxes, by cell type.
+    load : of an output, in fF.
+    guard : times the wire load.
+    """
+
+    def __init__(self, net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, guard: float = 1.0) -> None:
+        self._net, self._library, self._boxes = net, library, boxes
+        self._loads = loads(net, library, boxes, load, guard)
+        self._at: dict[int, _At] = {}
+        flop = library.flop
+        self._launch = min((arc for pin in flop.outputs for arc in pin.arcs if arc.kind in LAUNCH and "cell_rise" in arc.tables),
+                           key=lambda arc: arc.tables["cell_rise"].at(0.0, load))
+        for name, nets in net.inputs.items():
+            for bit in nets:
+                if name != "clk":
+                    self._start(bit, flop.name, self._launch, f"input {net.name(bit)}")
+        for cell, outs in sorted_cells(net, passes(library, boxes)):
+            self._settle(cell, outs)
+
+    def path(self, kind: str = "") -> Path:
+        """The slowest path, or the slowest whose end begins with `kind`. A netlist without any has a delay of 0."""
+        worst: tuple[float, int, int, str] = (0.0, -1, 0, "")
+        for bit, edge, margin, end in self._ends():
+            at = self._at.get(bit)
+            if at is not None and at.time[edge] >= 0 and end.startswith(kind):
+                worst = max(worst, (at.time[edge] + margin(at.slew[edge], edge), bit, edge, end), key=lambda one: one[0])
+        delay, bit, edge, end = worst
+        if bit < 0:
+            return Path(0.0, "", "", 0, ())
+        steps, start = [], ""
+        here: tuple[int, int] | None = (bit, edge)
+        while here is not None:
+            at = self._at[here[0]]
+            cell, before, label = at.why[here[1]]
+            steps.append(Step(cell, self._net.name(here[0]), at.time[here[1]]))
+            start = label or start
+            here = before
+        return Path(delay, start, end, len(steps) - 1, tuple(reversed(steps)))
+
+    def _start(self, bit: int, kind: str, arc: Arc, label: str) -> None:
+        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
+        for edge, name in enumerate(_EDGES):
+            if f"cell_{name}" in arc.tables:
+                self._later(at, edge, arc.tables[f"cell_{name}"].at(0.0, load), arc.tables[f"{name}_transition"].at(0.0, load),
+                            (kind, None, label))
+
+    @staticmethod
+    def _later(at: _At, edge: int, time: float, slew: float, why: tuple[str, tuple[int, int] | None, str]) -> None:
+        at.slew[edge] = max(at.slew[edge], slew)
+        if time > at.time[edge]:
+            at.time[edge], at.why[edge] = time, why
+
+    def _settle(self, cell: Instance, outs: list[str]) -> None:
+        if cell.type in self._boxes:
+            self._box(cell, outs)
+            return
+        kind = self._library[cell.type]
+        for name in outs:
+            if name not in cell.pins:
+                continue
+            bit = cell.pins[name]
+            for arc in kind.pins[name].arcs:
+                if kind.state:
+                    if arc.kind in LAUNCH:
+                        self._start(bit, cell.type, arc, f"register {self._net.name(bit)}")
+                elif not kind.gate and arc.kind in ("combinational", "") and "cell_rise" in arc.tables:
+                    self._through(cell, bit, arc)
+
+    def _through(self, cell: Instance, bit: int, arc: Arc) -> None:
+        source = cell.pins.get(arc.related, -1)
+        before = self._at.get(source)
+        if before is None:
+            return
+        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
+        for edge, name in enumerate(_EDGES):
+            causes = {"positive_unate": (edge,), "negative_unate": (1 - edge,)}.get(arc.sense, (0, 1))
+            for cause in causes:
+                if before.time[cause] < 0:
+                    continue
+                slew = before.slew[cause]
+                time = before.time[cause] + arc.tables[f"cell_{name}"].at(slew, load)
+                self._later(at, edge, time, arc.tables[f"{name}_transition"].at(slew, load), (cell.type, (source, cause), ""))
+
+    def _box(self, cell: Instance, outs: list[str]) -> None:
+        timing = self._boxes[cell.type]
+        addresses = [(self._at[net].time[edge], net, edge) for pin, net in cell.pins.items() if pin.startswith("RD_ADDR")
+                     and net in self._at for edge in (0, 1)] if timing.address else []
+        last = max(addresses, default=None)
+        for name in outs:
+            at = self._at.setdefault(cell.pins[name], _At())
+            for edge in (0, 1):
+                self._later(at, edge, timing.clock, 0.02, (cell.type, None, f"memory {cell.name}"))
+                if last is not None:
+                    self._later(at, edge, last[0] + timing.address, 0.02, (cell.type, (last[1], last[2]), ""))
+
+    def _ends(self) -> Any:
+        """Where paths end: net, edge, what has to be added to its arrival, and a name."""
+        flop = self._library.flop
+        for nets in self._net.outputs.values():
+            for bit in nets:
+                for edge in (0, 1):
+                    yield bit, edge, _setup(flop, flop.data), f"output {self._net.name(bit)}"
+        for cell in self._net.cells:
+            if cell.type in self._boxes:
+                margin = self._boxes[cell.type].setup
+                for pin, bit in cell.pins.items():
+                    if not pin.startswith(("RD_DATA", "RD_CLK", "WR_CLK")):
+                        for edge in (0, 1):
+                            yield bit, edge, lambda slew, edge, margin=margin: margin, f"memory {cell.name}"
+                continue
+            kind = self._library[cell.type]
+            if not (kind.state or kind.gate):
+                continue
+            output = next((cell.pins[pin.name] for pin in kind.outputs if pin.name in cell.pins), -1)
+            for each in kind.inputs:
+                if not each.clock and each.name in cell.pins and any(arc.kind in SETUP for arc in each.arcs):
+                    label = f"{'clock gate' if kind.gate else 'register'} {self._net.name(output)}"
+                    for edge in (0, 1):
+                        yield cell.pins[each.name], edge, _setup(kind, each.name), label
+
+
+def _setup(cell: Cell, pin: str) -> Any:
+    """The setup time of a pin as a function of slew and edge."""
+    arcs = [arc for arc in cell.pins[pin].arcs if arc.kind in SETUP]
+
+    def margin(slew: float, edge: int) -> float:
+        name = f"{_EDGES[edge]}_constraint"
+        return max((arc.tables[name].at(0.0, slew) for arc in arcs if name in arc.tables), default=0.0)
+
+    return margin
+
+
+def loads(net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output: float, guard: float) -> dict[int, float]:
+    """The capacitance of every net in fF."""
+    pins: dict[int, list[float]] = {}
+    box = library.buffers[0].inputs[0].capacitance
+    for cell in net.cells:
+        kind = None if cell.type in boxes else library[cell.type]
+        for pin, bit in cell.pins.items():
+            if kind is not None and not kind.pins[pin].output:
+                pins.setdefault(bit, []).append(kind.pins[pin].capacitance)
+            elif kind is None and not pin.startswith("RD_DATA"):
+                pins.setdefault(bit, []).append(box)
+    for nets in net.outputs.values():
+        for bit in nets:
+            pins.setdefault(bit, []).append(output)
+    wires: dict[int, float] = {}
+    for many in {len(each) for each in pins.values()}:
+        wires[many] = guard * library.wire(many)
+    return {bit: sum(each) + wires[len(each)] for bit, each in pins.items()}
+
+
+def launch(library: Library, load: float) -> float:
+    """From the clock of a register to its output, in ns."""
+    times = [max(arc.tables[name].at(0.0, load) for name in ("cell_rise", "cell_fall") if name in arc.tables)
+             for pin in library.flop.outputs for arc in pin.arcs if arc.kind in LAUNCH]
+    return min(times)
+
+
+def overhead(library: Library, load: float) -> float:
+    """What a register alone takes of a cycle, in ns: clock to output plus setup."""
+    flop = library.flop
+    return launch(library, load) + max(_setup(flop, flop.data)(0.02, edge) for edge in (0, 1))

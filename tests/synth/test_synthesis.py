@@ -1,0 +1,193 @@
+"""`warpbank synth`: areas and paths that can be checked by hand, the same every time, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from synth import flow, mapped, memories, netlist, pdk, timing
+from synth.mapped import NetlistError
+from synth.synthesis import synthesize
+from tests.sim.command import warpbank
+from tests.synth import library
+
+TINY = preset("tiny")
+BASELINE = parse_scheme("baseline")
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> Path:
+    path = tmp_path / "small.lib"
+    path.write_text(library.text())
+    return path
+
+
+class Chain(wiring.Component):
+    """A register, `length` inverters that may not be joined, a register."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        super().__init__({"a": In(length), "q": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        first, value = Signal(), None
+        m.d.sync += first.eq(self.a[0])
+        value = first
+        for bit in range(1, self._length):
+            value = ~(value & self.a[bit])
+        m.d.sync += self.q.eq(value)
+        return m
+
+
+class Latch(wiring.Component):
+    """What an HDL without latches cannot say: it is put in as an instance."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        super().__init__({"d": In(1), "en": In(1), "q": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        from amaranth.hdl import Instance
+
+        m = Module()
+        m.submodules.cell = Instance(self._kind, i_D=self.d, i_E=self.en, o_Q=self.q)
+        return m
+
+
+def _built(component: object, name: str, cells: Path, folder: Path) -> tuple[flow.Tools, mapped.Netlist]:
+    tools = pdk.load([cells], folder)
+    flow.coarse(netlist.to_rtlil(component, name), name, folder)
+    flow.mapped(tools, name, folder, picoseconds=500, boxes={})
+    return tools, mapped.read(folder / "mapped.json", name)
+
+
+def test_a_path_by_hand(cells: Path, tmp_path: Path) -> None:
+    """Every number of a small path, from the tables of tests/synth/library.py."""
+    tools, net = _built(Chain(2), "chain", cells, tmp_path)
+    path = timing.Timer(net, tools.library, {}, tools.load).path()
+    counts = net.count()
+    assert counts["DFF"] == 2
+    assert path.steps[0].cell == "DFF"
+    time, slew = 0.0, 0.0
+    loads = timing.loads(net, tools.library, {}, tools.load, 1.0)
+    names = {net.name(bit): bit for bit in loads}
+    for step in path.steps:
+        pin = tools.library[step.cell].outputs[0]
+        load = loads[names[step.net]]
+        time += pin.arcs[0].tables["cell_rise"].at(slew, load)
+        slew = pin.arcs[0].tables["rise_transition"].at(slew, load)
+        assert step.arrival == pytest.approx(time)
+    setup = tools.library.flop.pins["D"].arcs[0].tables["rise_constraint"].at(0.0, slew)
+    assert path.delay == pytest.approx(time + setup, rel=1e-3)
+    assert path.depth == len(path.steps) - 1
+
+
+def test_a_longer_chain_is_slower(cells: Path, tmp_path: Path) -> None:
+    delays = []
+    for length in (3, 9):
+        tools, net = _built(Chain(length), "chain", cells, tmp_path)
+        delays.append(timing.Timer(net, tools.library, {}, tools.load).path().delay)
+        guarded = timing.Timer(net, tools.library, {}, tools.load, timing.GUARD).path().delay
+        assert guarded > delays[-1]
+    assert delays[1] > delays[0]
+
+
+@pytest.mark.parametrize(("kind", "words"), [("$_DLATCH_P_", "latches"), ("mystery", "no counterpart")])
+def test_what_cannot_be_mapped_is_an_error(kind: str, words: str, cells: Path, tmp_path: Path) -> None:
+    tools, net = _built(Chain(3), "chain", cells, tmp_path)
+    mapped.check_mapped(net, tools.library)
+    net.cells[0].type = kind
+    with pytest.raises(NetlistError, match=words):
+        mapped.check_mapped(net, tools.library)
+
+
+def test_loops_are_an_error(cells: Path, tmp_path: Path) -> None:
+    tools, net = _built(Chain(4), "chain", cells, tmp_path)
+    gate = next(cell for cell in net.cells if cell.type == "NAND2")
+    gate.pins["A"] = gate.pins["Y"]
+    with pytest.raises(NetlistError, match="combinational loop"):
+        timing.Timer(net, tools.library, {}, tools.load)
+
+
+def test_the_same_every_time(cells: Path) -> None:
+    one, other = (synthesize("gto", TINY, BASELINE, [cells]) for _ in range(2))
+    assert one.verilog == other.verilog
+    assert one.to_dict() == other.to_dict()
+    assert one.area_um2
+
+
+def test_generic_gates() -> None:
+    made = synthesize("lrr", TINY, BASELINE, [])
+    data = made.to_dict()
+    assert data["area_um2"] is None
+    assert data["liberty"] is None
+    assert data["transistors"] > 24 * data["flops"] > 0
+    assert data["logic_depth"] > 1
+
+
+def test_memories_are_never_silent(cells: Path) -> None:
+    """Banks: SRAM, as black boxes; nothing of them is in the area, and every bit of them is listed."""
+    made = synthesize("banks", with_overrides(TINY, ["sub_core.rows=64"]), BASELINE, [cells])
+    assert {memory["kind"] for memory in made.memories} == {"sram"}
+    assert sum(memory["bits"] for memory in made.memories) == TINY.sub_core.banks * 64 * TINY.value_width
+    assert made.flops == 0
+    macro = memories.macros()[2]
+    assert made.memory_um2 == pytest.approx(TINY.sub_core.banks * macro.area_um2 * TINY.value_width / macro.width)
+
+
+def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
+    """The price of an array against the same array mapped as a whole."""
+    from synth import arrays
+
+    memory = memories.Memory("slots", 4, 64, 16, (None, 2), (False, False), False, 1, 2)
+    tools = pdk.load([cells], tmp_path)
+    price = arrays._array(memory, tools, tmp_path, 1.0)
+    whole = arrays._slice(memory, 64, tools, tmp_path, 1.0)
+    area = sum(tools.library[cell.type].area for cell in whole.cells)
+    assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 256
+    assert price.area == pytest.approx(area, rel=0.03)
+    assert price.timing.address > 0
+
+
+def test_command(cells: Path, tmp_path: Path) -> None:
+    done = warpbank("synth", "lrr", "--preset", "tiny", "--liberty", str(cells), "--json", "-o", str(tmp_path / "lrr.v"))
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert {"unit", "config_hash", "liberty", "area_um2", "nand2_equivalents", "flops", "delay_ns", "critical_path", "power_mw",
+            "method", "tools"} <= set(data)
+    assert data["liberty"] == "small"
+    assert data["critical_path"]["start"]
+    assert "NAND2" in (tmp_path / "lrr.v").read_text()
+    assert str(tmp_path) not in done.out
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--clock", "0"], "above 0"),
+    (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
+    (["--liberty", "no.lib"], "there is no Liberty file"),
+    (["--scheme", "bowl"], "bow"),
+])
+def test_mistakes(arguments: list[str], words: str, cells: Path) -> None:
+    rest = arguments if "--liberty" in arguments else [*arguments, "--liberty", str(cells)]
+    done = warpbank("synth", "lrr", "--preset", "tiny", *rest)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+@pytest.mark.skipif(not (shutil.which("sta") or shutil.which("opensta")), reason="OpenSTA is not installed")
+def test_our_timing_is_that_of_opensta(cells: Path, tmp_path: Path) -> None:
+    from synth import opensta
+
+    tools, net = _built(Chain(6), "chain", cells, tmp_path)
+    ours = timing.Timer(net, tools.library, {}, tools.load).path()
+    theirs = opensta.path("chain", tmp_path, tools, 1.0, ours)
+    assert theirs.delay == pytest.approx(ours.delay, rel=0.02)
