@@ -296,6 +296,7 @@ class Ltrf:
         cycles = self._paces[bank].access()
         self._accessing[bank] = cycles - 1
         if mover.stage is Stage.FETCH:
+            assert not self.blocks[move.warp].complete, f"R{move.register} of warp {move.warp} is fetched inside an interval"
             mover.fetched(self._storage.read(bank, move.row), cycles)
             probe.counters["rf.reads"] += 1
             probe.counters["cache.fetches"] += 1

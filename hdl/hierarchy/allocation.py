@@ -50,7 +50,8 @@ class AddressAllocation(wiring.Component):
         m = Module()
         count = self._count
         queue = m.submodules.queue = Memory(shape=bits(count), depth=max(2, count), init=range(count))
-        first, last = Signal(range(max(2, count))), Signal(range(max(2, count)))
+        first = self._first = Signal(range(max(2, count)))
+        last = self._last = Signal(range(max(2, count)))
         write_at(m, queue, last, self.address, self.release)
         m.d.comb += [self.head.eq(read_at(m, queue, first)), self.available.eq(~self.occupied.all())]
         with m.If(self.allocate):

@@ -94,8 +94,8 @@ class Ltrf(wiring.Component):
         if probe:
             own = Events(config, {
                 "prefetch": 1, "cache_allocate": 1, "cache_release": 1, "fetch": self._banks, "cache_fill": 1,
-                "cache_write": self._entries, "row_free": 1, "write": self._banks, "write_back": self._banks,
-                "write_wait": self._writers,
+                "cache_write": self._entries, "interval_read": LOOKUPS + self._banks, "row_free": 1, "write": self._banks,
+                "write_back": self._banks, "write_wait": self._writers,
             })
             members["events"] = Out(Events(config, total([own, self._arbiter.events.signature])))
         self._passed = passed
@@ -172,6 +172,9 @@ class Ltrf(wiring.Component):
                 with m.If(first.one_hot[slot]):
                     m.d.comb += [request.banks[slot].eq(find.entry), request.rows[slot].eq(find.offset)]
             remaining = remaining & ~first.one_hot
+            if self._probe:
+                held = find.placed & ~self._blocks.inbound.bit_select(find.offset, 1)
+                emit(m, self.events.interval_read[number], first.any & ~held, warp=find.warp, register=find.register)
         m.d.comb += [rest.eq(remaining), queue.r_en.eq(queue.r_rdy & (rest == 0))]
         with m.If(queue.r_rdy):
             m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
@@ -302,8 +305,10 @@ class Ltrf(wiring.Component):
         """Each bank of the main register file takes a result, or else what its mover wants."""
         values, masks = self._payloads()
         rows = Array(place.row for place in self._places)
+        self._accessing = []
         for number, (bank, mover, pace) in enumerate(zip(self._storage.bank, self._movers, self._paces, strict=True)):
             left, free = Signal(len(pace.cycles), name=f"accessing_{number}"), Signal(name=f"free_{number}")
+            self._accessing.append(left)
             offers = Signal(self._writers, name=f"offers_{number}")
             m.d.comb += [
                 free.eq(left == 0),
@@ -350,8 +355,10 @@ class Ltrf(wiring.Component):
             register = Mux(evicted, self.evicted.payload.register, register)
         emit(m, events.write_back[number], evicted | (mover.access & mover.writes), bank=number, row=bank.row, warp=warp,
              register=register)
-        emit(m, events.fetch[number], mover.access & mover.reads, bank=number, row=move.row, warp=move.warp,
-             register=move.register)
+        fetched = {"warp": move.warp, "register": move.register}
+        emit(m, events.fetch[number], mover.access & mover.reads, bank=number, row=move.row, **fetched)
+        inside = self._blocks.may_issue.bit_select(move.warp, 1)
+        emit(m, events.interval_read[LOOKUPS + number], mover.access & mover.reads & inside, **fetched)
 
     def _events(self, m: Module) -> None:
         events, blocks, filled = self.events, self._blocks, self._filled

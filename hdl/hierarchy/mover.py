@@ -71,9 +71,9 @@ class Mover(wiring.Component):
         m = Module()
         core = self._config.sub_core
         crossing = core.cache.crossing
-        stage = Signal(Stage)
-        left = Signal(range(crossing + core.bank_latency // 100 + 2))
-        fresh = Signal()  # the cache has read the value in the cycle before
+        stage = self._stage = Signal(Stage)
+        left = self._left = Signal(range(crossing + core.bank_latency // 100 + 2))
+        fresh = self._fresh = Signal()  # the cache has read the value in the cycle before
         carried = Signal(self._config.value_width, reset_less=True)
         move = Signal(move_layout(self._config), reset_less=True)
         m.d.comb += [

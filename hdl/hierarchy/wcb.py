@@ -15,9 +15,6 @@ from ..priority import chosen, first_from
 from ..seams import REGISTER_WIDTH, issue_stream
 from .allocation import AddressAllocation
 
-#: Registers of a warp. The proofs make it smaller.
-REGISTERS = 256
-
 
 class Find(wiring.Signature):
     """Where a register is (seen from who asks). Combinational, from registers.
@@ -73,6 +70,9 @@ class WarpControlBlocks(wiring.Component):
     freed_warp, freed_offset : Out.
     """
 
+    #: Of a warp. The proofs make it smaller.
+    registers_per_warp = 1 << REGISTER_WIDTH
+
     def __init__(self, config: SmConfig, ports: int, liveness: bool) -> None:
         self._config, self._ports, self._liveness = config, ports, liveness
         core = config.sub_core
@@ -81,7 +81,7 @@ class WarpControlBlocks(wiring.Component):
         super().__init__({
             "start": In(core.warps), "activate": In(1), "activated": In(warp), "deactivate": In(core.warps),
             "ended": In(core.warps), "may_issue": Out(core.warps), "may_activate": Out(core.warps), "quiet": In(core.warps),
-            "issue": In(issue_stream(config)), "prefetch": In(1), "prefetching": In(warp), "registers": In(REGISTERS),
+            "issue": In(issue_stream(config)), "prefetch": In(1), "prefetching": In(warp), "registers": In(self.registers_per_warp),
             "find": In(Find(config)).array(ports), "inbound": In(self._rows), "carried": In(self._rows),
             "works": Out(1), "leaves": Out(1), "live": Out(1), "warp": Out(warp), "moved": Out(REGISTER_WIDTH),
             "entry": Out(bits(core.cache.registers)), "offset": Out(offset), "goes": In(1),
@@ -90,15 +90,15 @@ class WarpControlBlocks(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        core, rows = self._config.sub_core, self._rows
+        core, rows, registers = self._config.sub_core, self._rows, self.registers_per_warp
         m.submodules.offsets = self._offsets = AddressAllocation(rows)
         self._owner = [Signal(core.warp_width, name=f"owner_{row}", reset_less=True) for row in range(rows)]
         self._leaving = Signal(rows)
         self._placed, self._working, self._alive = (
-            [Signal(REGISTERS, name=f"{name}_{row}") for row in range(rows)] for name in ("placed", "working", "alive")
+            [Signal(registers, name=f"{name}_{row}") for row in range(rows)] for name in ("placed", "working", "alive")
         )
         self._held = self._offsets.occupied
-        self._table = m.submodules.table = Memory(shape=bits(core.cache.registers), depth=rows * REGISTERS, init=[])
+        self._table = m.submodules.table = Memory(shape=bits(core.cache.registers), depth=rows * registers, init=[])
         self._units = [AddressAllocation(core.cache.registers) for _ in range(rows)]
         for row, unit in enumerate(self._units):
             m.submodules[f"banks_{row}"] = unit
@@ -129,8 +129,8 @@ class WarpControlBlocks(wiring.Component):
 
     def _choose(self, m: Module, targets: list[Value]) -> None:
         """The row whose turn it is, and its first register: one that leaves, else one that comes."""
-        rows, works = self._rows, Signal(self._rows, name="with_work")
-        out, into = ([Signal(REGISTERS, name=f"{name}_{row}") for row in range(rows)] for name in ("out", "into"))
+        rows, works, registers = self._rows, Signal(self._rows, name="with_work"), self.registers_per_warp
+        out, into = ([Signal(registers, name=f"{name}_{row}") for row in range(rows)] for name in ("out", "into"))
         for row, (placed, target) in enumerate(zip(self._placed, targets, strict=True)):
             quiet = Signal(name=f"quiet_{row}")
             m.d.comb += [
@@ -143,11 +143,11 @@ class WarpControlBlocks(wiring.Component):
         choice = first_from(m, works, pointer, "row")
         with m.If(choice.any):
             m.d.sync += pointer.eq(choice.after)
-        mask = Signal(REGISTERS, name="movable")
-        row_out = Signal(REGISTERS, name="row_out")
+        mask = Signal(registers, name="movable")
+        row_out = Signal(registers, name="row_out")
         m.d.comb += [row_out.eq(Array(out)[choice.index]), mask.eq(Mux(self.leaves, row_out, Array(into)[choice.index]))]
         register = chosen(m, mask, "moved")
-        place = read_at(m, self._table, Cat(self.moved, choice.index[: bits(rows)] if rows > 1 else 0))
+        place = read_at(m, self._table, self._address(self.moved, choice.index))
         heads = Array(unit.head for unit in self._units)
         m.d.comb += [
             self.works.eq(choice.any), self.leaves.eq(row_out.any()), self.offset.eq(choice.index),
@@ -156,13 +156,17 @@ class WarpControlBlocks(wiring.Component):
             self.entry.eq(Mux(self.leaves, place, heads[choice.index])),
         ]
         self._moved = register.one_hot
-        write_at(m, self._table, Cat(self.moved, self.offset if rows > 1 else 0), self.entry, self.goes & ~self.leaves)
+        write_at(m, self._table, self._address(self.moved, self.offset), self.entry, self.goes & ~self.leaves)
+
+    def _address(self, register: Value, row: Value) -> Value:
+        """Where the register cache address table of a row has the register."""
+        return Cat(register[: bits(self.registers_per_warp)], row if self._rows > 1 else 0)
 
     # --- Warps that come and go.
 
     def _warps(self, m: Module) -> None:
         """Rows are given out and given back."""
-        core, rows, offsets = self._config.sub_core, self._rows, self._offsets
+        core, rows, offsets, registers = self._config.sub_core, self._rows, self._offsets, self.registers_per_warp
         here = self._mask(m, self._held, "in_the_cache")
         complete, empty = Signal(rows, name="complete"), Signal(rows, name="empty")
         for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
@@ -182,16 +186,16 @@ class WarpControlBlocks(wiring.Component):
         ]
         self._freed = choice.one_hot
         # The vectors of the warps that are not in the cache; those of a new warp are empty.
-        saved = m.submodules.saved = Memory(shape=2 * REGISTERS, depth=max(2, core.warps), init=[])
+        saved = self._saved = m.submodules.saved = Memory(shape=2 * registers, depth=max(2, core.warps), init=[])
         vectors = Cat(Array(self._working)[choice.index], Array(self._alive)[choice.index])
         write_at(m, saved, self.freed_warp, vectors, choice.any)
-        fresh = Signal(core.warps)
+        fresh = self._fresh = Signal(core.warps)
         m.d.sync += fresh.eq((fresh | self.start) & ~Mux(self.activate, 1 << self.activated, 0))
         new = Signal(name="is_new")
         m.d.comb += new.eq((fresh | self.start).bit_select(self.activated, 1))
         found = read_at(m, saved, self.activated)
         every = 0 if self._liveness else -1
-        self._back = [Mux(new, 0, found[:REGISTERS]), Mux(new, every, found[REGISTERS:])]
+        self._back = [Mux(new, 0, found[:registers]), Mux(new, every, found[registers:])]
 
     def _row(self, m: Module, row: int) -> None:
         """The registers of one row."""
@@ -222,7 +226,7 @@ class WarpControlBlocks(wiring.Component):
     def _accessed(self, m: Module) -> None:
         """Registers that the issued uop reads for the last time, and those it writes."""
         uop = self.issue.payload.uop
-        self._last, self._written = Signal(REGISTERS, name="read_last"), Signal(REGISTERS, name="written")
+        self._last, self._written = (Signal(self.registers_per_warp, name=name) for name in ("read_last", "written"))
         reads: Value = Mux(uop.dead[0] & uop.source_valid[0], 1 << uop.sources[0], 0)
         for slot in range(1, MAX_SOURCES):
             reads = reads | Mux(uop.dead[slot] & uop.source_valid[slot], 1 << uop.sources[slot], 0)
@@ -238,7 +242,7 @@ class WarpControlBlocks(wiring.Component):
             rows = Signal(self._rows, name=f"rows_{number}")
             m.d.comb += rows.eq(Cat(self._is(row, find.warp) for row in range(self._rows)))
             row = chosen(m, rows, f"row_of_{number}")
-            place = read_at(m, self._table, Cat(find.register, row.index if self._rows > 1 else 0))
+            place = read_at(m, self._table, self._address(find.register, row.index))
             placed = Array(self._placed)[row.index]
             m.d.comb += [
                 find.placed.eq(row.any & placed.bit_select(find.register, 1)), find.entry.eq(place), find.offset.eq(row.index),

@@ -35,7 +35,8 @@ from tests.hdl.front_end import (  # noqa: E402
     test_sthld,
     test_two_level,
 )
-from tests.hdl.hierarchy import test_flat  # noqa: E402
+from tests.hdl.hierarchy import ltrf_bench, test_allocation, test_flat, test_mover, test_wcb  # noqa: E402
+from tests.hdl.hierarchy.ltrf_bench import LTRFS  # noqa: E402
 from tests.hdl.mapping import (  # noqa: E402
     test_availability,
     test_exempt,
@@ -102,6 +103,11 @@ BENCHES: dict[str, Any] = {
     "two_level": _two_level,
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
+    "ltrf": lambda machine, seed: ltrf_bench.Bench(machine, seed, plus=False).run(),
+    "ltrf_plus": lambda machine, seed: ltrf_bench.Bench(machine, seed).run(),
+    "warp_control_blocks": test_wcb.lockstep,
+    "address_allocation": lambda machine, seed: test_allocation.lockstep(LTRFS[machine].sub_core.cache.registers, seed),
+    "mover": test_mover.lockstep,
     "banks": test_banks.lockstep,
     "renaming": lambda machine, seed: test_renaming.lockstep(machine, seed, small=False),
     "renaming_table": test_table.lockstep,

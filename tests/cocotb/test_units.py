@@ -15,6 +15,7 @@ from tests.cocotb.runner import run
 from tests.hdl.bench import MACHINES
 from tests.hdl.collector.boc_bench import BOCS
 from tests.hdl.collector.test_window import MACHINES as WINDOWS
+from tests.hdl.hierarchy.ltrf_bench import LTRFS
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
@@ -25,6 +26,8 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
     "boc_write_through": {name: BOCS[name] for name in ("narrow", "single")},
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
+    **{unit: {name: LTRFS[name] for name in ("fast", "slow")}
+       for unit in ("ltrf", "ltrf_plus", "warp_control_blocks", "address_allocation", "mover")},
 }
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {

@@ -1,6 +1,7 @@
-"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), up to a depth that wraps the queue.
+"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), for every cycle that can be reached, by
+induction over one cycle: the unused queue holds the addresses that are not given out, each of them once.
 
-4 addresses, 12 cycles; one address, chosen once and for all, is followed.
+3, 4 and, marked `long`, 16 addresses.
 """
 
 from __future__ import annotations
@@ -9,54 +10,79 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Assert, Assume, Elaboratable, Module, Signal
+from amaranth.hdl import Array, Assert, Assume, Elaboratable, Fragment, Module, Signal, Value
 
 from hdl.hierarchy.allocation import AddressAllocation
+from hdl.lookup import read_at
 from tests.formal.prove import Refuted, assume_no_reset, prove
 
 COUNT = 4
 
 
+def opened(unit: type[AddressAllocation]) -> type[AddressAllocation]:
+    """The unit with the places of its queue as signals, `places`."""
+
+    class Opened(unit):  # type: ignore[misc, valid-type]
+        def elaborate(self, platform: object) -> Any:
+            m = super().elaborate(platform)
+            self.places = [read_at(m, m.submodules.queue, place) for place in range(self._count)]
+            return m
+
+    return Opened
+
+
+def queue_invariant(unit: Any) -> list[Value]:
+    """The unused queue of an opened unit: as many places as there are unused addresses, none of them occupied, no two the same."""
+    count = len(unit.occupied)
+    wanted: list[Value] = [unit._first < count, unit._last < count]
+    unused = count - sum(unit.occupied)
+    wanted.append(unit._last == (unit._first + unused) % count)
+    at = [Array(unit.places)[(unit._first + place) % count] for place in range(count)]
+    for place, address in enumerate(at):
+        inside = place < unused
+        free = (address < count) & ~unit.occupied.bit_select(address, 1)
+        wanted.append(~inside | free)
+        wanted += [~inside | (address != other) for other in at[:place]]
+    return wanted
+
+
 class Harness(Elaboratable):
     """Anybody takes what is available and gives back what was taken, in any order."""
 
-    def __init__(self, unit: Any = AddressAllocation) -> None:
-        self.unit = unit(COUNT)
-        self.chosen = Signal(range(COUNT))
-        self.free = [self.chosen, self.unit.allocate, self.unit.release, self.unit.address]
+    def __init__(self, unit: Any = AddressAllocation, count: int = COUNT, inductive: bool = True) -> None:
+        self.unit, self.count, self.inductive = opened(unit)(count), count, inductive
+        self.free = [self.unit.allocate, self.unit.release, self.unit.address]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = unit = self.unit
+        unit = self.unit
+        m.submodules.unit = Fragment.get(unit, platform)  # here, so that its inner signals exist
         assume_no_reset(m)
-        seen, chosen = Signal(), Signal(range(COUNT))
-        m.d.sync += [seen.eq(1), chosen.eq(self.chosen)]
-        m.d.comb += Assume(~seen | (chosen == self.chosen))
-
-        given, count = Signal(COUNT), Signal(range(COUNT + 1))
-        takes = unit.allocate & (unit.head == self.chosen)
+        given, head = Signal(self.count), Signal(self.count)  # what anybody has; what is handed out next
+        m.d.comb += head.eq(1 << unit.head)
         m.d.comb += [
-            Assume(~unit.allocate | unit.available), Assume(~unit.release | given.bit_select(unit.address, 1)),
+            Assume(~unit.allocate | unit.available),
+            Assume(~unit.release | ((unit.address < self.count) & given.bit_select(unit.address, 1))),
             # Not lost: something is available as long as not all are given out. Not twice: what is given out is not the head.
-            Assert(unit.available == (count != COUNT)), Assert(~takes | ~given.bit_select(self.chosen, 1)),
+            Assert(unit.available == ~given.all()), Assert(~unit.available | (head.any() & ~(head & given).any())),
             Assert(unit.occupied == given),
         ]
-        m.d.sync += count.eq(count + unit.allocate - unit.release)
-        for address in range(COUNT):
-            with m.If(unit.allocate & (unit.head == address)):
-                m.d.sync += given[address].eq(1)
-            with m.If(unit.release & (unit.address == address)):
-                m.d.sync += given[address].eq(0)
+        taken, back = Signal(self.count), Signal(self.count)
+        m.d.comb += [taken.eq(unit.allocate.replicate(self.count) & head), back.eq(unit.release << unit.address)]
+        m.d.sync += given.eq((given | taken) & ~back)
+        if self.inductive:
+            m.d.comb += [Assert(wanted) for wanted in queue_invariant(unit)]
         return m
 
 
-def test_none_twice_none_lost(tmp_path: Path) -> None:
-    harness = Harness()
-    prove(harness, harness.free, 12, tmp_path)
+@pytest.mark.parametrize("count", [3, COUNT, pytest.param(16, marks=pytest.mark.long)])
+def test_none_twice_none_lost(count: int, tmp_path: Path) -> None:
+    harness = Harness(count=count)
+    prove(harness, harness.free, 3, tmp_path, inductive=True)
 
 
 class Leaks(AddressAllocation):
-    """The end of the queue does not move when an address is given back while another one is taken."""
+    """What is given back while another address is taken is lost."""
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -65,7 +91,19 @@ class Leaks(AddressAllocation):
         return m
 
 
-def test_a_mutant_is_refuted(tmp_path: Path) -> None:
-    harness = Harness(Leaks)
+class KeepsItsEnd(AddressAllocation):
+    """The end of the queue does not move when an address is given back while another one is taken."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        with m.If(self.allocate & self.release):
+            m.d.sync += self._last.eq(self._last)
+        return m
+
+
+@pytest.mark.parametrize("unit", [Leaks, KeepsItsEnd])
+def test_mutants_are_refuted(unit: type[AddressAllocation], tmp_path: Path) -> None:
+    """By a run from the initial state, without the invariant."""
+    harness = Harness(unit, inductive=False)
     with pytest.raises(Refuted):
         prove(harness, harness.free, 8, tmp_path)

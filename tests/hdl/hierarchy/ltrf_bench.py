@@ -1,0 +1,285 @@
+"""The register file cache beside golden's: warps that come and go, PREFETCHes, uops, results when they like."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from typing import Any
+
+import numpy as np
+
+from arch.config import preset, with_overrides
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from golden.hierarchy.ltrf import Ltrf as GoldenLtrf
+from golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
+from golden.mapping.direct import Direct
+from golden.storage.banks import Banks
+from golden.stream import TraceUop
+from golden.values import Value, merge
+from hdl.rooms import build_registers
+from hdl.seams import UNITS
+from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
+from tests.hdl.sub_core_bench import pack
+
+#: Registers that the warps use.
+REGISTERS = 14
+
+
+def machine(*overrides: str) -> SmConfig:
+    """A machine with 16 rows per bank for each warp."""
+    return with_overrides(preset("tiny"), ["lanes=2", "sub_core.warps=4", "sub_core.rows=64", "sub_core.cache.registers=8",
+                                           *(f"sub_core.{override}" for override in overrides)])
+
+
+LTRFS: dict[str, SmConfig] = {
+    "fast": machine("cache.crossing=1", "collectors=3"),
+    "slow": machine("bank_latency=280", "active_warps=3"),
+    "one": machine("bank_latency=630", "active_warps=1", "banks=1", "collectors=1"),
+    "many": machine("bank_latency=125", "active_warps=4", "banks=8"),
+}
+
+
+class Warp:
+    """One slot of the scheduler: what program order says of its registers."""
+
+    def __init__(self) -> None:
+        self.live = False  # has a warp that has not issued its last uop
+        self.waits = True  # not active
+        self.working = 0
+        self.known = self.pending = 0  # registers with a value; with a result to come
+        self.reads: Counter[int] = Counter()  # operands to come
+        self.state: list[Value] = []
+        self.seq = 0
+
+    @property
+    def idle(self) -> bool:
+        """Nothing of it is under way."""
+        return not self.live and self.waits and not self.pending and not +self.reads
+
+
+class Bench:
+    """One run: uops read and write registers of their interval only, as a scoreboard lets them; dead bits are sound.
+
+    Parameters
+    ----------
+    name : of the machine.
+    seed : of all choices.
+    plus : LTRF+.
+    build : makes the RTL.
+    """
+
+    def __init__(self, name: str, seed: int, plus: bool = True, build: Any = build_registers) -> None:
+        self.rng = random.Random(seed)
+        self.config = config = LTRFS[name]
+        self.core = core = config.sub_core
+        self.log = Log()
+        self.rtl = build(config, parse_scheme("ltrf-plus" if plus else "ltrf"), True)
+        self.quiet = 0
+        model = GoldenLtrfPlus if plus else GoldenLtrf
+        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
+                           self.log.probe)
+        self.warps = [Warp() for _ in range(core.warps)]
+        self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
+        self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]  # slot: warp, register, value
+        self.happened: Counter[str] = Counter()
+
+    def value(self) -> Value:
+        """Any value."""
+        return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+
+    def run(self, cycles: int = 250) -> Bench:
+        """Compare every cycle."""
+        async def bench(ctx: Any) -> None:
+            for cycle in range(cycles):
+                await self._cycle(ctx, f"cycle {cycle}")
+
+        simulate(self.rtl, bench)
+        return self
+
+    async def _cycle(self, ctx: Any, where: str) -> None:
+        rtl, model = self.rtl, self.model
+        may_issue, may_activate = model.may_issue, model.may_activate
+        assert ctx.get(rtl.may_issue) == may_issue, where
+        assert ctx.get(rtl.may_activate) == may_activate, where
+        self.quiet = sum(1 << number for number, warp in enumerate(self.warps) if not +warp.reads)
+        ctx.set(rtl.quiet, self.quiet)
+        waits = self._write(ctx)
+        gone = self._gone()
+        try:
+            arrived = model.step()
+        except AssertionError as error:
+            raise RuntimeError(f"{where}: golden fails: {error}") from error
+        self._deliver(ctx, arrived, where)
+        self._issue(ctx, may_issue & ~gone)
+        self._start(ctx)
+        self._come_and_go(ctx, may_activate, gone)
+        events = self.log.take()
+        here = seen(ctx, rtl.events)
+        assert here == sorted([*events, *waits]), f"{where}: {set(here) ^ {*events, *waits}}"
+        self.happened.update(name for name, _ in here)
+        await ctx.tick()
+
+    # --- Results and operands.
+
+    def _write(self, ctx: Any) -> list[tuple[str, tuple[int, ...]]]:
+        """Units offer results, in rotating order."""
+        rng, first = self.rng, self.rng.randrange(UNITS)
+        ctx.set(self.rtl.first, first)
+        taken, waits = {}, []
+        for unit in [*range(first, UNITS), *range(first)]:
+            queue, port = self.results[unit], self.rtl.result[unit]
+            offered = bool(queue) and rng.random() < 0.12
+            ctx.set(port.valid, offered)
+            if not offered:
+                continue
+            uop = queue[0]
+            register, value = uop.destination + uop.written, uop.values[uop.written]
+            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask})
+            ctx.set(self.rtl.keep[unit].value, pack(value))
+            moving = self.model.blocks[uop.warp].moving >> register & 1
+            taken[unit] = self.model.write(uop, register, value)
+            if taken[unit]:
+                self._written(uop, register, unit)
+            else:
+                waits.append(("write_wait", (unit, self.model.bank_of(uop.warp, register))))
+                self.happened["waits for a move"] += moving
+        for unit, expected in taken.items():
+            assert ctx.get(self.rtl.result[unit].ready) == expected
+            assert ctx.get(self.rtl.keep[unit].valid) == expected
+        return waits
+
+    def _written(self, uop: TraceUop, register: int, unit: int) -> None:
+        warp = self.warps[uop.warp]
+        warp.pending &= ~(1 << register)
+        self.happened["partial"] += uop.lane_mask != self.config.lane_mask
+        self.happened["inactive"] += warp.waits
+        uop.written += 1
+        if uop.written == uop.count:
+            self.results[unit].popleft()
+
+    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
+        """Operands arrive: golden's, and the newest values."""
+        found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(self.rtl.deliver)
+                 if ctx.get(port.valid)}
+        assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
+        for collector, slot, _, value in arrived:
+            warp, register, expected = self.missing[collector].pop(slot)
+            assert pack(value) == pack(expected), f"{where}: R{register} of warp {warp} is old"
+            self.warps[warp].reads[register] -= 1
+
+    # --- What issues.
+
+    def _issue(self, ctx: Any, may_issue: int) -> None:
+        """A PREFETCH, a uop, or nothing."""
+        rng, rtl = self.rng, self.rtl
+        for port in (rtl.prefetch, rtl.issue.valid, rtl.read.valid):
+            ctx.set(port, 0)
+        ready = [number for number, warp in enumerate(self.warps) if may_issue >> number & 1 and warp.live]
+        free = [number for number, slots in enumerate(self.missing) if not slots]
+        if not ready or rng.random() < 0.1:
+            return
+        number = rng.choice(ready)
+        warp = self.warps[number]
+        warp.seq += 1
+        if self.quiet >> number & 1 and (not warp.working or rng.random() < 0.2):
+            self._prefetch(ctx, number)
+        elif free and warp.working:
+            self._uop(ctx, number, rng.choice(free))
+
+    def _prefetch(self, ctx: Any, number: int) -> None:
+        rng, rtl, warp = self.rng, self.rtl, self.warps[number]
+        limit = self.core.cache.registers
+        warp.working = sum(1 << register for register in rng.sample(range(REGISTERS), rng.choice((2, limit - 1, limit, limit))))
+        uop = make_uop(number, warp.seq, working_set=warp.working)
+        ctx.set(rtl.prefetch, 1)
+        ctx.set(rtl.prefetching, number)
+        ctx.set(rtl.registers, warp.working)
+        ctx.set(rtl.issue.payload, {"warp": number, "uop": uop_record(uop)})
+        self.model.prefetch(uop)
+
+    def _uop(self, ctx: Any, number: int, collector: int) -> None:
+        rng, rtl, warp = self.rng, self.rtl, self.warps[number]
+        here = [register for register in range(REGISTERS) if (warp.working & ~warp.pending) >> register & 1]
+        sources = [register for register in here if warp.known >> register & 1]
+        sources = rng.sample(sources, min(len(sources), rng.choice((0, 1, 2, 3, 3, 6))))
+        free = [register for register in here if not warp.reads[register] and register not in sources]
+        count, destination = (1, rng.choice(free)) if free and rng.random() < 0.8 else (0, 0)
+        if count and destination + 1 in free and rng.random() < 0.4:
+            count = 2
+        writes = ((1 << count) - 1) << destination
+        whole = warp.known & writes != writes or rng.random() < 0.5
+        mask = self.config.lane_mask if whole else rng.randrange(1, self.config.lane_mask + 1)
+        dead = rng.getrandbits(len(sources)) & rng.getrandbits(len(sources)) if sources else 0
+        uop = make_uop(number, warp.seq, unit=rng.randrange(UNITS), sources=tuple(sources), destination=destination, count=count,
+                       values=[self.value() for _ in range(count)], lane_mask=mask, dead=dead)
+        for slot, register in enumerate(sources):
+            self.missing[collector][slot] = (number, register, warp.state[register])
+            warp.reads[register] += 1
+            warp.known &= ~((dead >> slot & 1) << register)
+        warp.pending |= writes
+        warp.known |= writes
+        for register, value in enumerate(uop.values, destination):
+            warp.state[register] = merge(warp.state[register], value, mask)
+        if count:
+            self.results[uop.unit].append(uop)
+        record = uop_record(uop)
+        ctx.set(rtl.issue.valid, 1)
+        ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
+        ctx.set(rtl.read.valid, 1)
+        ctx.set(rtl.read.payload, {"collector": collector, "warp": number, "source_valid": record["source_valid"],
+                                   "sources": record["sources"]})
+        self.model.issue(uop)
+        for slot, register in enumerate(sources):
+            self.model.read(collector, slot, number, register)
+
+    # --- Warps.
+
+    def _start(self, ctx: Any) -> None:
+        """A slot in which nothing is left to do may receive a new warp."""
+        core = self.core
+        rows = core.rows // core.warps
+        starts = [number for number, warp in enumerate(self.warps) if warp.idle and self.rng.random() < 0.2]
+        ctx.set(self.rtl.start.warps, sum(1 << number for number in starts))
+        ctx.set(self.rtl.start.rows, rows)
+        for number in starts:
+            warp = self.warps[number]
+            warp.live, warp.working, warp.known = True, 0, 0
+            warp.state = [self.value() for _ in range(REGISTERS)]
+            self.model.start(number, number * rows)
+            self.happened["start"] += 1
+        self.started = starts
+
+    def _gone(self) -> int:
+        """Active warps that are not any more: they wait, or they have ended."""
+        return sum(1 << number for number, warp in enumerate(self.warps)
+                   if not warp.waits and self.rng.random() < (0.04 if self.model.blocks[number].complete else 0.005))
+
+    def _come_and_go(self, ctx: Any, may_activate: int, gone: int) -> None:
+        rng, rtl = self.rng, self.rtl
+        ended = 0
+        for number, warp in enumerate(self.warps):
+            if gone >> number & 1:
+                warp.waits = True
+                if rng.random() < 0.3:
+                    warp.live = False
+                    ended |= 1 << number
+                self.model.deactivate(number, not warp.live)
+                self.happened["stall"] += warp.live
+        ctx.set(rtl.deactivate, gone)
+        ctx.set(rtl.ended, ended)
+        come = [number for number, warp in enumerate(self.warps)
+                if may_activate >> number & 1 and warp.live and warp.waits and number not in self.started]
+        comes = bool(come) and rng.random() < 0.7
+        ctx.set(rtl.activate, comes)
+        if comes:
+            number = rng.choice(come)
+            ctx.set(rtl.activated, number)
+            self.warps[number].waits = False
+            self.model.activate(number)
+            self.happened["again"] += self.warps[number].working > 0
+
+
+def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int = 250) -> None:
+    """Every other seed with liveness."""
+    Bench(machine, seed, bool(seed % 2), build).run(cycles)

@@ -1,0 +1,178 @@
+"""The warp control blocks place, move and free registers and rows as golden's do; what moves arrives when it likes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies
+
+from golden.hierarchy.ltrf import Ltrf as GoldenLtrf
+from golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
+from golden.mapping.direct import Direct
+from golden.priority import first_from
+from golden.storage.banks import Banks
+from hdl.hierarchy.wcb import WarpControlBlocks
+from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
+from tests.hdl.hierarchy.ltrf_bench import LTRFS
+from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
+
+#: Some of a warp's registers: low ones, and the highest.
+REGISTERS = (*range(12), 100, 254)
+
+
+class Bench:
+    """Golden's control blocks are part of its `Ltrf`, which makes no steps here: the moves are the test's."""
+
+    def __init__(self, machine: str, seed: int, unit: Any, plus: bool) -> None:
+        self.rng = random.Random(seed)
+        self.config = config = LTRFS[machine]
+        self.rtl = unit(config, 2, plus)
+        self.quiet = 0
+        model = GoldenLtrfPlus if plus else GoldenLtrf
+        core = config.sub_core
+        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1), Log().probe)
+        self.flying: dict[tuple[int, int], tuple[int, bool]] = {}  # (warp, register) -> row, into the cache
+        self.live = self.active = 0  # warps that have not ended, and those that are active
+
+    def run(self, cycles: int) -> None:
+        async def bench(ctx: Any) -> None:
+            for cycle in range(cycles):
+                self._cycle(ctx, f"cycle {cycle}")
+                await ctx.tick()
+
+        simulate(self.rtl, bench)
+
+    def _cycle(self, ctx: Any, where: str) -> None:
+        rng, rtl, model = self.rng, self.rtl, self.model
+        may_issue, may_activate = model.may_issue, model.may_activate
+        self.quiet = rng.getrandbits(self.config.sub_core.warps)
+        ctx.set(rtl.quiet, self.quiet)
+        rows = list(self.flying.values())
+        ctx.set(rtl.inbound, sum(1 << row for row in {row for row, inward in rows if inward}))
+        ctx.set(rtl.carried, sum(1 << row for row in {row for row, _ in rows}))
+        assert ctx.get(rtl.may_issue) == may_issue, where
+        assert ctx.get(rtl.may_activate) == may_activate, where
+        self._ask(ctx, where)
+        empty = next((warp for warp in model._owner if warp is not None and model.blocks[warp].empty), None)
+        assert bool(ctx.get(rtl.freed)) == (empty is not None), where
+        if empty is not None:
+            assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (empty, model.blocks[empty].offset), where
+        landing = [key for key in self.flying if rng.random() < 0.2]
+        self._move(ctx, where)
+        if empty is not None:
+            model._release(empty)
+        for warp, register in landing:
+            model.blocks[warp].moving &= ~(1 << register)
+            del self.flying[warp, register]
+        self._warps(ctx, may_issue, may_activate)
+
+    def _ask(self, ctx: Any, where: str) -> None:
+        """Some registers are looked for."""
+        for find in self.rtl.find:
+            warp, register = self.rng.randrange(self.config.sub_core.warps), self.rng.choice(REGISTERS)
+            ctx.set(find.warp, warp)
+            ctx.set(find.register, register)
+            block = self.model.blocks[warp]
+            assert ctx.get(find.placed) == block.placed >> register & 1, where
+            if block.placed >> register & 1:
+                assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), where
+
+    def _move(self, ctx: Any, where: str) -> None:
+        """The register whose turn it is sets off, or not."""
+        rtl, model = self.rtl, self.model
+        work = sum(1 << row for row, warp in enumerate(model._owner) if warp is not None and model._works(warp))
+        assert bool(ctx.get(rtl.works)) == bool(work), where
+        ctx.set(rtl.goes, 0)
+        if not work:
+            return
+        row = first_from(work, model._pointer)
+        model._pointer = (row + 1) % self.config.sub_core.active_warps
+        warp = model._owner[row]
+        assert warp is not None
+        block = model.blocks[warp]
+        leaves = bool(block.out)
+        mask = block.out or block.into
+        register = (mask & -mask).bit_length() - 1
+        entry = block.table[register] if leaves else block.unused.unused[0]
+        live = block.live >> register & 1
+        found = [ctx.get(port) for port in (rtl.leaves, rtl.live, rtl.warp, rtl.moved, rtl.entry, rtl.offset)]
+        assert found == [leaves, live, warp, register, entry, row], where
+        if (warp, register) in self.flying or self.rng.random() < 0.3:
+            return
+        ctx.set(rtl.goes, 1)
+        if leaves:
+            block.unused.release(entry)
+        else:
+            block.table[register] = block.unused.allocate()
+        block.placed ^= 1 << register
+        if live:
+            self.flying[warp, register] = row, not leaves
+            block.moving |= 1 << register
+
+    def _warps(self, ctx: Any, may_issue: int, may_activate: int) -> None:
+        """Warps start, come, prefetch, issue, go and end."""
+        rng, rtl, model = self.rng, self.rtl, self.model
+        slots = range(self.config.sub_core.warps)
+        gone = sum(1 << warp for warp in slots if self.active >> warp & 1 and rng.random() < (0.08 if may_issue >> warp & 1 else 0.01))
+        ended = gone & rng.getrandbits(len(slots)) & rng.getrandbits(len(slots))
+        started = sum(1 << warp for warp in slots if not (self.live | self.active) >> warp & 1 and rng.random() < 0.2)
+        come = [warp for warp in slots if (may_activate & self.live & ~self.active) >> warp & 1]
+        ready = [warp for warp in slots if may_issue & self.live & ~gone & 1 << warp]
+        issuer = rng.choice(ready) if ready and rng.random() < 0.6 else None
+        fetches = rng.random() < 0.3
+        sources = tuple(rng.sample(REGISTERS, rng.randrange(4)))
+        uop = make_uop(issuer or 0, 0, sources=sources, dead=rng.getrandbits(len(sources)) if sources else 0,
+                       destination=rng.choice(REGISTERS[:-1]), count=rng.choice((0, 1, 2)), working_set=self._set())
+        ctx.set(rtl.prefetch, issuer is not None and fetches)
+        ctx.set(rtl.issue.valid, issuer is not None and not fetches)
+        ctx.set(rtl.prefetching, issuer or 0)
+        ctx.set(rtl.registers, uop.working_set)
+        ctx.set(rtl.issue.payload, {"warp": issuer or 0, "uop": uop_record(uop)})
+        if issuer is not None:
+            (model.prefetch if fetches else model.issue)(uop)
+        for port, mask in ((rtl.start, started), (rtl.deactivate, gone), (rtl.ended, ended)):
+            ctx.set(port, mask)
+        comes = bool(come) and rng.random() < 0.6
+        ctx.set(rtl.activate, comes)
+        for warp in slots:
+            if started >> warp & 1:
+                model.start(warp, 0)
+            if gone >> warp & 1:
+                model.deactivate(warp, bool(ended >> warp & 1))
+        self.live = (self.live | started) & ~ended
+        self.active &= ~gone
+        if comes:
+            warp = rng.choice(come)
+            ctx.set(rtl.activated, warp)
+            model.activate(warp)
+            self.active |= 1 << warp
+
+    def _set(self) -> int:
+        """A working set."""
+        limit = self.config.sub_core.cache.registers
+        return sum(1 << register for register in self.rng.sample(REGISTERS, self.rng.choice((0, 3, limit - 1, limit))))
+
+
+def lockstep(machine: str, seed: int, unit: Any = WarpControlBlocks, plus: bool = True, cycles: int = 300) -> None:
+    Bench(machine, seed, unit, plus).run(cycles)
+
+
+@FEW
+@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, plus=strategies.booleans())
+def test_equals_golden(machine: str, seed: int, plus: bool) -> None:
+    lockstep(machine, seed, plus=plus)
+
+
+class NeverDead(WarpControlBlocks):
+    """A last read is not noted."""
+
+    def _accessed(self, m: Any) -> None:
+        super()._accessed(m)
+        m.d.comb += self._last.eq(0)
+
+
+@pytest.mark.parametrize("unit", [KeepsValidBits, LosesABank, NeverDead])
+def test_mutants_are_caught(unit: type[WarpControlBlocks]) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, unit))
