@@ -134,8 +134,8 @@ EVENTS: dict[str, Event] = {
         Event("cache_fill", (*_PLACE, ("warp", "warp"), ("register", "register")), "A fetched register arrives in the cache."),
         Event("cache_write", (*_PLACE, ("warp", "warp"), ("register", "register")), "A result is written into the cache."),
         Event("interval_read", (("warp", "warp"), ("register", "register")),
-              "An operand is looked up that the register file cache does not hold, or a bank of the main register file is read for "
-              "a warp that may issue: the promise of LTRF is broken."),
+              "An operand is looked up that the register file cache does not hold, or a bank of the main register file is read "
+              "for a warp that may issue: the promise of LTRF is broken."),
         Event("row_free", (("warp", "warp"), ("offset", "offset")),
               "Nothing of a warp that was deactivated is left in the cache: its row is free."),
         Event("write_wait", (("unit", "unit"), ("bank", "any_bank")),
@@ -225,8 +225,8 @@ COUNTERS: dict[str, Counter] = {
         Counter("cache.fetches", "warp registers", "Registers read from the banks for the cache.", "fetch"),
         Counter("cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"),
         Counter("cache.prefetches", "uops", "PREFETCHes issued.", "prefetch"),
-        Counter("cache.interval_reads", "warp registers", "Reads of the main register file inside an interval: always 0 under LTRF.",
-                "interval_read"),
+        Counter("cache.interval_reads", "warp registers",
+                "Reads of the main register file inside an interval: always 0 under LTRF.", "interval_read"),
         Counter("cache.conflict.write", "request-cycles", "As rf.conflict.write, at the cache.",
                 "cache_conflict", "count", ("cause", Cause.WRITE)),
         Counter("cache.conflict.port", "request-cycles", "As rf.conflict.port, at the cache.",

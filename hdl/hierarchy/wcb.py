@@ -81,7 +81,8 @@ class WarpControlBlocks(wiring.Component):
         super().__init__({
             "start": In(core.warps), "activate": In(1), "activated": In(warp), "deactivate": In(core.warps),
             "ended": In(core.warps), "may_issue": Out(core.warps), "may_activate": Out(core.warps), "quiet": In(core.warps),
-            "issue": In(issue_stream(config)), "prefetch": In(1), "prefetching": In(warp), "registers": In(self.registers_per_warp),
+            "issue": In(issue_stream(config)), "prefetch": In(1), "prefetching": In(warp),
+            "registers": In(self.registers_per_warp),
             "find": In(Find(config)).array(ports), "inbound": In(self._rows), "carried": In(self._rows),
             "works": Out(1), "leaves": Out(1), "live": Out(1), "warp": Out(warp), "moved": Out(REGISTER_WIDTH),
             "entry": Out(bits(core.cache.registers)), "offset": Out(offset), "goes": In(1),

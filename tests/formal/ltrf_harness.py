@@ -1,8 +1,8 @@
 """What is claimed of the register file cache, and an invariant from which it follows at any depth.
 
-Around the cache: warps that start, are activated, wait and end; PREFETCHes of any sets that fit; uops that read and write registers
-of their interval as a scoreboard lets them; results on any lanes, in any order. One register of one warp, chosen once, is followed:
-its newest value in program order, of which one bit of lane 0 is carried.
+Around the cache: warps that start, are activated, stall and end; PREFETCHes of any sets that fit; uops that read and write
+registers of their interval as a scoreboard lets them; results in any order. One register of one warp, chosen once, is followed:
+its newest value in program order, of which one bit is carried.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ class Harness(Elaboratable):
         warps, registers = range(WARPS), range(REGISTERS)
         self.warp, self.register = self._any(warps, "warp"), self._any(registers, "register")  # followed
         self.start, self.deactivate, self.ended = (self._any(WARPS, name) for name in ("start", "deactivate", "ended"))
-        self.quiet, self.activate, self.activated = self._any(WARPS, "quiet"), self._any(1, "activate"), self._any(warps, "activated")
+        self.quiet = self._any(WARPS, "quiet")
+        self.activate, self.activated = self._any(1, "activate"), self._any(warps, "activated")
         self.prefetch, self.working = self._any(1, "prefetch"), self._any(REGISTERS, "working")
         self.issue, self.issuer = self._any(1, "issue"), self._any(warps, "issuer")
         self.reads, self.last, self.write = (self._any(REGISTERS, name) for name in ("reads", "last", "write"))
@@ -215,7 +216,8 @@ class Harness(Elaboratable):
             uop.destination.eq(sum(Mux(self.write[register], register, 0) for register in range(REGISTERS))),
         ]
         accessed = self.reads | self.write
-        outside = [self._in_row(row, self.issuer) & (accessed & ~working).any() for row, working in enumerate(self.blocks._working)]
+        outside = [self._in_row(row, self.issuer) & (accessed & ~working).any()
+                   for row, working in enumerate(self.blocks._working)]
         m.d.comb += Assume(~(self.issue & any_of(outside)))
         self.mine = self.issue & (self.issuer == self.warp)
         at = [mask.bit_select(self.register, 1) for mask in (self.reads, self.last, self.write)]
@@ -361,8 +363,8 @@ class Drains(Harness):
     """With nothing new, a rank falls in every cycle until every warp in the cache is complete and those that leave are gone.
 
     Nothing new: no warp comes or goes, none prefetches, no result is offered, and all operands have been read. Rank: what has to
-    happen yet. A register that has to leave or come counts `WORK`, more than its way can; a mover the cycles that it needs; a bank
-    those that its access still takes; a row that is left 1.
+    happen yet. A register that has to leave or come counts more than its way can; a mover the cycles that it needs; a bank those
+    that its access still takes; a row that is left 1.
     """
 
     def _claims(self, m: Module) -> None:
@@ -385,5 +387,8 @@ class Drains(Harness):
         nothing_new = ~(self.activate | self.deactivate.any() | self.prefetch | self.offers.any()) & self.quiet.all()
         m.d.comb += self.rank.eq(sum(terms))
         m.d.sync += [before.eq(self.rank), falls.eq(nothing_new & self.rank.any())]
-        complete = [~held | ~blocks._leaving[row] & self.bit(unit.may_issue, blocks._owner[row]) for row, held in enumerate(self.held)]
-        m.d.comb += [Assert(~falls | (self.rank < before)), Assert(self.rank.any() | Cat(complete).all()), Assert(self.rank < 512)]
+        complete = [~held | ~blocks._leaving[row] & self.bit(unit.may_issue, blocks._owner[row])
+                    for row, held in enumerate(self.held)]
+        m.d.comb += [
+            Assert(~falls | (self.rank < before)), Assert(self.rank.any() | Cat(complete).all()), Assert(self.rank < 512),
+        ]

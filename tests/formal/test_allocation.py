@@ -1,5 +1,5 @@
-"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), for every cycle that can be reached, by
-induction over one cycle: the unused queue holds the addresses that are not given out, each of them once.
+"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), for every cycle that can be
+reached, by induction over one cycle: the unused queue holds the addresses that are not given out, each of them once.
 
 3, 4 and, marked `long`, 16 addresses.
 """
@@ -32,7 +32,7 @@ def opened(unit: type[AddressAllocation]) -> type[AddressAllocation]:
 
 
 def queue_invariant(unit: Any) -> list[Value]:
-    """The unused queue of an opened unit: as many places as there are unused addresses, none of them occupied, no two the same."""
+    """The unused queue of an opened unit: as many places as there are unused addresses, none occupied, no two the same."""
     count = len(unit.occupied)
     wanted: list[Value] = [unit._first < count, unit._last < count]
     unused = count - sum(unit.occupied)

@@ -81,7 +81,8 @@ class Bench:
                            self.log.probe)
         self.warps = [Warp() for _ in range(core.warps)]
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
-        self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]  # slot: warp, register, value
+        # By collector, of each slot that waits: warp, register, value.
+        self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]
         self.happened: Counter[str] = Counter()
 
     def value(self) -> Value:

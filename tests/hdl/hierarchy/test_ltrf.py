@@ -35,8 +35,8 @@ def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for machine, plus in (("fast", True), ("slow", False)):
         happened += Bench(machine, 3, plus).run(300).happened
-    for name in ("prefetch", "cache_fill", "write_back", "cache_write", "write", "row_free", "cache_grant", "start", "stall", "again",
-                 "partial", "inactive", "waits for a move"):
+    for name in ("prefetch", "cache_fill", "write_back", "cache_write", "write", "row_free", "cache_grant", "start", "stall",
+                 "again", "partial", "inactive", "waits for a move"):
         assert happened[name] >= 2, f"{name} happened {happened[name]} times"
     assert not happened["interval_read"]
 

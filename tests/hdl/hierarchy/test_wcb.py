@@ -32,7 +32,8 @@ class Bench:
         self.quiet = 0
         model = GoldenLtrfPlus if plus else GoldenLtrf
         core = config.sub_core
-        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1), Log().probe)
+        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
+                           Log().probe)
         self.flying: dict[tuple[int, int], tuple[int, bool]] = {}  # (warp, register) -> row, into the cache
         self.live = self.active = 0  # warps that have not ended, and those that are active
 
@@ -115,7 +116,8 @@ class Bench:
         """Warps start, come, prefetch, issue, go and end."""
         rng, rtl, model = self.rng, self.rtl, self.model
         slots = range(self.config.sub_core.warps)
-        gone = sum(1 << warp for warp in slots if self.active >> warp & 1 and rng.random() < (0.08 if may_issue >> warp & 1 else 0.01))
+        gone = sum(1 << warp for warp in slots
+                   if self.active >> warp & 1 and rng.random() < (0.08 if may_issue >> warp & 1 else 0.01))
         ended = gone & rng.getrandbits(len(slots)) & rng.getrandbits(len(slots))
         started = sum(1 << warp for warp in slots if not (self.live | self.active) >> warp & 1 and rng.random() < 0.2)
         come = [warp for warp in slots if (may_activate & self.live & ~self.active) >> warp & 1]
