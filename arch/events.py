@@ -184,6 +184,11 @@ EVENTS: dict[str, Event] = {
               "in a plain bank."),
         Event("array_write", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
               "A compressing bank writes a register: the same."),
+        Event("scalar_grant", (("row", "place"), ("collector", "collector"), ("slot", "slot")),
+              "The scalar bank serves a read; row: of its register's bank, then that bank."),
+        Event("scalar_conflict", (("cause", "cause"), ("count", "count")), "As `conflict`, at the scalar bank."),
+        Event("scalar_write", (("row", "place"),), "A register whose lanes are all equal is written into the scalar bank."),
+        Event("scalar_wait", (("count", "count"),), "So many writes wait for the scalar bank, in the stages that compared them."),
         Event("lanes", (*_UOP, ("lanes", "count"), ("scalar", "state")),
               "Lanes that a unit clocks for a dispatched uop, and which kind of scalar execution it is: 0 none, 1 ALU, 2 SFU, "
               "3 memory, 4 by halves, 5 divergent."),
@@ -272,6 +277,10 @@ COUNTERS: dict[str, Counter] = {
         Counter("rf.arrays.write", "arrays", "Arrays that bank writes activated.", "array_write", "arrays"),
         Counter("rf.arrays.plain_write", "arrays", "Arrays that the same writes would activate in plain banks.", "array_write",
                 "plain"),
+        Counter("scalar_rf.reads", "warp registers", "Reads of the scalar bank.", "scalar_grant"),
+        Counter("scalar_rf.writes", "warp registers", "Writes of the scalar bank.", "scalar_write"),
+        Counter("scalar_rf.waits", "request-cycles", "Requests at the scalar bank that waited.", "scalar_conflict", "count"),
+        Counter("scalar_rf.write_waits", "result-cycles", "Results that waited for the scalar bank.", "scalar_wait", "count"),
         Counter("lanes.clocked", "lanes", "Lanes that units clocked for dispatched uops.", "lanes", "lanes"),
         *(Counter(f"scalar.{kind.name.lower()}", "uops", text, "lanes", "", ("scalar", kind)) for kind, text in _SCALAR.items()),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
@@ -301,6 +310,7 @@ def field_width(kind: str, config: SmConfig) -> int:
         "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
         "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
         "slots": core.collector.slots, "state": 3, "entry": bits(core.cache.registers), "offset": bits(core.active_warps),
+        "place": core.row_width + core.bank_width,
         "any_bank": max(core.bank_width, bits(core.cache.registers)),
     }
     return widths[kind]

@@ -15,6 +15,9 @@ from .rooms import SmConfig
 #: The rooms a scheme chooses, in the order of the documentation.
 ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
 
+#: Hierarchies with room for the registers of all warps.
+_WHOLE = ("flat", "compressed", "scalar_file")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -60,9 +63,11 @@ class Scheme:
         machine's scheduler cannot serve the scheme."""
         core = config.sub_core
         policy = core.front_end.scheduler
-        if self.hierarchy not in ("flat", "compressed") and policy not in ("scheme", "two_level"):
+        if self.hierarchy not in _WHOLE and policy not in ("scheme", "two_level"):
             raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                              "sub_core.front_end.scheduler at 'scheme'.")
+        if self.hierarchy == "scalar_file" and core.bank_latency != 100:
+            raise ValueError(f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100.")
         if self.mapping == "renaming" and not config.takes_flags:
             core = replace(core, mapping=replace(core.mapping, release_flags="on"))
             config = replace(config, sub_core=core)
@@ -213,11 +218,31 @@ register_scheme(
         hints=("scalar", "fresh"),
     )
 )
+register_scheme(
+    Row(
+        name="scalar-rf",
+        description="Registers whose lanes are all equal are kept in a scalar bank; arithmetic on them is executed by one lane.",
+        paper="G-Scalar, sections 4.1 and 5.3 (scalar register file: Gilani et al., HPCA 2013)",
+        hierarchy="scalar_file",
+        storage="scalar_rf",
+        hints=("scalar", "fresh"),
+    )
+)
+register_scheme(
+    Row(
+        name="bdi",
+        description="Registers packed as a base and differences from it; nothing is executed by one lane.",
+        paper="G-Scalar, sections 2.2 and 5.3 (W-C: Lee et al., ISCA 2015)",
+        hierarchy="compressed",
+        storage="bdi",
+        hints=("scalar", "fresh"),
+    )
+)
 
 
 def _cache_needs_two_levels(scheme: Scheme) -> str:
     """A register file cache has room for the active warps only."""
-    if scheme.hierarchy in ("flat", "compressed") or scheme.scheduler == "two_level":
+    if scheme.hierarchy in _WHOLE or scheme.scheduler == "two_level":
         return ""
     return (f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler of the row named "
             "first has none; name the row with the cache first.")
@@ -255,7 +280,7 @@ RULES.append(_renaming_is_flat)
 
 def _compressed_operands(scheme: Scheme) -> str:
     """Collectors that keep values hand them on without a compressor between."""
-    if scheme.hierarchy != "compressed" or scheme.collector == "ocu":
+    if scheme.hierarchy not in ("compressed", "scalar_file") or scheme.collector == "ocu":
         return ""
     return (f"a {scheme.collector!r} collector keeps results and evicts them without the mask of their last write, which a "
             "compressed register file needs.")

@@ -8,7 +8,7 @@ from typing import Any
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 
-from .collector.arbiter import Arbiter
+from .collector.arbiter import Arbiter, ScalarArbiter
 from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
@@ -17,17 +17,20 @@ from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.scalar_file import ScalarFile
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .probe import Probe
 from .seams import Collector, Hierarchy
 from .storage.banks import Banks
+from .storage.bdi_banks import BdiBanks
 from .storage.gscalar import GScalar, GScalarHalf
+from .storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 CACHES = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus}
 MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
-STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf}
+STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf}
 
 
 def _unit(room: str, units: dict[str, Any], name: str) -> Any:
@@ -48,6 +51,8 @@ def build_registers(config: SmConfig, scheme: Scheme, quiet: Callable[[int], boo
         return flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
     if scheme.hierarchy == "compressed":
         return Compressed(config, mapping, storage, Arbiter(core.banks, probe), probe)
+    if scheme.hierarchy == "scalar_file":
+        return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
     registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, quiet, probe)
     return registers
 

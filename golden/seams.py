@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from arch.uop import Scalar
+
+from .storage.gscalar import Fill, Note
 from .storage.moves import Moves
 from .stream import TraceUop
 from .values import Value
@@ -33,10 +36,30 @@ class Storage(Protocol):
         """Replace the lanes of `mask`."""
 
 
+class NotingStorage(Storage, Protocol):
+    """Banks that keep a register in fewer bytes where they can, and note how."""
+
+    parts: int  # of a register, which are compressed by themselves
+    executes: frozenset[Scalar]  # kinds of scalar execution that follow from its notes
+
+    def note(self, bank: int, row: int) -> Note:
+        """What is noted of a row."""
+
+    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
+        """Replace the lanes of `mask`."""
+
+    def arrays_read(self, note: Note) -> int:
+        """Arrays that a read of a register with this note activates."""
+
+    def arrays_written(self, note: Note, mask: int) -> int:
+        """Arrays that a write of the lanes of `mask` with this note activates."""
+
+
 class Hierarchy(Protocol):
     """Seams 2 and 4: operands for the collectors, results from the execution units."""
 
-    moves: Moves | None  # moves that must issue before some uops; then a result is compressed for a cycle before it is there
+    moves: Moves | None  # moves that must issue before some uops
+    land: Callable[[], list[tuple[int, int]]] | None  # first of a cycle, where results take longer: (warp, register) now written
     dispatched: Callable[[TraceUop, int], None] | None  # to be called with every uop that is dispatched and its collector
     follows: bool  # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
 

@@ -75,7 +75,7 @@ class SubCore:
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
         self._moves = self.registers.moves
-        self._compressing: list[tuple[int, int]] = []  # registers that are written, but not there before the next cycle
+        self._land = self.registers.land
 
     def start(self, warp: int, row: int, stream: WarpStream) -> None:
         """A warp starts in this slot; it can be filled from the next cycle on."""
@@ -116,10 +116,9 @@ class SubCore:
             came, gone = self._sets.edge(self._away(), self.registers.may_activate)
         live = status.live
 
-        if self._compressing:
-            there, self._compressing = self._compressing, []
-            for warp, mask in there:
-                self._clear(warp, mask)
+        if self._land is not None:
+            for warp, register in self._land():
+                self._clear(warp, 1 << register)
         if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
         arrived = self.registers.step()
@@ -214,9 +213,7 @@ class SubCore:
 
     def _written(self, warp: int, mask: int) -> None:
         """Registers or predicates in `mask` have been written."""
-        if self._moves is not None and not mask >> PREDICATE_BIT:
-            self._compressing.append((warp, mask))
-        else:
+        if self._land is None or mask >> PREDICATE_BIT:
             self._clear(warp, mask)
 
     def _clear(self, warp: int, mask: int) -> None:

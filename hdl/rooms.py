@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
 
-from .collector.arbiter import Arbiter
+from .collector.arbiter import Arbiter, ScalarArbiter
 from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
@@ -22,19 +22,26 @@ from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.scalar_file import ScalarFile
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .seams import UNITS
 from .storage.banks import Banks
+from .storage.bdi_banks import BdiBanks
 from .storage.gscalar import GScalar, GScalarHalf
 from .storage.poison import PoisonedBanks
+from .storage.scalar_rf import ScalarRf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
-HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "compressed": Compressed}
+HIERARCHIES: dict[str, Any] = {
+    "flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "compressed": Compressed, "scalar_file": ScalarFile,
+}
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
-STORAGES: dict[str, Callable[..., Any]] = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf}
+STORAGES: dict[str, Callable[..., Any]] = {
+    "plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf,
+}
 SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
     "lrr": lambda config, _: Lrr(config.sub_core.warps),
     "gto": lambda config, _: Gto(config.sub_core.warps),
@@ -64,7 +71,8 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
     if hierarchy.follows:
         return hierarchy(config, mapping, storage, entries, tags, collectors.evicts, probe)
-    return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, collectors.evicts, probe)
+    arbiter = ScalarArbiter if hierarchy is ScalarFile else Arbiter
+    return hierarchy(config, mapping, storage, arbiter(config, entries, tags, probe), tags, collectors.evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

@@ -20,7 +20,6 @@ from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
 from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
-from .hierarchy.compressed import Compressed
 from .priority import encode
 from .probe import Events, gather, total
 from .rooms import build_collectors, build_registers, build_scheduler
@@ -63,9 +62,9 @@ class SubCore(wiring.Component):
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
                      *([self.scheduler] if two_level else [])]
         self.moves = self.scalar = None
-        if isinstance(self.registers, Compressed):
+        if self.registers.notes:
             self.moves = Moves(config, probe)
-            self.scalar = ScalarLanes(config, self.registers.parts, probe)
+            self.scalar = ScalarLanes(config, self.registers.parts, self.registers.executes, probe)
             reporters += [self.moves, self.scalar]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None

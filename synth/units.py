@@ -140,7 +140,7 @@ UNITS: dict[str, Unit] = {
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("gscalar", GScalar, lambda config, _, probe: GScalar(config, probe)),
         Unit("moves", Moves, lambda config, _, probe: Moves(config, probe)),
-        Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe)),
+        Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),
         Unit("decompressor", Decompressor, lambda config, *_: Decompressor(config)),

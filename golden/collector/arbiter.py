@@ -61,20 +61,16 @@ class Arbiter:
             queue = self._queues[bank]
             row, collector, slot, tag = queue[0]
             if written >> bank & 1:
-                counters[self._conflicts[Cause.WRITE]] += 1
-                if probe.sink is not None:
-                    probe.emit(self._conflict, bank, Cause.WRITE, 1)
+                self._wait(bank, Cause.WRITE, 1)
             elif ports >> collector & 1:
-                counters[self._conflicts[Cause.PORT]] += 1
-                if probe.sink is not None:
-                    probe.emit(self._conflict, bank, Cause.PORT, 1)
+                self._wait(bank, Cause.PORT, 1)
             else:
                 if not grants:
                     self._pointer = (bank + 1) % self._banks
                 ports |= 1 << collector
                 grants.append((bank, row, collector, slot, tag))
                 if probe.sink is not None:
-                    probe.emit(self._grant, bank, row, collector, slot)
+                    self._serve(bank, row, collector, slot)
         if self.pending > heads:
             self._count_queued(waiting)
         for grant in grants:
@@ -91,6 +87,50 @@ class Arbiter:
         """Count the requests behind the oldest one of each bank."""
         for bank, queue in enumerate(self._queues):
             if waiting >> bank & 1 and len(queue) > 1:
-                self._probe.counters[self._conflicts[Cause.QUEUE]] += len(queue) - 1
-                if self._probe.sink is not None:
-                    self._probe.emit(self._conflict, bank, Cause.QUEUE, len(queue) - 1)
+                self._wait(bank, Cause.QUEUE, len(queue) - 1)
+
+    def _wait(self, bank: int, cause: Cause, count: int) -> None:
+        """Report requests that are not granted."""
+        self._probe.counters[self._conflicts[cause]] += count
+        if self._probe.sink is not None:
+            self._probe.emit(self._conflict, bank, cause, count)
+
+    def _serve(self, bank: int, row: int, collector: int, slot: int) -> None:
+        """Report a grant."""
+        self._probe.emit(self._grant, bank, row, collector, slot)
+
+
+class ScalarArbiter(Arbiter):
+    """The same with one more bank, the last one, for registers whose lanes are all equal.
+
+    Parameters
+    ----------
+    banks : number of banks without it.
+    probe : also receives `scalar_grant` and `scalar_conflict`.
+    """
+
+    def __init__(self, banks: int, probe: Probe) -> None:
+        super().__init__(banks + 1, probe)
+        self._scalar = banks
+
+    def step(self, written: int, opening: int = 0) -> list[tuple[int, int, int, int, int]]:
+        """See `Arbiter.step`."""
+        grants = super().step(written, opening)
+        if any(grant[0] == self._scalar for grant in grants):
+            self._probe.counters["rf.reads"] -= 1
+            self._probe.counters["scalar_rf.reads"] += 1
+        return grants
+
+    def _wait(self, bank: int, cause: Cause, count: int) -> None:
+        if bank != self._scalar:
+            super()._wait(bank, cause, count)
+            return
+        self._probe.counters["scalar_rf.waits"] += count
+        if self._probe.sink is not None:
+            self._probe.emit("scalar_conflict", cause, count)
+
+    def _serve(self, bank: int, row: int, collector: int, slot: int) -> None:
+        if bank == self._scalar:
+            self._probe.emit("scalar_grant", row, collector, slot)
+        else:
+            super()._serve(bank, row, collector, slot)

@@ -24,12 +24,14 @@ class ScalarLanes:
     ----------
     config : the machine.
     parts : of a register, as they are compressed.
+    executes : kinds of scalar execution that there are.
     probe : receives `lanes`.
     """
 
-    def __init__(self, config: SmConfig, parts: int, probe: Probe) -> None:
+    def __init__(self, config: SmConfig, parts: int, executes: frozenset[Scalar], probe: Probe) -> None:
         self._notes: list[list[Note]] = [[] for _ in range(config.sub_core.collectors)]
         self._parts = parts
+        self._executes = executes
         self._size = config.lanes // parts
         self._probe = probe
 
@@ -51,8 +53,9 @@ class ScalarLanes:
     def _decide(self, uop: TraceUop, notes: list[Note]) -> tuple[Scalar, int]:
         mask = uop.lane_mask
         if uop.scalar and mask:
-            if all(note.scalar(mask) for note in notes):
-                return (Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)), 1
+            kind = Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)
+            if kind in self._executes and all(note.scalar(mask) for note in notes):
+                return kind, 1
             if self._parts > 1 and not uop.part:
                 return self._halves(mask, notes)
         return Scalar.NONE, mask.bit_count()

@@ -10,8 +10,8 @@ from arch.uop import MOVE
 from ..collector.arbiter import Arbiter
 from ..execute.scalar import ScalarLanes
 from ..probe import Probe
-from ..seams import Mapping
-from ..storage.gscalar import WORD_LANES, Fill, GScalar, Note, groups
+from ..seams import Mapping, NotingStorage
+from ..storage.gscalar import WORD_LANES, Fill, Note, groups
 from ..storage.moves import Moves
 from ..stream import TraceUop
 from ..values import Value
@@ -24,8 +24,8 @@ READ_DELAY = 2
 class Compressed(Flat):
     """Grants, conflicts and banks as in `Flat`. G-Scalar, sections 3.2 and 5.1.
 
-    A result is compressed before it is written, so that its register is free of hazards one cycle later (`SubCore` sees to it);
-    an operand comes `READ_DELAY` cycles later. Throughput is the same.
+    A result is compressed before it is written, so that its register is free of hazards one cycle later (`land`); an operand
+    comes `READ_DELAY` cycles later. Throughput is the same.
 
     Parameters
     ----------
@@ -33,19 +33,20 @@ class Compressed(Flat):
     mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`, `lanes`.
     """
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: GScalar, arbiter: Arbiter, probe: Probe) -> None:
-        # The storage's calls differ from plain banks'; all of them are in `_read` and `_store`.
-        super().__init__(config, mapping, storage, arbiter, probe)  # type: ignore[arg-type]
-        self._gscalar = storage
+    def __init__(self, config: SmConfig, mapping: Mapping, storage: NotingStorage, arbiter: Arbiter, probe: Probe) -> None:
+        super().__init__(config, mapping, storage, arbiter, probe)
+        self._noting = storage
         self._words = groups(self._every_lane, WORD_LANES)
         self._fetch = self._read
         #: What was read in the last cycles: (collector, slot, tag, (bank, note, value)).
         self._pipe: deque[list[tuple[int, int, int, tuple[int, Note, Value]]]] = deque([] for _ in range(READ_DELAY))
         self._stored: list[tuple[int, Note, int]] = []  # written in this cycle: bank, note, lanes
         self._due: list[tuple[int, Note, int]] = []  # ... in the previous one
-        self._scalar = ScalarLanes(config, storage.parts, probe)
+        self._scalar = ScalarLanes(config, storage.parts, storage.executes, probe)
         self.moves = Moves(config.sub_core.warps, config.lanes)
         self.dispatched = self._dispatch
+        self.land = self._land
+        self._landing: list[tuple[int, int]] = []
 
     @property
     def busy(self) -> bool:
@@ -53,14 +54,21 @@ class Compressed(Flat):
         return super().busy or bool(self._stored or self._due or any(self._pipe))
 
     def _read(self, bank: int, row: int) -> tuple[int, Note, Value]:
-        return bank, *self._gscalar.read(bank, row)
+        return bank, self._noting.note(bank, row), self._noting.read(bank, row)
 
     def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
         fill = Fill.MOVED if uop.seq & MOVE else Fill.PART if uop.part else Fill.WHOLE
-        note = self._gscalar.write(bank, row, uop.lane_mask, value, fill)
+        self._noting.write(bank, row, uop.lane_mask, value, fill)
+        note = self._noting.note(bank, row)
         assert self.moves is not None
         self.moves.note(uop.warp, register, note.compressed)
         self._stored.append((bank, note, uop.lane_mask))
+        self._landing.append((uop.warp, register))
+
+    def _land(self) -> list[tuple[int, int]]:
+        """The registers that the previous cycle's results went into."""
+        landed, self._landing = self._landing, []
+        return landed
 
     def _dispatch(self, uop: TraceUop, collector: int) -> None:
         """A uop goes to its unit. A move's result is its operand."""
@@ -72,10 +80,10 @@ class Compressed(Flat):
         """See `Flat.step`."""
         read = super().step()
         for bank, note, mask in self._due:
-            self._count("write", bank, note, self._gscalar.arrays_written(note, mask), groups(mask, WORD_LANES))
+            self._count("write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES))
         self._due, self._stored = self._stored, []
         for _, _, _, (bank, note, _) in read:
-            self._count("read", bank, note, self._gscalar.arrays_read(note), self._words)
+            self._count("read", bank, note, self._noting.arrays_read(note), self._words)
         self._pipe.append(read)
         arrived = []
         for collector, slot, tag, (_, note, value) in self._pipe.popleft():

@@ -55,6 +55,7 @@ class Ltrf:
     follows = True
     moves = None
     dispatched = None
+    land = None
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
         core = config.sub_core

@@ -31,6 +31,10 @@ class Delta(IntEnum):
         return -(-size // (8 * ARRAY_BYTES))
 
 
+#: How differences stand in the packed bits.
+_FIELDS = {Delta.BYTE: "<i1", Delta.HALF: "<i2"}
+
+
 class BdiCompressor:
     """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
 
@@ -58,10 +62,8 @@ class BdiCompressor:
             kind = next((delta for delta in (Delta.BYTE, Delta.HALF) if _fits(active, delta.width)), Delta.RAW)
         if kind is Delta.RAW:
             return kind, int.from_bytes(value.astype("<u4").tobytes(), "little")
-        packed = int(value[0])
-        for lane, difference in enumerate(differences.tolist()):
-            packed |= (difference & (1 << kind.width) - 1) << (32 + kind.width * lane)
-        return kind, packed
+        packed = b"" if kind is Delta.NONE else differences.astype(_FIELDS[kind]).tobytes()
+        return kind, int(value[0]) | int.from_bytes(packed, "little") << 32
 
 
 def _fits(differences: np.ndarray, width: int) -> bool:
@@ -84,11 +86,10 @@ class BdiDecompressor:
     def decompress(self, kind: Delta, packed: int) -> Value:
         """The register of these packed bits."""
         if kind is Delta.RAW:
-            return np.array([packed >> 32 * lane & 0xFFFFFFFF for lane in range(self._lanes)], np.uint32)
-        base = packed & 0xFFFFFFFF
-        lanes = []
-        for lane in range(self._lanes):
-            field = packed >> (32 + kind.width * lane) & (1 << kind.width) - 1
-            sign = 1 << kind.width >> 1
-            lanes.append(base + (field ^ sign) - sign & 0xFFFFFFFF)
-        return np.array(lanes, np.uint32)
+            return np.frombuffer(packed.to_bytes(4 * self._lanes, "little"), "<u4").astype(np.uint32)
+        base = np.full(self._lanes, packed & 0xFFFFFFFF, np.uint32)
+        if kind is Delta.NONE:
+            return base
+        size = self._lanes * kind.width // 8
+        fields = (packed >> 32 & (1 << 8 * size) - 1).to_bytes(size, "little")
+        return base + np.frombuffer(fields, _FIELDS[kind]).astype(np.uint32)

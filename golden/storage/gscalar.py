@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from arch.rooms import SubCoreConfig
+from arch.uop import Scalar
 
 from ..values import Value, lane_select
 from .compressor import BYTES, SCALAR, Compressor
@@ -77,6 +78,8 @@ class GScalar:
     """
 
     parts = 1
+    #: Kinds of scalar execution that follow from its notes.
+    executes = frozenset(Scalar)
 
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:
         blank: Value = np.zeros(lanes, np.uint32)
@@ -87,13 +90,17 @@ class GScalar:
         self._compressor = Compressor(lanes, self.parts)
         self._decompressor = Decompressor(lanes, self.parts)
 
-    def read(self, bank: int, row: int) -> tuple[Note, Value]:
-        """A register, and its note."""
-        note = self._notes[bank][row]
-        return note, self._decompressor.decompress(self._rows[bank][row], note.kept(), note.base)
+    def note(self, bank: int, row: int) -> Note:
+        """What is noted of a row."""
+        return self._notes[bank][row]
 
-    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill) -> Note:
-        """Replace the lanes of `mask`. Returns what is noted."""
+    def read(self, bank: int, row: int) -> Value:
+        """Content of a row."""
+        note = self._notes[bank][row]
+        return self._decompressor.decompress(self._rows[bank][row], note.kept(), note.base)
+
+    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
+        """Replace the lanes of `mask`."""
         code = self._compressor.compress(value, mask)
         if fill is Fill.MOVED:
             note = Note(False, (0,) * self.parts, False, code.base)
@@ -105,7 +112,6 @@ class GScalar:
         rows = self._rows[bank]
         rows[row] = rows[row] & ~enable | value & enable
         self._notes[bank][row] = note
-        return note
 
     def _spread(self, enc: tuple[int, ...], *, stored: bool) -> Value:
         """Encoding bits as bits of every lane; `stored`: of the bytes that are in the banks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -34,6 +35,12 @@ class Shape:
             return Shape(core.cache.registers, bits(core.cache.registers), bits(core.active_warps))
         return Shape(core.banks, core.bank_width, core.row_width)
 
+    @staticmethod
+    def with_scalar(config: SmConfig) -> Shape:
+        """Of the main register file and a scalar bank, whose rows are numbered by row and bank of their registers."""
+        core = config.sub_core
+        return Shape(core.banks + 1, bits(core.banks + 1), core.row_width + core.bank_width)
+
 
 class Requests(wiring.Signature):
     """The read requests of one uop (seen from who makes them): a bank and a row for each of its source slots.
@@ -47,8 +54,8 @@ class Requests(wiring.Signature):
     banks, rows : Out, per slot.
     """
 
-    def __init__(self, config: SmConfig, tags: int = 1, cache: bool = False) -> None:
-        core, shape = config.sub_core, Shape.of(config, cache)
+    def __init__(self, config: SmConfig, tags: int = 1, shape: Shape | None = None) -> None:
+        core, shape = config.sub_core, shape or Shape.of(config, False)
         super().__init__({
             **{name: Out(width) for name, width in tag_fields(tags).items()},
             "valid": Out(1), "collector": Out(core.collector_width), "slots": Out(core.collector.slots),
@@ -60,9 +67,9 @@ class Requests(wiring.Signature):
 class Grant(wiring.Signature):
     """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and which uop)."""
 
-    def __init__(self, config: SmConfig, tags: int = 1, cache: bool = False) -> None:
+    def __init__(self, config: SmConfig, tags: int, shape: Shape) -> None:
         super().__init__({
-            "valid": Out(1), "bank": Out(Shape.of(config, cache).bank_width), "slot": Out(config.sub_core.slot_width),
+            "valid": Out(1), "bank": Out(shape.bank_width), "slot": Out(config.sub_core.slot_width),
             **{name: Out(width) for name, width in tag_fields(tags).items()},
         })
 
@@ -70,8 +77,8 @@ class Grant(wiring.Signature):
 class BankRead(wiring.Signature):
     """What a bank does (seen from the arbiter): read this row."""
 
-    def __init__(self, config: SmConfig, cache: bool = False) -> None:
-        super().__init__({"valid": Out(1), "row": Out(Shape.of(config, cache).row_width)})
+    def __init__(self, shape: Shape) -> None:
+        super().__init__({"valid": Out(1), "row": Out(shape.row_width)})
 
 
 class Arbiter(wiring.Component):
@@ -117,16 +124,24 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache, self._shape = cache, Shape.of(config, cache)
-        banks = self._shape.banks
+        self._cache, self._shape = cache, self._shaped()
+        shape, banks = self._shape, self._shape.banks
         members = {
-            "request": In(Requests(config, tags, cache)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),
-            "read": Out(BankRead(config, cache)).array(banks), "grant": Out(Grant(config, tags, cache)).array(core.collectors),
+            "request": In(Requests(config, tags, shape)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),
+            "read": Out(BankRead(shape)).array(banks), "grant": Out(Grant(config, tags, shape)).array(core.collectors),
         }
         if probe:
-            kind = "cache_" if cache else ""
-            members["events"] = Out(Events(config, {f"{kind}grant": banks, f"{kind}conflict": 2 * banks}))
+            members["events"] = Out(Events(config, self._instances()))
         super().__init__(members)
+
+    def _shaped(self) -> Shape:
+        """Its banks."""
+        return Shape.of(self._config, self._cache)
+
+    def _instances(self) -> dict[str, int]:
+        """Instances of its events."""
+        banks, kind = self._shape.banks, "cache_" if self._cache else ""
+        return {f"{kind}grant": banks, f"{kind}conflict": 2 * banks}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -195,16 +210,48 @@ class Arbiter(wiring.Component):
         })
 
     def _events(self, m: Module, bank: int, head: _Head) -> None:
-        banks, kind = self._shape.banks, "cache_" if self._cache else ""
-        grants, conflicts = getattr(self.events, f"{kind}grant"), getattr(self.events, f"{kind}conflict")
-        own = {"entry" if self._cache else "bank": bank}
-        place = {"entry": bank, "offset": head.row} if self._cache else {"bank": bank, "row": head.row}
-        emit(m, grants[bank], head.granted, **place, collector=head.collector, slot=head.slot)
+        grant, oldest, others, own, row = self._ports(bank)
+        emit(m, grant, head.granted, **own, **{row: head.row}, collector=head.collector, slot=head.slot)
         cause = Mux(self.written[bank], Cause.WRITE, Cause.PORT)
-        emit(m, conflicts[bank], head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
+        emit(m, oldest, head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
         length = Signal(bits(self._groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
         m.d.sync += length.eq(length + sum(head.asked) - head.granted)
-        emit(m, conflicts[banks + bank], length > 1, **own, cause=Cause.QUEUE, count=length - 1)
+        emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=length - 1)
+
+    def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
+        """A bank's events: grant, conflict of the oldest request and of the others; how they name the bank, and its row."""
+        if self._cache:
+            grants, conflicts = self.events.cache_grant, self.events.cache_conflict
+        else:
+            grants, conflicts = self.events.grant, self.events.conflict
+        name, row = ("entry", "offset") if self._cache else ("bank", "row")
+        return grants[bank], conflicts[bank], conflicts[len(grants) + bank], {name: bank}, row
+
+
+class ScalarArbiter(Arbiter):
+    """The same with one more bank, the last one, for registers whose lanes are all equal.
+
+    Parameters
+    ----------
+    as of `Arbiter`, without `cache`.
+
+    Members
+    -------
+    as of `Arbiter`; with `probe`, `events` have scalar_grant and scalar_conflict, too.
+    """
+
+    def _shaped(self) -> Shape:
+        return Shape.with_scalar(self._config)
+
+    def _instances(self) -> dict[str, int]:
+        banks = self._config.sub_core.banks
+        return {"grant": banks, "conflict": 2 * banks, "scalar_grant": 1, "scalar_conflict": 2}
+
+    def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
+        if bank < self._config.sub_core.banks:
+            return super()._ports(bank)
+        conflicts = self.events.scalar_conflict
+        return self.events.scalar_grant[0], conflicts[0], conflicts[1], {}, "row"
 
 
 class _Head:

@@ -53,6 +53,7 @@ class ScalarLanes(wiring.Component):
     ----------
     config : the machine.
     parts : of a register, as they are compressed.
+    executes : kinds of scalar execution that there are.
     probe : generate `events` (lanes).
 
     Members
@@ -68,11 +69,13 @@ class ScalarLanes(wiring.Component):
     TypeError : no configuration.
     """
 
-    def __init__(self, config: SmConfig, parts: int, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, parts: int, executes: frozenset[Scalar] = frozenset(Scalar),
+                 probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ScalarLanes needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._parts = parts
+        self._executes = executes
         self._probe = probe
         core = config.sub_core
         members = {
@@ -89,9 +92,15 @@ class ScalarLanes(wiring.Component):
         decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
             found = Signal(_decision(self._config), name=f"found_{unit}")
-            m.d.comb += [found.as_value().eq(decided[dispatch.collector]), clocked.lanes.eq(found.lanes)]
-            with m.If(found.alone):
-                m.d.comb += clocked.scalar.eq(Mux(found.part, Scalar.DIVERGENT, _KINDS.get(Unit(unit), Scalar.ALU)))
+            whole = _KINDS.get(Unit(unit), Scalar.ALU)
+            alone = Signal(name=f"alone_{unit}")
+            may = Mux(found.part, Scalar.DIVERGENT in self._executes, whole in self._executes)
+            m.d.comb += [
+                found.as_value().eq(decided[dispatch.collector]), alone.eq(found.alone & may),
+                clocked.lanes.eq(Mux(alone, 1, found.lanes)),
+            ]
+            with m.If(alone):
+                m.d.comb += clocked.scalar.eq(Mux(found.part, Scalar.DIVERGENT, whole))
             with m.Elif(found.half):
                 m.d.comb += clocked.scalar.eq(Scalar.HALF)
             if self._probe:
@@ -126,11 +135,11 @@ class ScalarLanes(wiring.Component):
             counts.append(Mux(single, 1, sum(lanes)))
         m.d.comb += [
             decision.alone.eq(may & equal), decision.part.eq(part), decision.half.eq(Cat(alone).any()),
-            decision.lanes.eq(Mux(decision.alone, 1, sum(counts))),
+            decision.lanes.eq(sum(counts)),
         ]
         return decision.as_value()
 
 
 def _decision(config: SmConfig) -> data.StructLayout:
-    """One lane executes for all; the uop is divergent; one lane executes for all of some half; lanes to clock."""
+    """All operands are equal; the uop is divergent; one lane executes for all of some half; lanes to clock if not one for all."""
     return data.StructLayout({"alone": 1, "part": 1, "half": 1, "lanes": bits(config.lanes + 1)})

@@ -9,10 +9,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from arch.rooms import SmConfig
-from arch.uop import MOVE
+from arch.uop import MOVE, Scalar
 
 from ..collector.arbiter import Arbiter
 from ..execute.scalar import Noted
+from ..storage.bdi_banks import BdiBanks
 from ..storage.gscalar import GScalar
 from ..storage.moves import Stored
 from .flat import Flat
@@ -45,7 +46,9 @@ class Compressed(Flat):
     ValueError : collectors that it cannot serve.
     """
 
-    def __init__(self, config: SmConfig, mapping: wiring.Component, storage: GScalar, arbiter: Arbiter, tags: int = 1,
+    notes = True
+
+    def __init__(self, config: SmConfig, mapping: wiring.Component, storage: GScalar | BdiBanks, arbiter: Arbiter, tags: int = 1,
                  evicts: bool = False, probe: bool = False) -> None:
         if tags > 1 or evicts:
             raise ValueError("A register file that compresses serves collectors with one uop each that evict nothing.")
@@ -64,6 +67,11 @@ class Compressed(Flat):
     def parts(self) -> int:
         """Parts of a register that are compressed by themselves."""
         return int(self._storage.parts)
+
+    @property
+    def executes(self) -> frozenset[Scalar]:
+        """Kinds of scalar execution that follow from the storage's notes."""
+        return frozenset(self._storage.executes)
 
     def _tell(self, m: Module, number: int, result: Value, payload: data.View) -> None:
         """The scoreboard hears of a write when its value is compressed."""

@@ -49,6 +49,8 @@ class Flat(wiring.Component):
 
     #: It need not be told of activations and of what issues.
     follows = renames = False
+    #: Its operands do not come with notes, and what is written needs no move.
+    notes = False
 
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, arbiter: Arbiter,
                  tags: int = 1, evicts: bool = False, probe: bool = False) -> None:
@@ -134,8 +136,7 @@ class Flat(wiring.Component):
         served: list[Value] = []
         for number, port in enumerate(self.write):
             offers = Signal(self._writers, name=f"offers_{number}")
-            free = Const(1, 1) if self._slow is None else ~self._slow.busy[number]
-            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & free
+            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & self._free(number)
                                       for writer, place in zip(writers, places, strict=True)))
             choice = first_from(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
@@ -166,6 +167,10 @@ class Flat(wiring.Component):
         """The scoreboard hears of a write into a bank."""
         written = self.written[number]
         m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
+
+    def _free(self, number: int) -> Value:
+        """Whether a bank takes a write."""
+        return Const(1, 1) if self._slow is None else ~self._slow.busy[number]
 
     def _places(self) -> list[Any]:
         """The mapping's ports for the writers."""

@@ -70,7 +70,7 @@ class Ltrf(wiring.Component):
     #: Dead registers are moved like others.
     liveness = False
     #: It wants to be told of activations and of what issues.
-    follows, renames = True, False
+    follows, renames, notes = True, False, False
 
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, entries: int, tags: int = 1,
                  evicts: bool = False, probe: bool = False) -> None:

@@ -22,6 +22,16 @@ class Delta(enum.Enum, shape=2):
 _WIDTHS = {Delta.BYTE: 8, Delta.HALF: 16}
 
 
+#: Bits of an array of a bank.
+_ARRAY_BITS = 128
+
+
+def arrays(kind: Delta, lanes: int) -> int:
+    """Arrays of a bank that hold a register packed so."""
+    size = 32 * lanes if kind is Delta.RAW else 32 + _WIDTHS.get(kind, 0) * lanes
+    return -(-size // _ARRAY_BITS)
+
+
 class BdiCompressor(wiring.Component):
     """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
 
@@ -36,6 +46,8 @@ class BdiCompressor(wiring.Component):
     enable : In(1). Take `value` and `mask`.
     value : In, 32 bits per lane. A result.
     mask : In, a bit per lane. Active lanes. With lane 0 inactive the register stays as it is.
+    raw : In(1). It stays as it is in any case.
+    active : Out, a bit per lane. Active lanes of the value taken last.
     kind : Out(Delta). How the value taken last is packed.
     packed : Out, 32 bits per lane. The base lowest, then lane 0's difference, lane 1's, ..., zeros; or the value.
 
@@ -51,15 +63,17 @@ class BdiCompressor(wiring.Component):
             raise TypeError(f"BdiCompressor needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         super().__init__({
-            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes),
-            "kind": Out(Delta), "packed": Out(config.value_width),
+            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes), "raw": In(1),
+            "active": Out(config.lanes), "kind": Out(Delta), "packed": Out(config.value_width),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         value, mask = Signal.like(self.value, reset_less=True), Signal.like(self.mask, reset_less=True)
+        packs = Signal()
         with m.If(self.enable):
-            m.d.sync += [value.eq(self.value), mask.eq(self.mask)]
+            m.d.sync += [value.eq(self.value), mask.eq(self.mask), packs.eq(self.mask[0] & ~self.raw)]
+        m.d.comb += self.active.eq(mask)
         base = value[:32]
         differences = [Signal(32, name=f"difference_{lane}") for lane in range(self._config.lanes)]
         zero, byte, half = (Signal(self._config.lanes, name=name) for name in ("zero", "byte", "half"))
@@ -71,11 +85,11 @@ class BdiCompressor(wiring.Component):
                 half[lane].eq(_fits(difference, 16) | ~mask[lane]),
             ]
         m.d.comb += [self.kind.eq(Delta.RAW), self.packed.eq(value)]
-        with m.If(mask[0] & zero.all()):
+        with m.If(packs & zero.all()):
             m.d.comb += [self.kind.eq(Delta.NONE), self.packed.eq(base)]
         for fits, kind in ((half, Delta.HALF), (byte, Delta.BYTE)):  # the last one that holds counts
             fields = (difference[: _WIDTHS[kind]] for difference in differences)
-            with m.If(mask[0] & fits.all() & ~zero.all()):
+            with m.If(packs & fits.all() & ~zero.all()):
                 m.d.comb += [self.kind.eq(kind), self.packed.eq(Cat(base, *fields))]
         return m
 

@@ -15,6 +15,21 @@ from arch.rooms import SmConfig
 BYTES = 4
 
 
+def checked(unit: object, config: object, parts: int, done: str) -> SmConfig:
+    """The configuration of a unit that works on `parts` equal parts of a register, which are `done`.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    ValueError : the lanes cannot be cut into so many parts.
+    """
+    if not isinstance(config, SmConfig):
+        raise TypeError(f"{type(unit).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
+    if parts not in (1, 2) or config.lanes % parts:
+        raise ValueError(f"{config.lanes} lanes cannot be {done} in {parts} equal parts; 1 and, for an even number, 2 work.")
+    return config
+
+
 class Compressor(wiring.Component):
     """Equality of every byte over the active lanes. G-Scalar, sections 3.1, 4.2 and 4.3, figures 3 and 7.
 
@@ -47,13 +62,7 @@ class Compressor(wiring.Component):
     """
 
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
-        if not isinstance(config, SmConfig):
-            raise TypeError(f"Compressor needs the machine's configuration, an SmConfig, not {config!r}.")
-        if parts not in (1, 2) or config.lanes % parts:
-            raise ValueError(
-                f"{config.lanes} lanes cannot be compressed in {parts} equal parts; 1 and, for an even number, 2 work."
-            )
-        self._config = config
+        self._config = checked(self, config, parts, "compressed")
         self._parts = parts
         super().__init__({
             "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
 
-from .compressor import BYTES
+from .compressor import BYTES, checked
 
 
 class Decompressor(wiring.Component):
@@ -38,13 +38,7 @@ class Decompressor(wiring.Component):
     """
 
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
-        if not isinstance(config, SmConfig):
-            raise TypeError(f"Decompressor needs the machine's configuration, an SmConfig, not {config!r}.")
-        if parts not in (1, 2) or config.lanes % parts:
-            raise ValueError(
-                f"{config.lanes} lanes cannot be decompressed in {parts} equal parts; 1 and, for an even number, 2 work."
-            )
-        self._config = config
+        self._config = checked(self, config, parts, "decompressed")
         self._parts = parts
         super().__init__({
             "enable": In(1), "data": In(config.value_width), "enc": In(BYTES).array(parts), "base": In(32).array(parts),

@@ -10,6 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
+from arch.uop import Scalar
 
 from ..probe import Events, emit
 from ..seams import BankPort
@@ -81,6 +82,8 @@ class GScalar(wiring.Component):
 
     #: Parts of a register that are compressed by themselves.
     parts = 1
+    #: Kinds of scalar execution that follow from its notes.
+    executes = frozenset(Scalar)
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -186,14 +189,14 @@ class GScalar(wiring.Component):
             (self.events.array_write[number], writes, note, kept_out, active),
         ):
             emit(m, event, valid, bank=number, divergent=seen.divergent, enc=seen.enc.as_value(),
-                 arrays=self._activated(kept, mask), plain=_count(_groups(mask, WORD_LANES)))
+                 arrays=self._activated(kept, mask), plain=count(groups(mask, WORD_LANES)))
 
     def _activated(self, kept: Value, mask: Value) -> Value:
         """Arrays of bytes that are in the banks with a lane of `mask`."""
         size = self._config.lanes // self.parts
-        return _count(
+        return count(
             [group & ~kept[part * BYTES + byte] for part in range(self.parts) for byte in range(BYTES)
-             for group in _groups(mask[part * size : part * size + size], BYTE_LANES)]
+             for group in groups(mask[part * size : part * size + size], BYTE_LANES)]
         )
 
 
@@ -203,11 +206,11 @@ class GScalarHalf(GScalar):
     parts = 2
 
 
-def _groups(mask: Value, lanes: int) -> list[Value]:
+def groups(mask: Value, lanes: int) -> list[Value]:
     """Per group of so many neighbouring lanes, whether it has one of `mask`."""
     return [mask[at : at + lanes].any() for at in range(0, len(mask), lanes)]
 
 
-def _count(bits: Iterable[Value]) -> Value:
+def count(bits: Iterable[Value]) -> Value:
     """How many are 1."""
     return sum(bits, start=Value.cast(0))

@@ -64,7 +64,7 @@ def test_two_levels(active: int) -> None:
     assert counters["two_level.ready_pending"] >= stalls["pending"] > 0
 
 
-@pytest.mark.parametrize("scheme", ["gscalar", "gscalar-half"])
+@pytest.mark.parametrize("scheme", ["gscalar", "gscalar-half", "bdi"])
 def test_registers_that_resemble_each_other(scheme: str) -> None:
     """Compression, decompress moves and scalar execution."""
     outcome = lockstep(similar_trace(1), preset("tiny"), parse_scheme(scheme), PysimEngine())

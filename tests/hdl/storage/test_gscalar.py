@@ -10,16 +10,18 @@ from amaranth.hdl import Signal
 from hypothesis import given, strategies
 
 from arch.config import preset, with_overrides
+from golden.storage.bdi_banks import BdiBanks as GoldenBdi
 from golden.storage.gscalar import WORD_LANES, Fill, Note, groups
 from golden.storage.gscalar import GScalar as Golden
 from golden.storage.gscalar import GScalarHalf as GoldenHalf
+from hdl.storage.bdi_banks import BdiBanks
 from hdl.storage.gscalar import GScalar, GScalarHalf
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
 
 ROWS = 5
-MODELS = {1: Golden, 2: GoldenHalf}
+MODELS: dict[type, Any] = {GScalar: Golden, GScalarHalf: GoldenHalf, BdiBanks: GoldenBdi}
 
 
 def bits(note: Note) -> tuple[int, int, int]:
@@ -31,7 +33,7 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
     rng = random.Random(seed)
     config = with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=2"])
     rtl = unit(config, probe=True)
-    model = MODELS[unit.parts](config.sub_core, lanes)
+    model = next(MODELS[each] for each in unit.__mro__ if each in MODELS)(config.sub_core, lanes)
 
     async def bench(ctx: Any) -> None:
         written: list[dict[int, int]] = [{} for _ in rtl.bank]  # lanes of a row that hold anything known
@@ -52,14 +54,15 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
                     ctx.set(getattr(port, name), setting)
                 last[bank] = row if action == "write" else -1
                 if action == "write":
-                    note = model.write(bank, row, mask, value, fill)
+                    model.write(bank, row, mask, value, fill)
+                    note = model.note(bank, row)
                     arrays = model.arrays_written(note, mask), groups(mask, WORD_LANES)
                     due["array_write", cycle + 1, bank] = (*bits(note)[:2], *arrays)
                     due["compressed", cycle + 1, bank] = note.compressed
                     before = 0 if fill is Fill.WHOLE else written[bank].get(row, 0)
                     written[bank][row] = before | mask
                 elif action == "read":
-                    note, value = model.read(bank, row)
+                    note, value = model.note(bank, row), model.read(bank, row)
                     due["array_read", cycle + 1, bank] = (*bits(note)[:2], model.arrays_read(note), -(-lanes // WORD_LANES))
                     due["read", cycle + 3, bank] = note, value, written[bank].get(row, 0)
             for bank, port in enumerate(rtl.bank):
@@ -83,7 +86,7 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
 
 
 @FEW
-@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS, unit=strategies.sampled_from((GScalar, GScalarHalf)))
+@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS, unit=strategies.sampled_from(tuple(MODELS)))
 def test_equals_golden(lanes: int, seed: int, unit: Any) -> None:
     lockstep(lanes, seed, unit)
 
@@ -97,12 +100,23 @@ class IgnoresD(GScalar):
         return kept
 
 
-def test_mutants_are_caught() -> None:
-    assert fails(lambda seed: lockstep(4, seed, IgnoresD))
+class PacksAll(BdiBanks):
+    """All arrays are taken, whatever the kind."""
+
+    def _needed(self, m: Any, kind: Any, name: str) -> Signal:
+        needed: Signal = super()._needed(m, kind, name)
+        return ~Signal.like(needed, name=f"none_{name}")
+
+
+@pytest.mark.parametrize(("unit", "lanes"), [(IgnoresD, 4), (PacksAll, 8)])
+def test_mutants_are_caught(unit: Any, lanes: int) -> None:
+    assert fails(lambda seed: lockstep(lanes, seed, unit))
 
 
 def test_bad_configurations() -> None:
     with pytest.raises(TypeError, match="GScalarHalf needs the machine's configuration, an SmConfig, not 3"):
         GScalarHalf(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="BdiBanks needs the machine's configuration, an SmConfig, not 3"):
+        BdiBanks(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="3 lanes cannot be compressed in 2 equal parts"):
         GScalarHalf(with_overrides(preset("tiny"), ["lanes=3"]))

@@ -1,0 +1,140 @@
+"""Storage of Warped-Compression: registers packed by base-delta-immediate, what G-Scalar is compared with."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+from arch.uop import Scalar
+
+from ..probe import Events, emit
+from .bdi import BdiCompressor, BdiDecompressor, Delta, arrays
+from .gscalar import WORD_LANES, NotedPort, count, groups
+
+
+class BdiBanks(wiring.Component):
+    """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed beside them.
+
+    A packed register takes the first arrays only; the others are neither written nor read. Divergent writes are not packed.
+    G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A bank is a memory `bank_<number>_array_<array>` per four
+    lanes, written with an enable per lane, and one memory `kinds_<number>`. A note is that of `GScalar` with a `Delta` for
+    encoding bits and nothing else; nobody learns from it that a register is scalar.
+
+    Parameters
+    ----------
+    config : the machine: banks, rows, lanes.
+    probe : generate `events` (array_read, array_write).
+
+    Members
+    -------
+    bank : In(NotedPort) per bank.
+
+    Latency: as `GScalar`.
+
+    Raises
+    ------
+    TypeError : no configuration.
+    """
+
+    parts = 1
+    #: Nothing is executed by one lane.
+    executes: frozenset[Scalar] = frozenset()
+
+    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+        if not isinstance(config, SmConfig):
+            raise TypeError(f"BdiBanks needs the machine's configuration, an SmConfig, not {config!r}.")
+        self._config = config
+        self._probe = probe
+        banks = config.sub_core.banks
+        members = {"bank": In(NotedPort(config, 1)).array(banks)}
+        if probe:
+            members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number in range(self._config.sub_core.banks):
+            self._bank(m, number)
+        return m
+
+    def _bank(self, m: Module, number: int) -> None:
+        bank = self.bank[number]
+        compressor = m.submodules[f"compressor_{number}"] = BdiCompressor(self._config)
+        decompressor = m.submodules[f"decompressor_{number}"] = BdiDecompressor(self._config)
+        kinds = m.submodules[f"kinds_{number}"] = Memory(shape=2, depth=self._config.sub_core.rows, init=[])
+        look, put = kinds.read_port(), kinds.write_port()
+
+        # The cycle of the request.
+        m.d.comb += [
+            look.addr.eq(bank.row), look.en.eq(bank.read),
+            compressor.enable.eq(bank.write), compressor.value.eq(bank.value), compressor.mask.eq(bank.mask),
+            compressor.raw.eq(bank.part | bank.moved),
+        ]
+        reads, writes = (Signal(name=f"{name}_{number}") for name in ("reads", "writes"))
+        row = Signal.like(bank.row, name=f"row_{number}")
+        m.d.sync += [reads.eq(bank.read), writes.eq(bank.write), row.eq(bank.row)]
+
+        # The next one: arrays and kinds.
+        kind = Signal(2, name=f"kind_{number}")
+        m.d.comb += [
+            kind.eq(compressor.kind), put.addr.eq(row), put.data.eq(kind), put.en.eq(writes),
+            bank.compressed.eq(kind != Delta.RAW),
+        ]
+        needed_in, needed_out = self._needed(m, look.data, f"in_{number}"), self._needed(m, kind, f"out_{number}")
+        contents, written = self._arrays(m, number, row, reads, writes, needed_in, needed_out, compressor)
+
+        # And the one after: decompression.
+        arrives, known = Signal(name=f"arrives_{number}"), Signal(2, name=f"known_{number}", reset_less=True)
+        m.d.sync += arrives.eq(reads)
+        with m.If(reads):
+            m.d.sync += known.eq(look.data)
+        m.d.comb += [
+            decompressor.enable.eq(arrives), decompressor.kind.eq(known), decompressor.packed.eq(contents),
+            bank.data.eq(decompressor.value),
+        ]
+        with m.If(arrives):
+            m.d.sync += bank.note.enc[0].eq(known)
+        if self._probe:
+            every = count(1 for _ in needed_in)
+            for event, valid, found, activated, there in (
+                (self.events.array_read[number], reads, look.data, count(needed_in), every),
+                (self.events.array_write[number], writes, kind, count(written), count(groups(compressor.active, WORD_LANES))),
+            ):
+                emit(m, event, valid, bank=number, divergent=0, enc=found, arrays=activated, plain=there)
+
+    def _needed(self, m: Module, kind: Value, name: str) -> Signal:
+        """The arrays that hold a register packed so."""
+        lanes = self._config.lanes
+        needed = Signal(arrays(Delta.RAW, lanes), name=f"needed_{name}")
+        with m.Switch(kind):
+            for each in Delta:
+                with m.Case(each.value):
+                    m.d.comb += needed.eq((1 << min(arrays(each, lanes), len(needed))) - 1)
+        return needed
+
+    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, needed_in: Value, needed_out: Value,
+                compressor: BdiCompressor) -> tuple[Value, list[Value]]:
+        """The memories of a bank. Returns what they read, and which of them a write activates."""
+        found, activated = [], []
+        for place, lanes in enumerate(groups_of(self._config.lanes)):
+            inside = compressor.active[lanes.start : lanes.stop]
+            memory = m.submodules[f"bank_{number}_array_{place}"] = Memory(
+                shape=32 * len(lanes), depth=self._config.sub_core.rows, init=[]
+            )
+            read, write = memory.read_port(), memory.write_port(granularity=32)
+            enable = Mux(compressor.kind == Delta.RAW, inside, needed_out[place].replicate(len(lanes)))
+            m.d.comb += [
+                read.addr.eq(row), read.en.eq(reads & needed_in[place]), write.addr.eq(row),
+                write.data.eq(compressor.packed[32 * lanes.start : 32 * lanes.stop]), write.en.eq(Mux(writes, enable, 0)),
+            ]
+            found.append(read.data)
+            activated.append(enable.any())
+        return Cat(found), activated
+
+
+def groups_of(lanes: int) -> list[range]:
+    """The lanes that each array of a bank holds."""
+    return [range(at, min(at + WORD_LANES, lanes)) for at in range(0, lanes, WORD_LANES)]
