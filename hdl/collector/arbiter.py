@@ -124,7 +124,8 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache, self._shape = cache, self._shaped()
+        self._cache = cache
+        self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
         members = {
             "request": In(Requests(config, tags, shape)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),

@@ -29,6 +29,7 @@ from hdl.hierarchy.compressed import Compressed
 from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf
 from hdl.hierarchy.mover import Mover
+from hdl.hierarchy.scalar_file import ScalarFile
 from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
 from hdl.mapping.availability import Availability
@@ -42,11 +43,13 @@ from hdl.mapping.reserve import Reserve
 from hdl.mapping.table import RenamingTable
 from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from hdl.storage.bdi_banks import BdiBanks
 from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
 from hdl.storage.gscalar import GScalar
 from hdl.storage.moves import Moves
 from hdl.storage.pace import Pace, SlowBanks
+from hdl.storage.scalar_rf import ScalarRf
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
 UNITS: dict[str, tuple[type, ...]] = {
@@ -67,7 +70,8 @@ UNITS: dict[str, tuple[type, ...]] = {
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
     "gscalar": (GScalar, Moves, ScalarLanes, Compressed),
-    "bdi": (BdiCompressor, BdiDecompressor),
+    "bdi": (BdiCompressor, BdiDecompressor, BdiBanks),
+    "scalar_rf": (ScalarRf, ScalarFile),
     "pipelines": (Pipelines,),
     "result_arbiter": (ResultArbiter,),
 }

@@ -64,13 +64,24 @@ def test_two_levels(active: int) -> None:
     assert counters["two_level.ready_pending"] >= stalls["pending"] > 0
 
 
-@pytest.mark.parametrize("scheme", ["gscalar", "gscalar-half", "bdi"])
-def test_registers_that_resemble_each_other(scheme: str) -> None:
+SIMILAR = [
+    ("gscalar", ()),
+    ("gscalar-half", ()),
+    ("bdi", ("lanes=8",)),
+    ("scalar-rf", ("sub_core.banks=4",)),
+]
+
+
+@pytest.mark.parametrize(("scheme", "overrides"), SIMILAR)
+def test_registers_that_resemble_each_other(scheme: str, overrides: tuple[str, ...]) -> None:
     """Compression, decompress moves and scalar execution."""
-    outcome = lockstep(similar_trace(1), preset("tiny"), parse_scheme(scheme), PysimEngine())
+    outcome = lockstep(similar_trace(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
     assert outcome.result is not None
     counters = outcome.result.counters
     assert counters["issue.moves"]
-    assert counters["scalar.divergent"]
-    assert counters["scalar.half"] or scheme == "gscalar"
+    assert counters["rf.arrays.write"]
+    assert counters["scalar.alu"] or scheme == "bdi"
+    assert counters["scalar.divergent"] or not scheme.startswith("gscalar")
+    assert counters["scalar.half"] or scheme != "gscalar-half"
+    assert counters["scalar_rf.reads"] or scheme != "scalar-rf"

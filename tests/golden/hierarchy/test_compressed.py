@@ -52,9 +52,9 @@ def lanes(records: list[Record]) -> list[tuple[int, Scalar]]:
 
 
 @pytest.mark.parametrize("machine", ["tiny", "turing", "fermi"])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", [*SCHEMES, "bdi"])
 def test_random_programs(scheme: str, machine: str) -> None:
-    for seed in range(4):
+    for seed in range(4 if scheme in SCHEMES else 2):
         trace, config = similar_trace(seed), preset(machine)
         result, records = run(trace, scheme, config)
         baseline = simulate(trace, config, parse_scheme("baseline"))
@@ -140,7 +140,8 @@ def test_three_more_cycles() -> None:
     """A chain of dependent uops: each waits for the one before."""
     chain = [alu(1), *(alu(1, 1) for _ in range(10))]
     trace = hand_made(*chain, values=[np.arange(32)] * 11)
-    assert run(trace)[0].cycles - run(trace, "baseline")[0].cycles == 3 * 10
+    plain = run(trace, "baseline")[0].cycles
+    assert run(trace)[0].cycles - plain == run(trace, "bdi")[0].cycles - plain == 3 * 10
 
 
 def test_arrays() -> None:
@@ -151,6 +152,23 @@ def test_arrays() -> None:
     reads = sorted(values[3:] for _, _, name, values in records if name == "array_read")
     assert writes == [(0, 8), (4, 8), (4, 1)]
     assert reads == [(0, 8), (4, 8), (8, 8)]
+
+
+def test_arrays_of_packed_registers() -> None:
+    """Base-delta-immediate: of eight arrays a scalar needs one, differences of a byte three, of two bytes five."""
+    ops = (alu(1), alu(2), alu(3), alu(4), alu(5, mask=0xF), Op(Unit.ALU, (1, 2, 3, 4, 5), writes=1))
+    values = [5, np.arange(32) - 3, np.arange(32) << 9, np.arange(32) << 20, 7]
+    result, records = run(hand_made(*ops, values=values), "bdi")
+    assert [values[3:] for _, _, name, values in records if name == "array_write"] == [(1, 8), (3, 8), (5, 8), (8, 8), (1, 1)]
+    assert sorted(values[3] for _, _, name, values in records if name == "array_read") == [1, 3, 5, 8, 8]
+    assert {kind for _, kind in lanes(records)} == {Scalar.NONE}
+    assert result.counters["issue.moves"] == 0
+
+
+@pytest.mark.parametrize(("first", "moves"), [(7, 1), (np.arange(32), 1), (np.arange(32) << 20, 0)])
+def test_a_move_goes_before_part_of_a_packed_register(first: Any, moves: int) -> None:
+    result, _ = run(hand_made(alu(1), alu(1, mask=LOW), alu(2, 1), values=[first, 9, 0]), "bdi")
+    assert result.counters["issue.moves"] == moves
 
 
 class Checked(ScalarLanes):
@@ -187,6 +205,12 @@ def mismatches(scheme: str, *, fresh: bool = False) -> bool:
         except OperandMismatch:
             return True
     return False
+
+
+def test_a_packed_register_needs_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not mismatches("bdi")
+    monkeypatch.setattr(Moves, "before", lambda self, uop: None)
+    assert mismatches("bdi")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -1,0 +1,126 @@
+"""The register file with a scalar bank: where registers go, what waits for the bank, moves, latency, and mutants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.events import count
+from arch.schemes import parse_scheme
+from arch.uop import Scalar, Unit
+from golden.hierarchy.scalar_file import ScalarFile
+from golden.sm import OperandMismatch, simulate
+from golden.storage.scalar_rf import ScalarRf
+from program.hints import Hints
+from tests.golden.hierarchy.test_compressed import ALL, LOW, alu, hand_made, lanes, run
+from tests.similar_trace import similar_trace
+from tests.trace_builder import TraceBuilder
+
+SCHEME = "scalar-rf"
+FERMI = preset("fermi")
+
+
+@pytest.mark.parametrize("machine", ["tiny", "turing", "fermi"])
+def test_random_programs(machine: str) -> None:
+    waited = 0
+    for seed in (0, 1, 4):
+        trace, config = similar_trace(seed), preset(machine)
+        result, records = run(trace, SCHEME, config)
+        baseline = simulate(trace, config, parse_scheme("baseline"))
+        moves = result.counters["issue.moves"]
+        assert moves
+        assert result.operands_checked == baseline.operands_checked + moves
+        assert result.counters == count(records)
+        assert result.counters["scalar_rf.reads"]
+        assert result.counters["scalar.alu"]
+        waited += result.counters["scalar_rf.write_waits"]
+    assert waited or machine != "turing", "no two results met at the scalar bank"
+
+
+def test_only_arithmetic_of_all_threads_is_scalar() -> None:
+    ops = (alu(2), alu(1, 2), alu(1, 2, unit=Unit.SFU), alu(1, 2, mask=LOW), alu(1), alu(3, 1))
+    result, records = run(hand_made(*ops, values=[4, 1, 2, 3, np.arange(32), 0]), SCHEME)
+    assert lanes(records)[1:4] == [(1, Scalar.ALU), (32, Scalar.NONE), (16, Scalar.NONE)]
+    assert lanes(records)[5] == (32, Scalar.NONE)
+    assert result.counters["scalar_rf.reads"] == 4  # three times R2, and R1 by the move
+
+
+@pytest.mark.parametrize(("mask", "fresh", "moves"), [(LOW, 0, 1), (LOW, 1, 0), (ALL, 0, 0)])
+def test_a_move_goes_before(mask: int, fresh: int, moves: int) -> None:
+    ops = (alu(1), alu(1, mask=mask), alu(2, 1, mask=mask if fresh else ALL))
+    result, _ = run(hand_made(*ops, values=[7, np.arange(32), 0], fresh=fresh), SCHEME)
+    assert result.counters["issue.moves"] == moves
+
+
+def test_similar_is_not_equal() -> None:
+    ops = (alu(1), alu(1, mask=LOW), alu(2, 1))
+    result, _ = run(hand_made(*ops, values=[np.arange(32), 9, 0]), SCHEME)
+    assert result.counters["issue.moves"] == result.counters["scalar_rf.reads"] == 0
+
+
+def test_one_more_cycle() -> None:
+    """A chain of dependent uops: each waits for the one before; a plain operand comes as from plain banks."""
+    for value in (7, np.arange(32)):
+        trace = hand_made(alu(1), *(alu(1, 1) for _ in range(10)), values=[value] * 11)
+        assert run(trace, SCHEME)[0].cycles - run(trace, "baseline")[0].cycles == 10
+
+
+def test_scalars_of_many_warps_wait_for_one_bank() -> None:
+    """Uops of eight warps read two registers each: of sixteen banks in the baseline, of one bank here."""
+    ops = [alu(1), alu(2), *(alu(3 + number, 1, 2) for number in range(6))]
+    trace = TraceBuilder().launch([ops] * 8).build()
+    trace = replace(trace, values=np.full_like(trace.values, 5), hints=Hints.none(len(trace.code)))
+    (plain, _), (result, _) = run(trace, "baseline", FERMI), run(trace, SCHEME, FERMI)
+    assert plain.counters["rf.reads"] == result.counters["scalar_rf.reads"] == 96
+    assert result.counters["rf.reads"] == result.counters["rf.arrays.read"] == result.counters["rf.arrays.write"] == 0
+    conflicts = sum(plain.counters[f"rf.conflict.{why}"] for why in ("write", "port", "queue"))
+    assert result.counters["scalar_rf.waits"] > 2 * conflicts
+
+
+class ForgetsTheBit(ScalarRf):
+    """A vector write does not say that the register is in its own bank."""
+
+    def write(self, bank: int, row: int, mask: int, value: Any) -> None:
+        scalar = self._scalar[bank][row]
+        super().write(bank, row, mask, value)
+        self._scalar[bank][row] = scalar
+
+
+class TakesParts(ScalarFile):
+    """Divergent results are kept as scalars, too."""
+
+    def _store(self, bank: int, row: int, uop: Any, register: int, value: Any) -> None:
+        part, uop.part = uop.part, False
+        super()._store(bank, row, uop, register, value)
+        uop.part = part
+
+
+def mismatches() -> bool:
+    for seed in range(4):
+        try:
+            simulate(similar_trace(seed), preset("tiny"), parse_scheme(SCHEME))
+        except OperandMismatch:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("name", "mutant"), [
+    ("golden.storage.moves.Moves.before", lambda self, uop: None),  # the move is missing
+    ("golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
+    ("golden.rooms.ScalarFile", TakesParts),
+])
+def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not mismatches()
+    monkeypatch.setattr(name, mutant)
+    assert mismatches()
+
+
+def test_what_it_cannot_be_built_with() -> None:
+    with pytest.raises(ValueError, match=r"scalar-rf is built for banks of one cycle: leave sub_core\.bank_latency at 100"):
+        parse_scheme(SCHEME).machine(with_overrides(preset("tiny"), ["sub_core.bank_latency=200"]))
+    with pytest.raises(ValueError, match="cannot work: a 'ccu' collector keeps results"):
+        parse_scheme("malekeh+scalar-rf")
