@@ -18,6 +18,7 @@ from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
 from sim import (
     cli_compare,
+    cli_fpga,
     cli_gating,
     cli_reproduce,
     cli_rtl,
@@ -73,6 +74,7 @@ app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
 cli_compare.register(app)
 cli_synth.register(app)
+cli_fpga.register(app)
 cli_reproduce.register(app)
 cli_view.register(app)
 cli_waiting.register(app)

