@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import subprocess
+import sysconfig
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,8 @@ def build(image: Image, scheme: Scheme, board: str, folder: Path, *, seed: int =
     folder.mkdir(parents=True, exist_ok=True)
     options = f"--timing-allow-fail --seed {seed} --report report.json"
     try:
-        with mock.patch.dict(os.environ, _TOOLS):
+        scripts = Path(sysconfig.get_path("scripts"))
+        with mock.patch.dict(os.environ, {name: str(scripts / tool) for name, tool in _TOOLS.items()}):
             platform.build(OnBoard(image, scheme), name="demonstrator", build_dir=str(folder.resolve()), do_program=False,
                            nextpnr_opts=options)
     except subprocess.CalledProcessError as error:
