@@ -74,14 +74,16 @@ def build(image: Image, scheme: Scheme, board: str, folder: Path, *, seed: int =
     """Make the bitstream in `folder`. BoardError: a package is missing, the board is unknown, the design does not fit."""
     platform = _platform(board)
     folder.mkdir(parents=True, exist_ok=True)
-    options = f"--timing-allow-fail --seed {seed} --report report.json"
-    try:
-        scripts = Path(sysconfig.get_path("scripts"))
-        with mock.patch.dict(os.environ, {name: str(scripts / tool) for name, tool in _TOOLS.items()}):
-            platform.build(OnBoard(image, scheme), name="demonstrator", build_dir=str(folder.resolve()), do_program=False,
-                           nextpnr_opts=options)
-    except subprocess.CalledProcessError as error:
-        raise BoardError(f"no bitstream: {_reason(folder, error)} All messages are in {folder}.") from None
+    scripts = Path(sysconfig.get_path("scripts"))
+    tools = {name: str(scripts / tool) for name, tool in _TOOLS.items()}
+    with mock.patch.dict(os.environ, tools):
+        plan = platform.prepare(OnBoard(image, scheme), name="demonstrator",
+                                nextpnr_opts=f"--timing-allow-fail --seed {seed} --report report.json")
+    plan.extract(str(folder.resolve()))
+    done = subprocess.run(["sh", f"{plan.script}.sh"], cwd=folder, env={**os.environ, **tools}, capture_output=True, text=True)
+    if done.returncode:
+        errors = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("ERROR")]
+        raise BoardError(f"no bitstream: {errors[-1] if errors else done.stderr.strip()[-500:]} All messages are in {folder}.")
     report = json.loads((folder / "report.json").read_text())
     used = {name: (row["used"], row["available"]) for name, row in report["utilization"].items()}
     return Built(
@@ -105,11 +107,3 @@ def _platform(board: str) -> Any:
     module, kind = BOARDS[board]
     return getattr(importlib.import_module(module), kind)()
 
-
-def _reason(folder: Path, error: subprocess.CalledProcessError) -> str:
-    """The last error that a tool wrote into its log, or which command ended badly."""
-    for log in sorted(folder.glob("*.tim")) + sorted(folder.glob("*.rpt")):
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("ERROR")]
-        if lines:
-            return lines[-1]
-    return f"{error.cmd} ended with exit code {error.returncode}."
