@@ -20,18 +20,21 @@ WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries=
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
 CASES = [
     ("bow", ()),
+    ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
+    ("malekeh", ("sub_core.collector.sthld_interval=32",)),
+    ("ccu-lru-gto", ("sub_core.collectors=3",)),
+    ("malekeh-pr", (TWO_LEVEL,)),
+]
+#: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_schemes.py`.
+MORE = [
     ("bow", (WINDOW + "7", ENTRIES + "6")),
     ("bow-wb", (WINDOW + "2",)),
     ("bow-wr", (ENTRIES + "half",)),
     ("bow-wr", (WINDOW + "7",)),
-    ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
-    ("malekeh", ("sub_core.collector.sthld_interval=32",)),
     ("malekeh", ("sub_core.collector.sthld=8", "sub_core.collector.cache_lines=16")),
     ("malekeh-pr", ()),
-    ("ccu-lru-gto", ("sub_core.collectors=3",)),
     ("bow-wr", (TWO_LEVEL,)),
     ("malekeh", (TWO_LEVEL, "sub_core.collector.sthld=8", "sub_core.active_warps=3")),
-    ("malekeh-pr", (TWO_LEVEL,)),
 ]
 
 
@@ -45,7 +48,7 @@ def hinted(seed: int) -> Trace:
     return replace(trace, hints=replace(hints, write_back=write_back, near=near))
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     outcome = lockstep(hinted(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
@@ -53,7 +56,7 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert outcome.result.counters["boc.forwards"]
 
 
-@pytest.mark.parametrize("active", [1, 2, 3, 8, 20])
+@pytest.mark.parametrize("active", [2, *(pytest.param(active, marks=pytest.mark.long) for active in (1, 3, 8, 20))])
 def test_two_levels(active: int) -> None:
     config = with_overrides(preset("tiny"), [TWO_LEVEL, f"sub_core.active_warps={active}"])
     outcome = lockstep(random_trace(2), config, parse_scheme("baseline"), PysimEngine())
