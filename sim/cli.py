@@ -27,6 +27,7 @@ from sim import (
     cli_view,
     cli_waiting,
     engines,
+    extensions,
     progress,
     render,
     traced,
@@ -80,6 +81,17 @@ cli_view.register(app)
 cli_waiting.register(app)
 cli_verify.register(app)
 cli_gating.register(app)
+
+
+@app.callback()
+def _options(
+    load: Annotated[
+        list[Path] | None, typer.Option("--load", metavar="FILE.py|FOLDER", help="Python that registers schemes of your own.")
+    ] = None,
+) -> None:
+    extensions.inherit()
+    for path in load or []:
+        extensions.load(path)
 
 
 LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.registries import kept
 from tests.sim.command import warpbank
 
 ROOT = Path(__file__).parent.parent
@@ -32,10 +33,11 @@ def test_commands_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.M
     """In order, in one folder: a later command may use what an earlier one wrote."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for name, command in _commands():
-        if name == page:
-            done = warpbank(*shlex.split(command, comments=True)[1:])
-            assert done.code == 0, f"{command}\n{done.err}"
+    with kept():
+        for name, command in _commands():
+            if name == page:
+                done = warpbank(*shlex.split(command, comments=True)[1:])
+                assert done.code == 0, f"{command}\n{done.err}"
 
 
 def test_links_lead_somewhere() -> None:

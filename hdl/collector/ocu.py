@@ -74,7 +74,7 @@ class Ocu(wiring.Component):
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
         }
         if probe:
-            members["events"] = Out(Events(config, {"allocate": 1, "deliver": core.collectors, "occupied": 1}))
+            members["events"] = Out(Events(config, self._reported()))
         super().__init__(members)
 
     #: Results are not kept, nothing is evicted, and a collector may serve any warp.
@@ -90,12 +90,22 @@ class Ocu(wiring.Component):
         """Uops that can be in collection at a time: one per collector."""
         return config.sub_core.collectors
 
+    def _reported(self) -> dict[str, int]:
+        """Events that can happen, and how many of each in a cycle."""
+        return {"allocate": 1, "deliver": self._config.sub_core.collectors, "occupied": 1}
+
+    def _to_read(self, m: Module) -> Value:
+        """Mask of the sources of the uop that issues that have to be read from the banks: all."""
+        return self.issue.payload.uop.source_valid
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         core = self._config.sub_core
         count = core.collectors
         uop = self.issue.payload.uop
 
+        self._wanted = Signal(core.collector.slots, name="wanted")
+        m.d.comb += self._wanted.eq(self._to_read(m))
         m.d.comb += self.may_slide.eq((1 << core.warps) - 1)
         free = Signal(count, init=(1 << count) - 1)
         allocated = self._allocate(m, free)
@@ -150,19 +160,19 @@ class Ocu(wiring.Component):
             self.read.payload.collector.eq(self.entry),
             self.read.payload.warp.eq(issue.warp),
             self.read.payload.sources.eq(issue.uop.sources),
-            self.read.payload.source_valid.eq(issue.uop.source_valid),
+            self.read.payload.source_valid.eq(self._wanted),
         ]
         return decode(m, self.entry, self.issue.valid, core.collectors, "allocated")
 
     def _collect(self, m: Module, number: int, allocated: Value) -> Value:
         """One collector's slots. Returns whether its uop is complete from the next cycle on and was not before."""
         core = self._config.sub_core
-        delivery, done, uop = self.deliver[number], self.read_done[number], self.issue.payload.uop
+        delivery, done = self.deliver[number], self.read_done[number]
         missing = Signal(core.collector.slots, name=f"missing_{number}")
         left = Signal.like(missing, name=f"left_{number}")
         m.d.comb += left.eq(missing & ~(1 << delivery.slot))
         with m.If(allocated):
-            m.d.sync += missing.eq(uop.source_valid)
+            m.d.sync += missing.eq(self._wanted)
         with m.Elif(delivery.valid):
             m.d.sync += missing.eq(left)
         m.d.comb += done.slots.eq(delivery.valid << delivery.slot)
@@ -171,7 +181,7 @@ class Ocu(wiring.Component):
         write_at(m, slots, delivery.slot, delivery.value, delivery.valid)
         for slot, operand in enumerate(self.operands[number]):
             m.d.comb += operand.eq(read_at(m, slots, Const(slot, core.slot_width)))
-        return Mux(allocated, ~uop.source_valid.any(), delivery.valid & ~left.any())
+        return Mux(allocated, ~self._wanted.any(), delivery.valid & ~left.any())
 
     def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
         """What of an issued uop is kept for its dispatch."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
+from sim import extensions
 from sim.engines import model_cache, toolchain
 from sim.engines.design import Design, design
 from sim.engines.device import header
@@ -75,6 +76,7 @@ def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
         "variant": build.variant,
         "waves": build.waves,
         **_tools(build),
+        **({"extensions": extensions.digest()} if extensions.digest() else {}),
     }
 
 

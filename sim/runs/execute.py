@@ -21,6 +21,7 @@ from typing import Any
 
 from golden.check import OperandMismatch
 from program.errors import WarpbankError
+from sim import extensions
 from sim.runs import store
 from sim.runs.spec import Task
 
@@ -183,7 +184,9 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 
 def _start_worker() -> None:
-    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
+    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one. What
+    was loaded there is loaded here."""
+    extensions.inherit()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     assert parent is not None

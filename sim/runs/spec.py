@@ -12,7 +12,7 @@ from arch.names import unknown
 from program import runner
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import engines
+from sim import engines, extensions
 from sim import experiment as exp
 from sim.engines.base import Engine
 from sim.runs import store
@@ -94,7 +94,7 @@ class RunSpec:
             code.append(self.observer.partition(":")[0])
         trace = runner.job_key(e.job, exp.compile_options(e))
         return store.key("run", trace, config_hash(e.config), self.preset, e.scheme.name, self.engine, self.observer,
-                         store.code_digest(*code))
+                         store.code_digest(*code), *filter(None, [extensions.digest()]))
 
     def compute(self) -> dict[str, Any]:
         """`Report.to_dict()` of the run."""

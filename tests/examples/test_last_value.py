@@ -1,0 +1,120 @@
+"""The worked example of a scheme from outside: golden and RTL in lockstep, and broken ones are caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+
+import golden.rooms
+import hdl.rooms
+from arch.config import preset
+from arch.schemes import SCHEMES, parse_scheme
+from golden.check import OperandMismatch
+from golden.result import Result
+from program.errors import WarpbankError
+from sim import extensions
+from sim.engines.golden import GoldenEngine
+from sim.engines.pysim import PysimEngine
+from sim.lockstep import Outcome, lockstep
+from sim.runs import RunSpec, execute
+from tests.random_trace import random_trace
+from tests.registries import kept
+
+FOLDER = Path(__file__).parents[2] / "examples" / "last_value"
+
+
+@pytest.fixture
+def example() -> Iterator[ModuleType]:
+    with kept():
+        yield extensions.load(FOLDER)
+
+
+def _golden(seed: int, scheme: str = "last-value") -> Result:
+    trace = random_trace(seed, ctas=2, warps=3, length=30, registers=6)
+    return GoldenEngine().run(trace, preset("tiny"), parse_scheme(scheme))
+
+
+def _lockstep(seed: int) -> Outcome:
+    trace = random_trace(seed, ctas=2, warps=2, length=12, registers=6, launches=2)
+    return lockstep(trace, preset("tiny"), parse_scheme("last-value"), PysimEngine())
+
+
+def test_it_is_short() -> None:
+    assert sum(len(path.read_text().splitlines()) for path in FOLDER.glob("*.py")) < 200
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_operand_is_right(seed: int, example: ModuleType) -> None:
+    result, base = _golden(seed), _golden(seed, "baseline")
+    hits = result.counters["boc.forwards"]
+    assert hits > 10
+    assert result.counters["rf.reads"] == base.counters["rf.reads"] - hits
+    assert result.operands_checked == base.operands_checked
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_golden_and_rtl_are_equal(seed: int, example: ModuleType) -> None:
+    outcome = _lockstep(seed)
+    assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["boc.forwards"] > 5
+
+
+def test_a_model_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stale(example.LastValue):  # type: ignore[name-defined, misc]
+        def allocate(self, uop: Any) -> None:
+            kept = dict(self._kept[uop.warp])
+            super().allocate(uop)
+            self._kept[uop.warp] = kept
+
+    monkeypatch.setitem(golden.rooms.COLLECTORS, "last_value", Stale)
+    with pytest.raises(OperandMismatch):
+        _golden(0)
+
+
+def test_rtl_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stale(example.LastValueRtl):  # type: ignore[name-defined, misc]
+        def _forgets(self, register: Any) -> Any:
+            return Const(0)
+
+    monkeypatch.setitem(hdl.rooms.COLLECTORS, "last_value", Stale)
+    assert _lockstep(0).divergence is not None
+
+
+def test_what_cannot_be_loaded(tmp_path: Path) -> None:
+    with kept():
+        with pytest.raises(WarpbankError, match="takes a Python file"):
+            extensions.load(tmp_path / "nothere.py")
+        with pytest.raises(WarpbankError, match="takes a Python file"):
+            extensions.load(tmp_path)
+        (tmp_path / "wrong.py").write_text("import nothing_of_that_name\n")
+        with pytest.raises(WarpbankError, match=r"wrong\.py cannot be loaded: ModuleNotFoundError"):
+            extensions.load(tmp_path / "wrong.py")
+
+
+def test_loading_happens_once_and_has_a_digest(example: ModuleType, tmp_path: Path) -> None:
+    assert extensions.load(FOLDER) is example
+    before = extensions.digest()
+    (tmp_path / "more.py").write_text("from arch.schemes import Row, register_scheme\n"
+                                      "register_scheme(Row(name='like-baseline', description='x'))\n")
+    extensions.load(tmp_path / "more.py")
+    assert "like-baseline" in SCHEMES
+    assert extensions.digest() != before
+
+
+def test_worker_processes_know_it(example: ModuleType) -> None:
+    (outcome,) = execute([RunSpec("vectoradd", "tiny", "last-value", "tiny")])
+    assert outcome.error == ""
+    assert outcome.result is not None
+    assert outcome.result["counters"]["boc.forwards"] > 0
+
+
+def test_nothing_is_left_behind() -> None:
+    assert "last-value" not in SCHEMES
+    assert "last_value" not in golden.rooms.COLLECTORS
+    assert extensions.digest() == ""
