@@ -22,11 +22,13 @@ from program.launch import Job
 from program.trace.schema import Trace
 from sim.engines import packing
 from sim.engines.rtl import check_fits
-from synth.fpga.demonstrator import REGISTERS, Demonstrator
+from synth.fpga.demonstrator import Demonstrator
 from synth.fpga.image import CONSTANT, MICRO, OPERANDS, READ, WRITTEN, Do, Image, Step
 
 #: The machine: one sub-core of `tiny` with 8 lanes and 4 warps.
 OVERRIDES = ("lanes=8", "sub_core.warps=4", "sub_core.rows=32", "memory.l2_sets=4", "lsu.pending=4")
+#: Registers per thread for the allocator.
+REGISTERS = 32
 #: Hints that change the code, which then is not the kernel's own.
 _INSERT = ("intervals", "strands", "release")
 
@@ -138,8 +140,8 @@ class _Builder:
                                       self._row(uop, registers)))
                     self._lines += uop.lines
         operands, given, values = self._packed()
-        return Image(self._name, config, packing.launches(trace, config)[0], tuple(micro), tuple(steps), tuple(first),
-                     tuple(self._lines), values, operands, given, self._checks)
+        return Image(self._name, config, int(launch["registers"]), packing.launches(trace, config)[0], tuple(micro), tuple(steps),
+                     tuple(first), tuple(self._lines), values, operands, given, self._checks)
 
     def _row(self, uop: TraceUop, registers: np.ndarray) -> int:
         """The uop's row in the ROM of values; follows what it does to its warp's registers."""

@@ -25,9 +25,6 @@ from .integer import Lane, arithmetic, product
 COMPUTING = (Unit.ALU, Unit.FMA, Unit.LSU)
 #: Cycles from dispatch to the first one in which a result can be read.
 READY = {Unit.ALU: 2, Unit.FMA: 3, Unit.LSU: 2}
-#: Registers of a warp that the unit has room for.
-REGISTERS = 32
-
 
 class Demonstrator(wiring.Component):
     """Runs one launch of a kernel and checks it.
@@ -61,6 +58,7 @@ class Demonstrator(wiring.Component):
                 raise ValueError(f"the demonstrator's {unit.name} takes {READY[unit]} cycles; the machine's has a latency of "
                                  f"{execute.unit(unit).latency}.")
         self._image = image
+        self._register_width = bits(image.registers)
         self.sm = Sm(image.config, scheme)
         super().__init__({"done": Out(1), "wrong": Out(1), "passed": Out(1), "checked": Out(16), "cycles": Out(32)})
 
@@ -73,7 +71,7 @@ class Demonstrator(wiring.Component):
         self._front(m)
         wrong: list[Value] = [self.sm.overflow]
         results: dict[Unit, list[Any]] = {}
-        depth = image.config.sub_core.warps * REGISTERS
+        depth = image.config.sub_core.warps << self._register_width
         words = {Unit.ALU: 1, Unit.FMA: 2, Unit.LSU: image.given}
         # Which unit, and which word of its result, a register comes from.
         places = [(unit, word) for unit in COMPUTING for word in range(words[unit])]
@@ -89,7 +87,7 @@ class Demonstrator(wiring.Component):
                 wrong.append(found)
         questions = [*self.sm.write[0], *(self.sm.keep[0] if core.keeps else [])]
         for question in questions:
-            address = Cat(question.register[:bits(REGISTERS)], question.warp)
+            address = Cat(question.register[:self._register_width], question.warp)
             values = Array([read_at(m, results[unit][word], address) for unit, word in places])
             m.d.comb += question.value.eq(values[owner[address]])
         with m.If(reduce(or_, wrong)):
@@ -112,7 +110,8 @@ class Demonstrator(wiring.Component):
         for name, memory in self._rom.items():
             m.submodules[f"rom_{name}"] = memory
         words = image.operands + image.given
-        values = Memory(shape=words * image.config.value_width, depth=max(1, len(image.values)), init=list(image.values))
+        values = Memory(shape=words * image.config.value_width, depth=max(1, len(image.values)), init=list(image.values),
+                        attrs={"rom_style": "block", "ram_style": "block"})
         m.submodules.rom_values = self._values = values
         self._step_width = bits(steps)
 
@@ -163,12 +162,12 @@ class Demonstrator(wiring.Component):
         busy, micro = Signal(name=f"busy_{name}"), Signal(MICRO, name=f"micro_{name}", reset_less=True)
         warp = Signal(len(result.warp), name=f"warp_{name}", reset_less=True)
         mask, count = Signal(lanes, name=f"mask_{name}", reset_less=True), Signal(3, name=f"count_{name}", reset_less=True)
-        destination = Signal(bits(REGISTERS), name=f"destination_{name}", reset_less=True)
+        destination = Signal(self._register_width, name=f"destination_{name}", reset_less=True)
         m.d.sync += [
             busy.eq(enters), micro.eq(read), warp.eq(result.warp), mask.eq(result.mask), destination.eq(result.destination),
             count.eq(result.count),
         ]
-        address = [Cat((destination + word)[:bits(REGISTERS)], warp) for word in range(len(stores))]
+        address = [Cat((destination + word)[:self._register_width], warp) for word in range(len(stores))]
         for word, place in enumerate(places):
             with m.If(busy & (count > word)):
                 m.d.sync += owner[address[word]].eq(place)

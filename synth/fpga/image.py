@@ -90,6 +90,7 @@ class Image:
     ----------
     kernel : its name.
     config : the machine; one sub-core.
+    registers : of a warp.
     launch : answer to `hdl.sm.Sm.launch`.
     micro : per pc, as `MICRO` has it.
     steps : all executed uops, warp after warp.
@@ -103,6 +104,7 @@ class Image:
 
     kernel: str
     config: SmConfig
+    registers: int
     launch: int
     micro: tuple[int, ...]
     steps: tuple[Step, ...]

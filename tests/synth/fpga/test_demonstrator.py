@@ -18,7 +18,6 @@ from program import runner
 from program.annotate import annotate
 from sim import fpga
 from synth.fpga import board
-from synth.fpga.demonstrator import REGISTERS
 from synth.fpga.image import MICRO, Do, Image
 from synth.fpga.top import Top
 from tests.sim.command import warpbank
@@ -30,7 +29,7 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
     """Of the first launch alone."""
     chosen, job = parse_scheme(scheme), workloads.get(kernel).job("tiny")
     config = chosen.machine(fpga.machine())
-    options = runner.Options(max_registers=REGISTERS)
+    options = runner.Options(max_registers=fpga.REGISTERS)
     trace = annotate(runner.trace_job(job, options), chosen.hints, config, lambda: runner.compile_job(job, options))
     warps = int(trace.launches[1]["first_warp"])
     alone = replace(trace, launches=trace.launches[:1], warps=trace.warps[:warps],
