@@ -46,7 +46,7 @@ def harness(kind: type[Harness] = Harness, unit: type[Boc] = Boc, warps: int = 1
     return kind(unit, config, slots=slots, hints=unit.evicts, inductive=inductive)
 
 
-@pytest.mark.parametrize("unit", [Boc, WriteThroughBoc])
+@pytest.mark.parametrize("unit", [Boc, pytest.param(WriteThroughBoc, marks=pytest.mark.long)])
 def test_values_are_the_newest_and_none_is_lost(unit: type[Boc], tmp_path: Path) -> None:
     built = harness(unit=unit)
     prove(built, built.free, 3, tmp_path, inductive=True)

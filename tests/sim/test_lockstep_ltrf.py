@@ -13,16 +13,19 @@ from tests.random_trace import random_trace
 
 CORE = "sub_core."
 CASES = [
-    ("ltrf", ("cache.registers=16",)),
     ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
     ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
-    ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
     ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
+]
+#: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_ltrf.py`.
+MORE = [
+    ("ltrf", ("cache.registers=16",)),
+    ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
     ("ltrf+malekeh", ("cache.registers=8", "bank_latency=125", "collector.sthld=1")),
 ]
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
     trace = with_prefetches(random_trace(5, ctas=2, length=20), config.sub_core.cache.registers, 5)
@@ -36,8 +39,10 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert counters["rf.reads"] == counters["cache.fetches"], "an operand was read from the main register file"
 
 
-@pytest.mark.parametrize("scheme", ["baseline", "bow-wb"])
-@pytest.mark.parametrize("latency", [125, 630])
+@pytest.mark.parametrize(("scheme", "latency"), [
+    ("baseline", 125), ("bow-wb", 630),
+    pytest.param("baseline", 630, marks=pytest.mark.long), pytest.param("bow-wb", 125, marks=pytest.mark.long),
+])
 def test_slow_banks(scheme: str, latency: int) -> None:
     config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])
     outcome = lockstep(random_trace(6, ctas=2, length=15), config, parse_scheme(scheme), PysimEngine())
