@@ -4,7 +4,8 @@ A model on a run's events, for two kinds of power switches: one per register, or
 any register in it is. Two voltages: full and none.
 
 - With renaming, a register is switched on in the cycle in which it is given away, and off when it is released. What is not
-  renamed, and everything without renaming (first touch), is switched on before its first access and stays on.
+  renamed is switched on before its first access and stays on until its launch ends.
+- Without renaming (first touch), a register is switched on before its first access and stays on.
 - Waking up takes `WAKE_UP` cycle, in which the register is powered and not yet accessed. A renamed register is given away at the
   issue of the uop that writes it, whose operands are still to be collected; an access through the arbiter is known in the cycle
   before. So nobody ever waits for it, as in the paper.
@@ -57,22 +58,26 @@ class Gating:
     """An observer of a run (`sim.runs.RunSpec.observer`).
 
     Its result: `cycles`; `given`, registers that the running warps would have without renaming: greatest number; `allocated`,
-    physical registers ever powered; `registers` and `subarrays`, means over the cycles of those that are powered, `of_registers`
-    and `of_subarrays` there are; `used`, mean share of the given registers that are powered in the first `WINDOW` cycles; `curve`
-    (`step` cycles per point: means of `given`, `registers`, `subarrays`); `first`: of the first warp of slot 0, [register, from,
-    to] of each stay in a physical register.
+    registers ever powered, in the launch with most; `registers` and `subarrays`, means over the cycles of those that are powered,
+    `of_registers` and `of_subarrays` there are; `used`, mean share of the given registers that are powered in the first `WINDOW`
+    cycles; `curve` (`step` cycles per point: means of `given`, `registers`, `subarrays`); `first`: of the first warp of slot 0,
+    [register, from, to] of each stay in a physical register.
     """
 
     def __init__(self) -> None:
         self._trace: Trace | None = None
         self._config = SmConfig()
         self._rows: list[np.ndarray] = []
-        self._touched: dict[int, int] = {}  # place -> cycle of its first access
+        self._touched: dict[tuple[int, int], int] = {}  # launch (with renaming) and place -> cycle of the first access
+        self._ended = 0  # CTAs
+        self._launch_ends: list[int] = []
         self._end = 0
 
     def start(self, trace: Trace, config: SmConfig) -> None:
         """What is about to run."""
         self._trace, self._config = trace, config
+        self._launches = trace.launches[trace.launches["ctas"] > 0]
+        self._ctas = np.cumsum(self._launches["ctas"].astype(np.int64))  # when a launch ends, so many CTAs have
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
@@ -81,9 +86,14 @@ class Gating:
         access = np.isin(rows["event"], [IDS[name] for name in _ACCESSES])
         touched = rows[access]
         touched = touched[np.argsort(touched["cycle"], kind="stable")]
-        places, first = np.unique(self._places(touched, 0), return_index=True)
-        for place, cycle in zip(places.tolist(), touched["cycle"][first].tolist(), strict=True):
-            self._touched.setdefault(place, cycle)
+        ends = np.sort(rows["cycle"][rows["event"] == IDS["cta_end"]])
+        over = self._ctas[(self._ctas > self._ended) & (self._ctas <= self._ended + len(ends))]
+        self._launch_ends += ends[over - self._ended - 1].tolist()
+        self._ended += len(ends)
+        launch = np.searchsorted(self._launch_ends, touched["cycle"]) if self._renames else np.zeros(len(touched), np.int64)
+        keys, first = np.unique(launch * len(self._all()) + self._places(touched, 0), return_index=True)
+        for key, cycle in zip(keys.tolist(), touched["cycle"][first].tolist(), strict=True):
+            self._touched.setdefault(divmod(key, len(self._all())), cycle)
         self._rows.append(rows[~access])
 
     def result(self) -> dict[str, Any]:
@@ -92,8 +102,8 @@ class Gating:
         rows = np.concatenate(self._rows)
         rows = rows[np.argsort(rows["cycle"], kind="stable")]
         cycles, core = self._end, self._config.sub_core
-        given, launch_ends = self._given(rows)
-        renamed, registers = self._renamed(rows, launch_ends)
+        given = self._given(rows)
+        renamed, registers = self._renamed(rows)
         kept = self._kept()
         spans = Spans(*(np.concatenate(parts) for parts in zip(kept, renamed, strict=True)))
         subarrays = Spans(self._subarrays(spans.place), spans.start, spans.end).count(cycles)
@@ -102,13 +112,17 @@ class Gating:
         step = -(-cycles // POINTS)
         curves = {"given": given, "registers": powered, "subarrays": subarrays}
         return {
-            "cycles": cycles, "given": int(given.max()), "allocated": len(np.unique(spans.place)),
+            "cycles": cycles, "given": int(given.max()), "allocated": self._allocated(spans),
             "registers": float(powered.mean()), "of_registers": self._config.sub_cores * core.warp_registers,
             "subarrays": float(subarrays.mean()), "of_subarrays": len(np.unique(self._subarrays(self._all()))),
             "used": float((powered[:WINDOW][busy] / given[:WINDOW][busy]).mean()),
             "curve": {"step": step, **{name: _means(values, step) for name, values in curves.items()}},
             "first": self._first(rows, renamed, registers),
         }
+
+    @property
+    def _renames(self) -> bool:
+        return self._trace is not None and bool(self._trace.exempt)
 
     def _places(self, rows: np.ndarray, field: int) -> np.ndarray:
         """Numbers of the places that events name; `field`: where they name the bank, with the row behind it."""
@@ -125,18 +139,23 @@ class Gating:
         bank, row = places % core.banks, places // core.banks % core.rows
         return (places // core.warp_registers * core.banks + bank) * core.rows + row // (core.subarray_registers // core.banks)
 
-    def _given(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Per cycle, registers that running warps would have; and the cycles in which launches end."""
-        assert self._trace is not None
-        launches = self._trace.launches[self._trace.launches["ctas"] > 0]
+    def _allocated(self, spans: Spans) -> int:
+        """Places ever powered, in the launch with most; all launches are one without renaming."""
+        launch = np.searchsorted(self._launch_ends, spans.start) if self._renames else np.zeros(len(spans.start), np.int64)
+        owners = np.unique(launch * len(self._all()) + spans.place) // len(self._all())
+        return int(np.bincount(owners).max(initial=0))
+
+    def _given(self, rows: np.ndarray) -> np.ndarray:
+        """Per cycle, registers that running warps would have."""
+        launches = self._launches
         each = np.repeat(launches["registers"].astype(np.int64) * launches["warps_per_cta"], launches["ctas"])
         changes = np.zeros(self._end + 2, np.int64)
         ends = rows["cycle"][rows["event"] == IDS["cta_end"]].astype(np.int64)
         np.add.at(changes, rows["cycle"][rows["event"] == IDS["cta_start"]].astype(np.int64), each)
         np.add.at(changes, ends + 1, -each)  # launches run one after the other: the n-th end is of the launch of the n-th start
-        return np.cumsum(changes)[: self._end], ends[np.cumsum(launches["ctas"].astype(np.int64)) - 1]
+        return np.cumsum(changes)[: self._end]
 
-    def _renamed(self, rows: np.ndarray, launch_ends: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    def _renamed(self, rows: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         """Place, start and end of every stay in a physical register; and which warp register it is: (sub-core, warp, register).
         A register that is not released when its launch ends is lost then."""
         taken, freed = (rows[rows["event"] == IDS[name]] for name in ("map", "unmap"))
@@ -150,18 +169,22 @@ class Gating:
         limit = np.where(limit // scale == place, limit, (place + 1) * scale)
         where = np.searchsorted(off, on)
         found = np.concatenate([off, [np.iinfo(np.int64).max]])[where]
-        end = np.where(found < limit, found % scale, launch_ends[np.searchsorted(launch_ends, start)]) + 1
+        lost = np.array(self._launch_ends)[np.searchsorted(self._launch_ends, start)]
+        end = np.where(found < limit, found % scale, lost) + 1
         who = np.column_stack([taken["core"].astype(np.int64), taken["values"][:, :2].astype(np.int64)])
         return (place, start, end), who
 
     def _kept(self) -> tuple[np.ndarray, ...]:
-        """Place, start and end of what is powered from its first touch to the end of the run: with renaming, exempt registers."""
+        """Place, start and end of what is powered from its first touch on: with renaming exempt registers, for their launch."""
         assert self._trace is not None
-        first = np.array(sorted(self._touched.items()), np.int64).reshape(-1, 2)
-        if self._trace.exempt:
-            reserved = max(mask.bit_count() for mask in self._trace.exempt) * self._config.sub_core.warps
-            first = first[first[:, 0] % self._config.sub_core.warp_registers < reserved]
-        return first[:, 0], np.maximum(first[:, 1] - WAKE_UP, 0), np.full(len(first), self._end)
+        first = np.array([(*key, cycle) for key, cycle in sorted(self._touched.items())], np.int64).reshape(-1, 3)
+        end = np.full(len(first), self._end)
+        if self._renames:
+            counts = np.array([mask.bit_count() for mask in self._trace.exempt])[self._launches["kernel"]]
+            kept = first[:, 1] % self._config.sub_core.warp_registers < counts[first[:, 0]] * self._config.sub_core.warps
+            first = first[kept]
+            end = np.array(self._launch_ends)[first[:, 0]] + 1
+        return first[:, 1], np.maximum(first[:, 2] - WAKE_UP, 0), end
 
     def _first(self, rows: np.ndarray, spans: tuple[np.ndarray, ...], who: np.ndarray) -> list[list[int]]:
         """Stays of the first warp of slot 0."""

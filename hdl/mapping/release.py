@@ -94,6 +94,7 @@ class Release(wiring.Component):
         writing = [Signal(width, name=f"writing_{warp}") for warp in range(warps)]
         waiting = [Signal(width, name=f"waiting_{warp}") for warp in range(warps)]
         m.d.comb += [mask.eq(marked & ~pending) for mask, marked, pending in zip(waiting, dying, writing, strict=True)]
+        self._dying, self._writing = dying, writing
         some = Signal(warps)
         m.d.comb += some.eq(Cat(mask.any() for mask in waiting))
         served = first_from(m, some, pointer, "served")
@@ -140,10 +141,12 @@ class Release(wiring.Component):
         """Per bank of the table the lowest register of `mask`, and whether there is one that no uop of `warp` has to read."""
         issue = self.issue.payload
         readers: list[tuple[Value, Value]] = []
+        self._collecting: list[tuple[Value, Value, Value]] = []  # uops: slots still to be read, warp, sources
         for entry, read in enumerate(self.read):
             missing = Signal(MAX_SOURCES, name=f"missing_{entry}")
             owner = Signal.like(issue.warp, name=f"warp_{entry}")
             sources = Signal.like(issue.uop.sources, name=f"sources_{entry}")
+            self._collecting.append((missing, owner, sources))
             m.d.sync += missing.eq(missing & ~read.slots)
             with m.If(self.issue.valid & (self.entry == entry)):
                 m.d.sync += [missing.eq(issue.uop.source_valid), owner.eq(issue.warp), sources.eq(issue.uop.sources)]

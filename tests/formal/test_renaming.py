@@ -1,4 +1,21 @@
-"""Proofs about register renaming, on two warps of four registers and six physical ones."""
+"""Proofs about register renaming: table, availability flags, release, exempt registers, reserve, put together as in the machine.
+
+The environment: any uops that a scoreboard lets issue, if there are registers for them, with any sources, wide results and any
+flags, sound or not; any pbr; operands and results come whenever they like; warps drain, and launches begin that exempt none or
+any one register. Two warps of four registers on six physical ones, one uop in collection. Shown for every reachable cycle, by
+induction over one cycle, for both policies:
+
+* two (warp, register) pairs never share a physical register, and none has one that is reserved for exempt registers;
+* none is lost: the taken flags are exactly those of the registers in the table and of the reserved ones, and as many are free as
+  the count says; so a register marked free is in no table entry;
+* an exempt register is never renamed;
+* a uop never takes more registers than are free, and what it writes has one when it has issued, whatever was released in that
+  cycle, that register included;
+* a register is released only if it has a physical one and nobody is to read or write it.
+
+Warps, registers and uops in collection beyond these differ in their number only. The names of sources are looked up beside this
+and change nothing of it.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +23,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Signal
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
 from arch.config import preset, with_overrides
+from arch.uop import MAX_SOURCES
 from hdl.mapping.exempt import Exempt
 from hdl.mapping.release import Release
 from hdl.mapping.renaming import Renaming
 from hdl.mapping.table import RenamingTable
 from tests.formal.prove import Refuted, assume_no_reset, prove
 
-CONFIG = with_overrides(preset("tiny"), [
-    "sub_core.warps=2", "sub_core.banks=1", "sub_core.rows=6", "sub_core.collectors=1", "lanes=1", "sub_core.mapping.subarrays=3",
-    "sub_core.mapping.release_flags=on",
-])
-REGISTERS = 4
+WARPS, REGISTERS, PHYSICAL = 2, 4, 6
+#: All (warp, register) pairs. Each has a port of the table of its own.
+PLACES = [(warp, register) for warp in range(WARPS) for register in range(REGISTERS)]
+
+
+def machine(policy: str) -> Any:
+    return with_overrides(preset("tiny"), [
+        f"sub_core.warps={WARPS}", "sub_core.banks=1", f"sub_core.rows={PHYSICAL}", "sub_core.collectors=1", "lanes=1",
+        "sub_core.mapping.subarrays=3", "sub_core.mapping.release_flags=on", f"sub_core.mapping.policy={policy}",
+    ])  # fmt: skip
 
 
 class SmallTable(RenamingTable):
@@ -39,71 +62,146 @@ class Small(Renaming):
 
     table_class, release_class, exempt_class = SmallTable, SmallRelease, SmallExempt
 
+    def _shortage(self, m: Module, has: list[Signal]) -> None:
+        self.has = has
+        super()._shortage(m, has)
+
 
 class Harness(Elaboratable):
-    """Any uops of any warps issue, if there are registers for them; operands and results come whenever they like; anything may be
-    declared dead, warps may drain and launches begin at any time."""
+    """The environment, the claims and, if `inductive`, the invariant."""
 
-    def __init__(self, unit: Any = Small) -> None:
-        self.unit = unit(CONFIG, 1, 2)
+    def __init__(self, unit: Any = Small, policy: str = "consolidate", inductive: bool = True) -> None:
+        self.unit = unit(machine(policy), 1, len(PLACES))
+        self.inductive = inductive
         rename = self.unit
         self.free = [rename.start.registers, rename.start.exempt, rename.launch, rename.here, rename.issue.valid,
-                     rename.issue.payload.as_value(), rename.slide, rename.entry, rename.end, rename.done[0].slots]
+                     rename.issue.payload.as_value(), rename.slide, rename.end, rename.done[0].slots]
         for hazards in rename.hazards:
             self.free += [hazards.destination, hazards.count]
-        for port in (*rename.locate, *rename.written):
-            self.free += [port.warp, port.register]
-        self.free += [port.valid for port in rename.written]
+        for port in rename.written:
+            self.free += [port.valid, port.warp, port.register]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = rename = self.unit
+        m.submodules.unit = Fragment.get(self.unit, platform)  # here, so that its inner signals exist
         assume_no_reset(m)
-        uop, warp = rename.issue.payload.uop, rename.issue.payload.warp
-        m.d.comb += [
-            Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS),
-            Assume(~(rename.issue.valid & rename.slide)),
-            Assume(~rename.issue.valid | ~(rename.lacking >> warp)[0]),
-            Assume(rename.exempt.count <= 1), Assume(rename.start.registers == REGISTERS),
-            *(Assume(source < REGISTERS) for source in uop.sources),
-        ]
-        first = Array(Cat(hazards.destination, hazards.count) for hazards in rename.hazards)[warp]
-        m.d.comb += Assume(~rename.issue.valid | (first == Cat(uop.destination, uop.count)))
-        for port in (*rename.locate, *rename.written):
-            m.d.comb += Assume(port.register < REGISTERS)
-        # A launch begins when everything has drained.
-        m.d.comb += Assume(~rename.launch | ~(rename.issue.valid | rename.slide))
-
-        one, other = rename.locate
-        different = (one.warp != other.warp) | (one.register != other.register)
-        m.d.comb += Assert(~(different & rename.mapped.all()) | (one.row != other.row))  # nobody shares
-        taken = rename.availability.taken
-        m.d.comb += Assert(~rename.mapped[0] | (taken >> one.row)[0])  # what is free is nowhere
-        reserved = Signal(4)
-        with m.If(rename.launch):
-            m.d.sync += reserved.eq(rename.exempt.reserved)
-        held = sum(bit for mask in rename.table.mapped for bit in mask)
-        m.d.comb += Assert(sum(taken) == held + reserved)  # nothing is lost
-        m.d.comb += Assert(rename.availability.free == len(taken) - sum(taken))
-        m.d.comb += Assert(sum(rename.availability.take > place for place in range(4)) <= rename.availability.free)
-
-        # What a uop writes has a register when it has issued, whatever was released in that cycle.
-        wrote, watched, whose = Signal(), Signal(2), Signal()
-        writes = rename.issue.valid & (uop.destination <= one.register) & (one.register < uop.destination + uop.count)
-        m.d.sync += [wrote.eq(writes & (one.warp == warp)), watched.eq(one.register), whose.eq(one.warp)]
-        again = (one.register == watched) & (one.warp == whose)
-        m.d.comb += Assert(~(wrote & again) | rename.mapped[0])
-        # A register is released only if it has a physical one, and not while it is written or read.
-        for port in rename.release.released:
-            there = (Array(rename.table.mapped)[port.warp] >> port.register)[0]
-            m.d.comb += Assert(~port.valid | there)
+        table, exempt = self.unit.table.result, list(self.unit.exempt.find)[MAX_SOURCES:]
+        for port, (warp, register) in zip(self.unit.locate, PLACES, strict=True):
+            m.d.comb += [port.warp.eq(warp), port.register.eq(register)]
+        self.mapped, self.physical = [port.mapped for port in table], [port.physical for port in table]
+        self.exempt, self.own = [port.exempt for port in exempt], [port.physical for port in exempt]
+        self.reserved = Signal(3)
+        m.d.comb += self.reserved.eq(WARPS * sum(self.exempt[:REGISTERS]))
+        self._environment(m)
+        self._claims(m)
+        if self.inductive:
+            self._invariant(m)
         return m
 
+    def _environment(self, m: Module) -> None:
+        """What is to be read and written, and what may therefore happen."""
+        rename = self.unit
+        uop, warp = rename.issue.payload.uop, rename.issue.payload.warp
+        issues, done = rename.issue.valid, rename.done[0].slots
+        self.left, self.owner, self.sources = Signal(MAX_SOURCES), Signal.like(warp), Signal.like(uop.sources)
+        self.writing = [Signal(REGISTERS, name=f"expected_{number}") for number in range(WARPS)]
+        destinations = Signal(REGISTERS)
+        m.d.comb += destinations.eq(((1 << uop.count) - 1) << uop.destination)
+        reads = [self._reads(self.left & ~done, number) for number in range(WARPS)]
+        now = Array(self.writing)[warp]
+        first = Array(Cat(hazards.destination, hazards.count) for hazards in rename.hazards)[warp]
+        m.d.comb += [
+            Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS),
+            *(Assume(source < REGISTERS) for source in uop.sources), Assume(rename.start.registers == REGISTERS),
+            Assume(rename.exempt.count <= 1), Assume(~(issues & rename.slide)), Assume(~(done & ~self.left).any()),
+            Assume(~issues | ~(rename.lacking >> warp)[0]), Assume(~issues | (first == Cat(uop.destination, uop.count))),
+            Assume(~issues | ~self.left.any()), Assume(~issues | ~(now & destinations).any()),
+        ]
+        for slot in range(MAX_SOURCES):
+            m.d.comb += Assume(~(issues & uop.source_valid[slot] & now.bit_select(uop.sources[slot][:2], 1)))
+        m.d.sync += self.left.eq(Mux(issues, uop.source_valid, self.left & ~done))
+        with m.If(issues):
+            m.d.sync += [self.owner.eq(warp), self.sources.eq(uop.sources)]
+        begins = rename.launch
+        m.d.comb += Assume(~begins | ~(issues | rename.slide | rename.end.any() | self.left.any()))
+        for number, expected in enumerate(self.writing):
+            written = [Mux(port.valid & (port.warp == number), 1 << port.register[:2], 0)[:REGISTERS] for port in rename.written]
+            arrived, drains = Signal(REGISTERS, name=f"arrived_{number}"), rename.end[number]
+            m.d.comb += arrived.eq(sum_or(written))
+            m.d.comb += [
+                Assume(~(arrived & ~expected).any()), Assume(~begins | ~expected.any()),
+                Assume(~drains | ~((expected & ~arrived) | reads[number]).any()), Assume(~drains | ~issues | (warp != number)),
+            ]
+            m.d.sync += expected.eq(expected & ~arrived | Mux(issues & (warp == number), destinations, 0))
+        for port in rename.written:
+            m.d.comb += Assume(port.register < REGISTERS)
 
-@pytest.mark.long
-def test_physical_registers_are_neither_shared_nor_lost(tmp_path: Path) -> None:
-    harness = Harness()
-    prove(harness, harness.free, 5, tmp_path)
+    def _reads(self, slots: Value, warp: int) -> Value:
+        """Mask of the registers of a warp that these slots are to read."""
+        mine = self.owner == warp
+        return sum_or([Mux(slots[slot] & mine, 1 << self.sources[slot][:2], 0)[:REGISTERS] for slot in range(MAX_SOURCES)])
+
+    def _claims(self, m: Module) -> None:
+        rename = self.unit
+        taken = rename.availability.taken
+        for place, mapped in enumerate(self.mapped):
+            mine = self.physical[place]
+            m.d.comb += Assert(~mapped | ((mine >= self.reserved) & (mine < PHYSICAL)))
+            m.d.comb += Assert(~(mapped & self.exempt[place]))
+            m.d.comb += [Assert(~(mapped & self.mapped[other]) | (mine != self.physical[other])) for other in range(place)]
+        for number in range(PHYSICAL):
+            owned = [mapped & (mine == number) for mapped, mine in zip(self.mapped, self.physical, strict=True)]
+            m.d.comb += Assert(taken[number] == (Cat(owned).any() | (self.reserved > number)))
+        m.d.comb += [Assert(rename.availability.free == sum(~bit for bit in taken)),
+                     Assert(rename.availability.take <= rename.availability.free)]
+        uop, warp = rename.issue.payload.uop, rename.issue.payload.warp
+        for place, (owner, register) in enumerate(PLACES):
+            wrote = Signal(name=f"wrote_{place}")
+            writes = (uop.destination <= register) & (register < uop.destination + uop.count)
+            m.d.sync += wrote.eq(rename.issue.valid & writes & (warp == owner))
+            m.d.comb += Assert(~wrote | self.mapped[place] | self.exempt[place])
+            needed = self.writing[owner][register] | self._reads(self.left, owner)[register]
+            for port in rename.release.released:
+                released = port.valid & (port.warp == owner) & (port.register == register)
+                m.d.comb += Assert(~released | (self.mapped[place] & ~needed))
+        for port in rename.release.released:
+            m.d.comb += Assert(~port.valid | (port.register < REGISTERS))
+
+    def _invariant(self, m: Module) -> None:
+        """Exempt registers have places of their own, the same in both masks of them; what is dying has a physical register; unit
+        and environment agree on what is to be read and written."""
+        rename = self.unit
+        missing, owner, sources = rename.release._collecting[0]
+        m.d.comb += [
+            Assert(sum(self.exempt[:REGISTERS]) <= 1), Assert(missing == self.left),
+            Assert(~self.left.any() | ((owner == self.owner) & (Cat(*sources) == Cat(*self.sources)))),
+        ]
+        m.d.comb += [Assert(~self.left.any() | (source < REGISTERS)) for source in self.sources]
+        for place, (warp, register) in enumerate(PLACES):
+            m.d.comb += [
+                Assert(self.exempt[place] == self.exempt[register]),
+                Assert(rename.has[warp][register] == (self.mapped[place] | self.exempt[place])),
+                Assert(~self.exempt[place] | (self.own[place] == warp)),
+            ]
+        for warp in range(WARPS):
+            m.d.comb += [
+                Assert(~(rename.release._dying[warp] & ~rename.table.mapped[warp]).any()),
+                Assert(rename.release._writing[warp] == self.writing[warp]),
+            ]
+
+
+def sum_or(values: list[Value]) -> Value:
+    """All of them, or-ed."""
+    found: Value = Const(0, REGISTERS)
+    for value in values:
+        found = found | value
+    return found
+
+
+@pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
+def test_physical_registers_are_neither_shared_nor_lost(policy: str, tmp_path: Path) -> None:
+    harness = Harness(policy=policy)
+    prove(harness, harness.free, 2, tmp_path, inductive=True)
 
 
 class Forgets(SmallRelease):
@@ -123,12 +221,41 @@ class _Silent:
         self.valid = port.valid & 0
 
 
-class ReleasesMapped(Small):
+class FreeTooEarly(Small):
+    """A register is marked free when it is about to be released, although the uop that issues then keeps it."""
+
+    release_class = Forgets
+
+    def _release(self, m: Module) -> None:
+        super()._release(m)
+        uop, warp = self.issue.payload.uop, self.issue.payload.warp
+        for drop in self.table.drop:
+            kept = (uop.destination <= drop.register) & (drop.register < uop.destination + uop.count) & (warp == drop.warp)
+            with m.If(self.issue.valid & kept):
+                m.d.comb += drop.valid.eq(0)
+
+
+class RenamesExempt(SmallExempt):
+    """Registers are exempt, but their places are nobody's."""
+
+    def elaborate(self, platform: object) -> Any:
+        hears, self.reserved = self.reserved, Signal.like(self.reserved)
+        m = super().elaborate(platform)
+        self.reserved = hears
+        return m
+
+
+class ReleasesKept(Small):
     release_class = Forgets
 
 
-@pytest.mark.parametrize("unit", [ReleasesMapped])
-def test_mutants_are_refuted(unit: Any, tmp_path: Path) -> None:
-    harness = Harness(unit)
+class NoReserved(Small):
+    exempt_class = RenamesExempt
+
+
+@pytest.mark.parametrize(("unit", "depth"), [(ReleasesKept, 4), (FreeTooEarly, 4), (NoReserved, 3)])
+def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
+    """By a run from the initial state, without the invariant."""
+    harness = Harness(unit, inductive=False)
     with pytest.raises(Refuted):
-        prove(harness, harness.free, 5, tmp_path)
+        prove(harness, harness.free, depth, tmp_path)

@@ -79,14 +79,14 @@ def test_first_touch_by_hand() -> None:
     assert found["allocated"] == 3
 
 
-def test_exempt_registers_stay_on() -> None:
+def test_exempt_registers_stay_on_in_their_launch() -> None:
     """R0 of each of the eight warps is exempt: the first eight places, rows 0 to 3, are theirs."""
     records: list[Record] = [
         (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)), (4, 0, "write", (0, 0, 0, 0, 0, 15)),
         (2, 0, "map", (0, 1, 0, 4)), (4, 0, "unmap", (0, 1, 0, 4)), (3, 0, "write", (0, 4, 0, 0, 1, 15)),
     ]  # fmt: skip
     found = observed(one_launch((1,)), records, 11)
-    assert found["curve"]["registers"] == [0, 0, 1, 2, 2, 1, 1, 1, 1, 1, 1]
+    assert found["curve"]["registers"] == [0, 0, 1, 2, 2, 1, 1, 1, 1, 1, 0]
 
 
 def test_spans_that_touch_or_overlap() -> None:
@@ -97,6 +97,8 @@ def test_spans_that_touch_or_overlap() -> None:
 def searched(records: list[Record], trace: Trace, config: Any, cycles: int, renames: bool) -> tuple[list[int], list[int]]:
     """Registers and sub-arrays that are powered, cycle by cycle."""
     core = config.sub_core
+    ends = sorted(record[0] for record in records if record[2] == "cta_end")
+    launch_ends = [ends[count - 1] for count in np.cumsum(trace.launches["ctas"]).tolist()]
     reserved = max(trace.exempt, default=0).bit_count() * core.warps
     on: dict[tuple[int, int, int], bool] = {}
     registers, subarrays = [], []
@@ -117,6 +119,8 @@ def searched(records: list[Record], trace: Trace, config: Any, cycles: int, rena
         subarrays.append(len({(number, bank, row * core.mapping.subarrays // core.rows) for number, bank, row in on}))
         for place in off:
             del on[place]
+        if renames and cycle in launch_ends:
+            on.clear()
     return registers, subarrays
 
 

@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
+import golden.rooms
 import workloads
 from arch.config import preset, with_overrides
 from arch.events import Record, count
 from arch.schemes import parse_scheme
 from golden.check import OperandMismatch
 from golden.mapping import renaming
+from golden.mapping.exempt import Exempt
+from golden.mapping.names import Group
 from golden.mapping.release import Release
+from golden.mapping.renaming import Renaming
 from golden.sm import simulate
 from program.annotate import annotate
 from program.errors import ExecutionError, LaunchError
@@ -107,6 +111,39 @@ class ReleasesEarly(Release):
 
     def read(self, warp: int, register: int) -> None:
         """Nobody reads."""
+
+
+class FreeTooEarly(Renaming):
+    """A register is marked free when it is about to be released, although the uop that issues then keeps it."""
+
+    def edge(self) -> Group | None:
+        kept = 0 if self.release.choice is None else self.release.choice[1] & self.release._saved[self.release.choice[0]]
+        for register in range(kept.bit_length()):
+            if kept >> register & 1:
+                physical = self.table.find(self.release.choice[0], register)
+                assert physical is not None
+                self.availability.give(physical)
+        return super().edge()
+
+
+def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(golden.rooms, "Renaming", FreeTooEarly)
+    monkeypatch.setitem(golden.rooms.MAPPINGS, "renaming", FreeTooEarly)
+    with pytest.raises(OperandMismatch):
+        run("reduction", scheduler="lrr")
+
+
+class RenamesExempt(Exempt):
+    """Exempt registers are renamed, too."""
+
+    def launch(self, mask: int) -> None:
+        super().launch(0)
+
+
+def test_an_exempt_register_that_is_renamed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "Exempt", RenamesExempt)
+    with pytest.raises(AssertionError, match="all"):
+        test_exempt_registers_are_never_renamed()
 
 
 def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
