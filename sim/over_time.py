@@ -18,6 +18,7 @@ from golden.cta_dispatch import Cta, CtaDispatch
 from program.errors import WarpbankError
 from program.release.statistics import live_registers
 from program.trace.schema import Trace
+from sim.compare.measures import operands
 from sim.events import IDS, Batch
 from sim.output import write_text
 from synth.energy import EnergyTable, energy
@@ -32,8 +33,7 @@ COLUMNS = {
     "cycle": "first cycle of the interval",
     "cycles": "its cycles; the last interval may be shorter",
     "ipc": "warp instructions retired per cycle",
-    "hit_ratio": "share of source operands that came from a collector or a register file cache instead of a bank; empty where "
-    "none was read",
+    "hit_ratio": "share of source operands that were found in a collector or a register file cache; empty where none came",
     "live_registers": "warp registers whose value is read later, mean over the cycles; counted from the issue of their write",
     "rf_reads": "bank reads per cycle",
     "rf_writes": "bank writes per cycle",
@@ -41,6 +41,12 @@ COLUMNS = {
     "dynamic_mw": "power of the register file in mW, by the energy table",
     "leakage_mw": "its leakage in mW",
 }
+#: Drawings of a run: heading, and the columns in it.
+_PANELS = {
+    "IPC": ("ipc",), "hit ratio": ("hit_ratio",), "live registers": ("live_registers",),
+    "per cycle": ("rf_reads", "rf_writes", "conflicts"), "mW": ("dynamic_mw", "leakage_mw"),
+}  # fmt: skip
+_COLOURS = ("#0072b2", "#e69f00", "#d55e00")
 
 
 class OverTime:
@@ -134,8 +140,7 @@ class OverTime:
             cycles = min(self.length, self.cycles - place * self.length)
             spent = energy({"scheme": self._scheme.name, "cycles": cycles, "counters": counters}, prices, config)
             nanoseconds = cycles * 1e3 / prices.clock_mhz
-            kept = counters["boc.forwards"] + counters["cache.reads"]
-            read = kept + counters["rf.reads"] - counters["cache.fetches"]
+            kept, read = counters["boc.forwards"] + counters["cache.reads"], operands({"counters": counters})
             rows.append({
                 "cycle": place * self.length, "cycles": cycles, "ipc": counters["retire.uops"] / cycles,
                 "hit_ratio": kept / read if read else None, "live_registers": self._live[place] / cycles,
@@ -146,7 +151,7 @@ class OverTime:
         return rows
 
 
-def _csv(rows: list[dict[str, Any]], title: str) -> str:
+def _csv(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -154,30 +159,30 @@ def _csv(rows: list[dict[str, Any]], title: str) -> str:
     return text.getvalue()
 
 
-def _json(rows: list[dict[str, Any]], title: str) -> str:
-    return json.dumps({"title": title, "columns": COLUMNS, "rows": rows}, indent=1) + "\n"
+def _json(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
+    return json.dumps({"title": title, "made_by": made_by, "columns": COLUMNS, "rows": rows}, indent=1) + "\n"
 
 
-def _html(rows: list[dict[str, Any]], title: str) -> str:
-    import plotly.graph_objects as go  # slow to load, and few runs are drawn
-    from plotly.subplots import make_subplots
+def _html(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
+    from sim.report import Page, Plot, Section, html  # brings a drawing library, and few runs are drawn
 
-    panels = {"IPC": ("ipc",), "hit ratio": ("hit_ratio",), "live registers": ("live_registers",),
-              "accesses and conflicts per cycle": ("rf_reads", "rf_writes", "conflicts"), "mW": ("dynamic_mw", "leakage_mw")}
-    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.04, subplot_titles=list(panels))
     cycles = [row["cycle"] for row in rows]
-    for place, names in enumerate(panels.values(), 1):
-        for name in names:
-            line = {"shape": "hv", "width": 1.5}
-            figure.add_trace(go.Scatter(x=cycles, y=[row[name] for row in rows], name=name, mode="lines", line=line), place, 1)
-        figure.update_yaxes(rangemode="tozero", row=place, col=1)
-    figure.update_xaxes(title_text="cycle", row=len(panels), col=1)
-    figure.update_layout(title=title, height=200 * len(panels))
-    text: str = figure.to_html(include_plotlyjs=True, div_id="over-time")
-    return text
+    sections = []
+    for place, (heading, names) in enumerate(_PANELS.items()):
+        lines = [
+            {"type": "scatter", "mode": "lines", "name": name.replace("_", " "), "x": cycles, "y": [row[name] for row in rows],
+             "line": {"shape": "hv", "width": 1.5, "color": colour}}
+            for name, colour in zip(names, _COLOURS, strict=False)
+        ]
+        layout = {"xaxis": {"title": {"text": "cycle"}}, "yaxis": {"title": {"text": heading}, "rangemode": "tozero"},
+                  "showlegend": len(names) > 1}
+        text = ". ".join(f"{name.replace('_', ' ')}: {COLUMNS[name]}" for name in names) + "."
+        sections.append(Section(heading, text, [Plot(f"plot-{place}", f"{heading} over the cycles of the run", lines, layout)]))
+    return html(Page(f"Over time: {title}", f"A point is an interval of {rows[0]['cycles']} cycles.", sections, made_by=made_by))
 
 
-_WRITERS: dict[str, Callable[[list[dict[str, Any]], str], str]] = {".csv": _csv, ".json": _json, ".html": _html}
+_Writer = Callable[[list[dict[str, Any]], str, Mapping[str, Any]], str]
+_WRITERS: dict[str, _Writer] = {".csv": _csv, ".json": _json, ".html": _html}
 
 
 def check_name(path: Path) -> None:
@@ -188,5 +193,6 @@ def check_name(path: Path) -> None:
 
 def write(path: Path, rows: list[dict[str, Any]], report: Mapping[str, Any]) -> None:
     """Write a table as CSV or JSON, or a drawing as one HTML file; `report`: `Report.to_dict()` of the run."""
-    title = "{kernel} ({size}), {scheme}, {preset}, {engine}, configuration {config_hash}".format_map(report)
-    write_text(path, _WRITERS[path.suffix](rows, title))
+    names = ("kernel", "size", "scheme", "preset", "engine", "config_hash", "trace", "versions")
+    title = "{kernel} ({size}), {scheme}, {preset}".format_map(report)
+    write_text(path, _WRITERS[path.suffix](rows, title, {name: report[name] for name in names}))

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from arch.config import config_hash
+from program.runner import tool_versions
 from sim import experiment as exp
+from sim.report import Page, Plot, Section, html
 from sim.view.timeline import Mark, Timeline
 
 #: Most columns of a heat map: a browser draws no more in its width.
 COLUMNS = 1000
+#: From nothing to one access or wait in every cycle; nothing is the page's own ground.
+_BLUE = [(0.0, "rgba(86,180,233,0)"), (1.0, "#0072b2")]
+_RED = [(0.0, "rgba(230,159,0,0)"), (1.0, "#d55e00")]
 #: Accesses of `Timeline.accesses`; what else stands there tells more about one of them.
 _ACCESSES = ("read", "write", "write_back", "fetch")
 
@@ -29,24 +34,30 @@ def per_bank(timeline: Timeline, marks: Mapping[tuple[int, int], list[Mark]], st
 
 def page(timeline: Timeline, experiment: exp.Experiment) -> str:
     """Two heat maps, bank by cycle: accesses, and cycles in which a read waited. One file, no network needed."""
-    import plotly.graph_objects as go  # slow to load, and no other command needs it
-    from plotly.subplots import make_subplots
-
-    step = -(-(timeline.end - timeline.start) // COLUMNS)
-    cycles = [timeline.start + step * column for column in range(-(-(timeline.end - timeline.start) // step))]
+    cycles = timeline.end - timeline.start
+    step = -(-cycles // COLUMNS)
+    starts = [timeline.start + step * column for column in range(-(-cycles // step))]
     names = [f"{core}.{bank}" for core in range(timeline.cores) for bank in range(timeline.banks)]
-    titles = ("accesses per cycle (a bank has one port)", "share of cycles in which a read was not granted")
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
-    for row, (marks, colours) in enumerate(((timeline.accesses, "Blues"), (timeline.conflicts, "Reds")), 1):
-        shares = np.minimum(per_bank(timeline, marks, step), 1 if row == 2 else np.inf)
-        bar = {"len": 0.45, "y": 0.78 if row == 1 else 0.22}
-        figure.add_trace(go.Heatmap(z=shares, x=cycles, y=names, zmin=0, zmax=1, colorscale=colours, colorbar=bar,
-                                    hovertemplate="bank %{y}, cycle %{x}: %{z:.2f}<extra></extra>"), row, 1)
-        figure.update_yaxes(title_text="sub-core.bank", type="category", row=row, col=1)
-    figure.update_xaxes(title_text=f"cycle (columns of {step})" if step > 1 else "cycle", row=2, col=1)
-    job = experiment.job
-    title = (f"{job.name} ({job.size}), {experiment.scheme.name}, {experiment.preset}<br><sub>cycles {timeline.start} to "
-             f"{timeline.end - 1}, configuration {config_hash(experiment.config)}</sub>")
-    figure.update_layout(title=title, height=260 + 36 * len(names))
-    html: str = figure.to_html(include_plotlyjs=True, div_id="banks")
-    return html
+    accesses = per_bank(timeline, timeline.accesses, step)
+    waits = np.minimum(per_bank(timeline, timeline.conflicts, step), 1)
+
+    def plot(name: str, text: str, shares: np.ndarray, colours: list[tuple[float, str]]) -> Plot:
+        bar = {"title": {"text": "per cycle"}, "thickness": 12}
+        trace = {"type": "heatmap", "z": shares.round(3).tolist(), "x": starts, "y": names, "zmin": 0, "zmax": 1,
+                 "colorscale": colours, "colorbar": bar, "hovertemplate": "bank %{y}, cycle %{x}: %{z:.2f}<extra></extra>"}
+        layout = {"xaxis": {"title": {"text": f"cycle (columns of {step})" if step > 1 else "cycle"}},
+                  "yaxis": {"title": {"text": "sub-core.bank"}, "type": "category"}}
+        return Plot(name, text, [trace], layout, 600)
+
+    job, window = experiment.job, f"cycles {timeline.start} to {timeline.end - 1}"
+    sections = [
+        Section("Accesses", "Reads and writes of every bank. A bank has one port: one access per cycle is all that it can do.",
+                [plot("accesses", f"Accesses per cycle of every bank, {window}", accesses, _BLUE)]),
+        Section("Conflicts", "Share of the cycles in which a bank had a read request that it did not grant: behind a write, "
+                "behind an older request, or because the collector's port was taken.",
+                [plot("conflicts", f"Cycles with a read that waited, of every bank, {window}", waits, _RED)]),
+    ]
+    made_by = {"kernel": f"{job.name} ({job.size})", "scheme": experiment.scheme.name, "machine": experiment.preset,
+               "configuration": config_hash(experiment.config), "versions": tool_versions()}
+    title = f"Register banks: {job.name}, {experiment.scheme.name}"
+    return html(Page(title, f"{job.name} ({job.size}) on {experiment.preset}, {window}.", sections, made_by=made_by))

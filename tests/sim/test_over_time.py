@@ -85,7 +85,7 @@ def test_files(scheme: str, tmp_path: Path) -> None:
     with (tmp_path / "run.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(told["rows"])
     text = (tmp_path / "run.html").read_text()
-    assert 'id="over-time"' in text
+    assert 'id="plot-0"' in text
     assert "<script src=" not in text
 
 

@@ -46,7 +46,8 @@ def test_html_is_one_file(tmp_path: Path) -> None:
     done = warpbank("view", "vectoradd", "--preset", "tiny", "--cycles", "0:3000", "--format", "html", "--output", str(path))
     assert done.code == 0, done.err
     text = path.read_text()
-    assert 'id="banks"' in text
+    assert 'id="accesses"' in text
+    assert 'id="conflicts"' in text
     assert "columns of" in text
     assert "<script src=" not in text, "everything it needs is in it"
 
