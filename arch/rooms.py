@@ -139,6 +139,8 @@ class ExecuteConfig(_Checked):
     tensor: UnitConfig = field(default_factory=lambda: UnitConfig(16, 4), metadata={"doc": "matrix multiply-accumulate"})
     fp64: UnitConfig = field(default_factory=lambda: UnitConfig(40, 32), metadata={"doc": "FP64 arithmetic"})
     control: UnitConfig = field(default_factory=lambda: UnitConfig(2, 1), metadata={"doc": "control uops with register operands"})
+    scalar_sfu: str = item("full", "policy", "G-Scalar: how long a uop that one lane executes occupies the special-function "
+                           "unit; `full`: its interval as any, `one`: a cycle", choices=("full", "one"))
     result_queue: int = item(24, "uops", "uops one unit may have between dispatch and its last write (credits)")
 
     def unit(self, unit: Unit) -> UnitConfig:

@@ -60,7 +60,7 @@ class Hierarchy(Protocol):
 
     moves: Moves | None  # moves that must issue before some uops
     land: Callable[[], list[tuple[int, int]]] | None  # first of a cycle, where results take longer: (warp, register) now written
-    dispatched: Callable[[TraceUop, int], None] | None  # to be called with every uop that is dispatched and its collector
+    dispatched: Callable[[TraceUop, int], bool] | None  # called with every uop dispatched and its collector: does one lane do it?
     follows: bool  # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
 
     @property

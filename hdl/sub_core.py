@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import Control
+from arch.uop import Control, Unit
 
 from .execute.pipelines import Pipelines
 from .execute.result_arbiter import ResultArbiter
@@ -145,6 +145,8 @@ class SubCore(wiring.Component):
         m.d.comb += [
             scalar.issue.valid.eq(issue.valid), scalar.issue.payload.eq(issue.payload), scalar.entry.eq(self.collectors.entry),
         ]
+        if "alone" in self.pipelines.signature.members:
+            m.d.comb += self.pipelines.alone.eq(scalar.clocked[Unit.SFU].alone)
         for source, sink in zip(self.registers.operand, scalar.operand, strict=True):
             wiring.connect(m, source, sink)
         for port, taker in zip(self.collectors.dispatch, scalar.dispatch, strict=True):

@@ -26,16 +26,18 @@ class Pipelines:
     checker : compares operands at dispatch; None switches that off.
     wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
     probe : receives `dispatch`.
-    dispatched : called with every uop that is dispatched and its collector; None: nobody is interested.
+    dispatched : called with every uop that is dispatched and its collector; returns whether one lane executes it. None: nobody is
+        interested.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
 
     def __init__(self, config: SmConfig, checker: OperandChecker | None, wake_lsu: Callable[[int], None],
-                 probe: Probe, dispatched: Callable[[TraceUop, int], None] | None = None) -> None:
+                 probe: Probe, dispatched: Callable[[TraceUop, int], bool] | None = None) -> None:
         units = [config.sub_core.execute.unit(unit) for unit in Unit]
         self._latency = [unit.latency for unit in units]
         self._interval = [unit.interval for unit in units]
+        self._short = Unit.SFU if config.sub_core.execute.scalar_sfu == "one" else None
         self._credits = config.sub_core.execute.result_queue
         self._queue_depth = config.lsu.queue
         self._checker = checker
@@ -74,13 +76,12 @@ class Pipelines:
         probe.counters["dispatch.uops"] += 1
         if probe.sink is not None:
             probe.emit("dispatch", collector, unit, uop.warp, uop.seq)
-        if self._dispatched is not None:
-            self._dispatched(uop, collector)
+        alone = self._dispatched is not None and self._dispatched(uop, collector)
         if unit == Unit.LSU:
             self.lsu_queue.append((cycle, uop))
             self._wake_lsu(cycle + 1)
         else:
-            self._free_at[unit] = cycle + self._interval[unit]
+            self._free_at[unit] = cycle + (1 if alone and unit == self._short else self._interval[unit])
             self.results[unit].append((cycle + self._latency[unit], uop))
             self.pending |= 1 << unit
 

@@ -39,8 +39,8 @@ class ScalarLanes:
         """An operand arrives in a collector."""
         self._notes[collector].append(note)
 
-    def dispatch(self, uop: TraceUop, collector: int) -> None:
-        """A collector's uop goes to its unit."""
+    def dispatch(self, uop: TraceUop, collector: int) -> bool:
+        """A collector's uop goes to its unit. Returns whether one lane executes it for all."""
         notes, self._notes[collector] = self._notes[collector], []
         kind, lanes = self._decide(uop, notes)
         probe = self._probe
@@ -49,6 +49,7 @@ class ScalarLanes:
             probe.counters[f"scalar.{kind.name.lower()}"] += 1
         if probe.sink is not None:
             probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
+        return kind not in (Scalar.NONE, Scalar.HALF)
 
     def _decide(self, uop: TraceUop, notes: list[Note]) -> tuple[Scalar, int]:
         mask = uop.lane_mask

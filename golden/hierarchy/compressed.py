@@ -70,11 +70,11 @@ class Compressed(Flat):
         landed, self._landing = self._landing, []
         return landed
 
-    def _dispatch(self, uop: TraceUop, collector: int) -> None:
-        """A uop goes to its unit. A move's result is its operand."""
+    def _dispatch(self, uop: TraceUop, collector: int) -> bool:
+        """A uop goes to its unit. A move's result is its operand. Returns whether one lane executes it."""
         if uop.seq & MOVE:
             uop.values = [uop.operands[0]]
-        self._scalar.dispatch(uop, collector)
+        return self._scalar.dispatch(uop, collector)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Flat.step`."""

@@ -35,7 +35,7 @@ class Flat:
     follows = False
     #: What a storage with encodings needs besides (`golden.hierarchy.compressed`).
     moves: Moves | None = None
-    dispatched: Callable[[TraceUop, int], None] | None = None
+    dispatched: Callable[[TraceUop, int], bool] | None = None
     land: Callable[[], list[tuple[int, int]]] | None = None
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:

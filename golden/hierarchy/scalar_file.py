@@ -132,11 +132,11 @@ class ScalarFile(Flat):
         if probe.sink is not None:
             probe.emit(f"array_{what}", bank, divergent, SCALAR if scalar else 0, arrays, plain)
 
-    def _dispatch(self, uop: TraceUop, collector: int) -> None:
-        """A uop goes to its unit. A move's result is its operand."""
+    def _dispatch(self, uop: TraceUop, collector: int) -> bool:
+        """A uop goes to its unit. A move's result is its operand. Returns whether one lane executes it."""
         if uop.seq & MOVE:
             uop.values = [uop.operands[0]]
-        self._scalar.dispatch(uop, collector)
+        return self._scalar.dispatch(uop, collector)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Flat.step`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -32,6 +32,7 @@ class Pipelines(wiring.Component):
     -------
     dispatch : In(dispatch_stream) per unit (seam 3). `ready` is from registers.
     lsu : Out(lsu_stream). The load/store unit's input queue.
+    alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit in this cycle.
     returned : In(returned_stream). What comes back from it.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
     overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's has no bound.
@@ -49,6 +50,9 @@ class Pipelines(wiring.Component):
             "returned": In(returned_stream(config)), "result": Out(stream.Signature(result_layout(config))).array(UNITS),
             "overflow": Out(1),
         }
+        self._short = config.sub_core.execute.scalar_sfu == "one"
+        if self._short:
+            members["alone"] = In(1)
         if probe:
             members["events"] = Out(Events(config, {"dispatch": UNITS, "lsu_accept": 1}))
         super().__init__(members)
@@ -82,8 +86,9 @@ class Pipelines(wiring.Component):
         wait = Signal(range(max(2, shape.interval)), name=f"wait_{name}")  # cycles until the unit takes another one
         m.d.comb += port.ready.eq(queue.w_rdy & (wait == 0))
         if shape.interval > 1:
+            busy = shape.interval - 1
             with m.If(enters):
-                m.d.sync += wait.eq(shape.interval - 1)
+                m.d.sync += wait.eq(Mux(self.alone, 0, busy) if self._short and unit is Unit.SFU else busy)
             with m.Elif(wait != 0):
                 m.d.sync += wait.eq(wait - 1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -36,10 +36,11 @@ class Dispatched(wiring.Signature):
 
 
 class Clocked(wiring.Signature):
-    """What a unit is told with a uop (seen from the decision): lanes to clock, and which kind of scalar execution it is."""
+    """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution it is, and whether
+    one lane executes it for all."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar)))})
+        super().__init__({"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar))), "alone": Out(1)})
 
 
 class ScalarLanes(wiring.Component):
@@ -93,13 +94,12 @@ class ScalarLanes(wiring.Component):
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
             found = Signal(_decision(self._config), name=f"found_{unit}")
             whole = _KINDS.get(Unit(unit), Scalar.ALU)
-            alone = Signal(name=f"alone_{unit}")
             may = Mux(found.part, Scalar.DIVERGENT in self._executes, whole in self._executes)
             m.d.comb += [
-                found.as_value().eq(decided[dispatch.collector]), alone.eq(found.alone & may),
-                clocked.lanes.eq(Mux(alone, 1, found.lanes)),
+                found.as_value().eq(decided[dispatch.collector]), clocked.alone.eq(found.alone & may),
+                clocked.lanes.eq(Mux(clocked.alone, 1, found.lanes)),
             ]
-            with m.If(alone):
+            with m.If(clocked.alone):
                 m.d.comb += clocked.scalar.eq(Mux(found.part, Scalar.DIVERGENT, whole))
             with m.Elif(found.half):
                 m.d.comb += clocked.scalar.eq(Scalar.HALF)
@@ -120,7 +120,7 @@ class ScalarLanes(wiring.Component):
         with m.If(self.issue.valid & (self.entry == number)):
             m.d.sync += [mask.eq(uop.mask), may.eq(uop.scalar & uop.mask.any()), part.eq(uop.part), equal.eq(1), halves.eq(-1)]
         with m.Elif(operand.valid):
-            mine = note.full & (~note.divergent | (note.base[0] == mask))
+            mine = self._equal(note, mask)
             scalar = Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
             m.d.sync += [equal.eq(equal & mine), halves.eq(halves & scalar)]
 
@@ -138,6 +138,10 @@ class ScalarLanes(wiring.Component):
             decision.lanes.eq(sum(counts)),
         ]
         return decision.as_value()
+
+    def _equal(self, note: data.View, mask: Value) -> Value:
+        """Whether the lanes of `mask` of an operand are known to be equal."""
+        return note.full & (~note.divergent | (note.base[0] == mask))
 
 
 def _decision(config: SmConfig) -> data.StructLayout:

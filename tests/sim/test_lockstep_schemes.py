@@ -69,7 +69,7 @@ def test_two_levels(active: int) -> None:
 
 SIMILAR = [
     ("gscalar", ()),
-    ("gscalar-half", ()),
+    ("gscalar-half", ("sub_core.execute.scalar_sfu=one",)),
     ("bdi", ("lanes=8",)),
     ("scalar-rf", ("sub_core.banks=4",)),
 ]

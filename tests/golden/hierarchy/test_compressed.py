@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arch.config import preset
+from arch.config import preset, with_overrides
 from arch.events import Record, count
 from arch.schemes import parse_scheme
 from arch.uop import MOVE, Scalar, Unit
@@ -142,6 +142,16 @@ def test_three_more_cycles() -> None:
     trace = hand_made(*chain, values=[np.arange(32)] * 11)
     plain = run(trace, "baseline")[0].cycles
     assert run(trace)[0].cycles - plain == run(trace, "bdi")[0].cycles - plain == 3 * 10
+
+
+def test_a_scalar_special_function_may_take_one_cycle() -> None:
+    """Only if it is asked for, and only one that one lane executes."""
+    short = with_overrides(TURING, ["sub_core.execute.scalar_sfu=one"])
+    for value, saved in ((7, True), (np.arange(32), False)):
+        ops = (alu(1), *(alu(2 + number, 1, unit=Unit.SFU) for number in range(8)))
+        trace = hand_made(*ops, values=[value] * 9)
+        assert (run(trace)[0].cycles - run(trace, config=short)[0].cycles > 4 * 7) == saved
+        assert run(trace, "scalar-rf")[0].cycles == run(trace, "scalar-rf", short)[0].cycles
 
 
 def test_arrays() -> None:

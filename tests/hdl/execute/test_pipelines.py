@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from arch.config import with_overrides
 from arch.uop import Unit
 from golden.execute.pipelines import Pipelines as Golden
 from hdl.execute.pipelines import Pipelines
@@ -15,12 +16,14 @@ from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop
 from tests.hdl.sub_core_bench import result_fields
 
 
-def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300) -> None:
+def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, short: bool = False) -> None:
+    """`short`: with uops that one lane executes, which occupy the special-function unit for a cycle."""
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], ["sub_core.execute.scalar_sfu=one"] if short else [])
     log = Log()
     rtl = unit(config, probe=True)
-    model = Golden(config, None, lambda cycle: None, log.probe)
+    alone: list[bool] = []
+    model = Golden(config, None, lambda cycle: None, log.probe, (lambda uop, collector: alone[-1]) if short else None)
 
     async def bench(ctx: Any) -> None:
         away: list[Any] = []
@@ -29,6 +32,9 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300) 
             extra = []
             pops = [number for number in Unit if _head(ctx, number, cycle) and rng.random() < eager]
             offers = {}
+            if short:
+                alone.append(rng.random() < 0.5)
+                ctx.set(rtl.alone, alone[-1])
             for number in Unit:
                 port = rtl.dispatch[number]
                 assert ctx.get(port.ready) == model.accepts(number, cycle), f"cycle {cycle}, {number!r}"
@@ -85,6 +91,20 @@ def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_one_lane_occupies_the_special_function_unit_for_a_cycle(machine: str, seed: int) -> None:
+    lockstep(machine, seed, short=True)
+
+
+class Deaf(Pipelines):
+    """How many lanes execute a uop makes no difference."""
+
+    def _unit(self, m: Any, unit: Any) -> None:
+        self._short = False
+        super()._unit(m, unit)
+
+
 class NoInterval(Pipelines):
     """Units take a uop in every cycle."""
 
@@ -95,6 +115,7 @@ class NoInterval(Pipelines):
 
 def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, NoInterval))
+    assert fails(lambda seed: lockstep("tiny", seed, Deaf, short=True))
 
 
 def test_needs_a_configuration() -> None:
