@@ -1,12 +1,13 @@
 """Tasks over all cores of this machine, or on a dask cluster.
 
 Both are a `concurrent.futures.Executor`: a pool of processes, one per core and each with one thread, or the executor of a dask
-client. A worker looks a task's result up, computes it only if it is not there, and stores it, so that whatever is killed loses
-the runs in progress and nothing else.
+client, whose cluster may be one on this machine. A worker looks a task's result up, computes it only if it is not there, and
+stores it, so that whatever is killed loses the runs in progress and nothing else.
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -14,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
 from typing import Any
@@ -27,6 +28,11 @@ from sim.runs.spec import Task
 
 #: Times that a task is tried when the worker that had it dies.
 ATTEMPTS = 3
+#: Instead of a scheduler's address: a dask cluster on this machine, there for these tasks only.
+LOCAL = "local"
+#: Tasks that a dask scheduler is given at a time.
+_AHEAD = 1000
+_DIED = f"the process that ran it died {ATTEMPTS} times, killed or out of memory"
 #: Libraries that would start a thread per core in every worker.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -60,8 +66,8 @@ def execute(
 
     Parameters
     ----------
-    scheduler : address of a dask scheduler (`tcp://host:8786`); None: processes on this machine.
-    workers : how many of those; None: one per core that this process may use.
+    scheduler : address of a dask scheduler (`tcp://host:8786`), or `LOCAL`; None: processes on this machine.
+    workers : processes on this machine; None: one per core that this process may use.
     progress : see `Progress`.
 
     Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is started. A task that
@@ -78,10 +84,11 @@ def execute(
         if progress is not None:
             progress(outcome, len(outcomes), len(todo))
 
+    width = min(workers or len(os.sched_getaffinity(0)), len(todo))
     if scheduler is None:
-        _locally(todo, done, min(workers or len(os.sched_getaffinity(0)), len(todo)))
+        _locally(todo, done, width)
     else:
-        _remotely(todo, done, scheduler)
+        _remotely(todo, done, scheduler, width)
     return [outcomes[task] for task in ordered]
 
 
@@ -99,23 +106,33 @@ def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) ->
             if not lost:
                 break
         else:
-            done(Outcome(task, None, f"the process that ran it died {ATTEMPTS} times, killed or out of memory"))
+            done(Outcome(task, None, _DIED))
 
 
-def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str) -> None:
-    """A dask cluster. Its workers may keep their results elsewhere, so this machine keeps them too."""
+def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> None:
+    """A dask cluster. Its workers may keep their results elsewhere, so this machine keeps them too.
+
+    dask tries a task again whose worker died, and gives it up together with others that the same workers had; each of those
+    gets a last attempt alone.
+    """
     keys = {task: task.key() for task in todo}
     found = {task: result for task in todo if (result := store.read(keys[task])) is not None}
     for task, result in found.items():
         done(Outcome(task, result, cached=True))
 
     def keep(outcome: Outcome) -> None:
-        if outcome.result is not None and store.read(keys[outcome.task]) is None:
-            store.write(keys[outcome.task], outcome.result)
+        if outcome.result is not None:
+            store.put(keys[outcome.task], outcome.result)
         done(outcome)
 
-    with _dask(scheduler) as pool:
-        _drain(pool, [task for task in todo if task not in found], keep, len(todo))
+    rest = [task for task in todo if task not in found]
+    if not rest:
+        return
+    with _dask(scheduler, workers) as pool:
+        suspects, _ = _drain(pool, rest, keep, _AHEAD)
+        for task in suspects:
+            if _drain(pool, [task], keep, 1)[0]:
+                done(Outcome(task, None, _DIED))
 
 
 def _drain(
@@ -139,6 +156,8 @@ def _drain(
             if isinstance(error, BrokenProcessPool):
                 lost.append(task)
                 broken = True
+            elif type(error).__name__ == "KilledWorker":  # dask's; the cluster goes on with new workers
+                lost.append(task)
             else:
                 done(future.result() if error is None else Outcome(task, None, _cause(error)))
     return lost, waiting[::-1]
@@ -199,16 +218,23 @@ def _start_worker() -> None:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    """The executor of a dask client. Its workers need this version of Warpbank; dask tries a dead worker's tasks again."""
+def _dask(address: str, workers: int) -> Iterator[Executor]:
+    """The executor of a dask client. Workers elsewhere need this version of Warpbank."""
     try:
-        from distributed import Client
+        import dask
+        from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        remedy = "install it with: pip install 'warpbank[cluster]'"
-        raise WarpbankError(f"--scheduler needs the distributed package; {remedy}") from None
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
-    with client:
-        yield client.get_executor(pure=False, retries=ATTEMPTS - 1)
+        raise WarpbankError("this needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
+    quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": ATTEMPTS - 1}
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(quiet))
+        if address == LOCAL:
+            cluster = stack.enter_context(LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL,
+            ))
+            address = cluster.scheduler_address
+        try:
+            client = stack.enter_context(Client(address, timeout="10s"))
+        except (OSError, ValueError) as error:
+            raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
+        yield client.get_executor(pure=False, retries=0)

@@ -59,19 +59,10 @@ def read(name: str) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def write(name: str, data: dict[str, Any]) -> None:
-    """Keep a result. Without a folder that can be written it is not kept, which a warning says."""
-    path = folder() / f"{name}.json"
-    temporary = path.with_name(f".{name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_text(json.dumps(data))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        _warn(error)
+def put(name: str, data: dict[str, Any]) -> None:
+    """Keep a result that was computed elsewhere, unless it is there. Without a folder that can be written a warning says so."""
+    if read(name) is None:
+        get(name, lambda: data)
 
 
 def get(name: str, compute: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], bool]:
@@ -91,10 +82,24 @@ def get(name: str, compute: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any
         if found is not None:
             return found, True
         data = compute()
-        write(name, data)
+        _write(name, data)
     finally:
         lock.release()
     return data, False
+
+
+def _write(name: str, data: dict[str, Any]) -> None:
+    """Write a result, with its lock held: what a killed process left half written is written over."""
+    path = folder() / f"{name}.json"
+    temporary = path.with_name(f".{name}.part")
+    try:
+        try:
+            temporary.write_text(json.dumps(data))
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        _warn(error)
 
 
 def _warn(error: OSError) -> None:
