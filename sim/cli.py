@@ -22,6 +22,7 @@ from sim import (
     cli_gating,
     cli_reproduce,
     cli_rtl,
+    cli_sweep,
     cli_synth,
     cli_verify,
     cli_view,
@@ -74,6 +75,7 @@ trace_app = typer.Typer(help="Write a kernel's trace to a file, or look into one
 app.add_typer(trace_app, name="trace")
 cli_rtl.register(app)
 cli_compare.register(app)
+cli_sweep.register(app)
 cli_synth.register(app)
 cli_fpga.register(app)
 cli_reproduce.register(app)
