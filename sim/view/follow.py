@@ -220,6 +220,9 @@ class Follower:
             self._access(cycle, core, fields["bank"], name, f"R{fields['register']} of warp {fields['warp']}")
         if uop is not None and name == "forward":  # what is found in the collector waits for no bank
             uop.waiting -= {register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1}
+        if "slot" in fields and "bank" not in fields:  # another memory serves a source slot
+            for inside in self._inside.get((core, fields["collector"]), {}).values():
+                inside.waiting -= set(inside.sources[fields["slot"] : fields["slot"] + 1])
         if not self._shown(cycle):
             return
         mark = Mark(cycle, name, " ".join(f"{key} {value}" for key, value in fields.items() if key not in ("warp", "seq")))

@@ -19,6 +19,7 @@ from sim.runs.spec import Observed
 from synth.energy import energy, table
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
+from tests.sim.figures import figures
 from tests.trace_builder import TraceBuilder, alu
 
 PRICES = table("common")
@@ -85,7 +86,11 @@ def test_files(scheme: str, tmp_path: Path) -> None:
     with (tmp_path / "run.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(told["rows"])
     text = (tmp_path / "run.html").read_text()
-    assert 'id="plot-0"' in text
+    drawn = figures(text)
+    assert [line.name for figure in drawn.values() for line in figure.data] == [
+        "ipc", "hit ratio", "live registers", "rf reads", "rf writes", "conflicts", "dynamic mw", "leakage mw",
+    ]  # fmt: skip
+    assert all(len(line.y) == len(told["rows"]) for figure in drawn.values() for line in figure.data)
     assert "<script src=" not in text
 
 

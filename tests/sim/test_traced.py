@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from arch.config import preset
+from arch.schemes import parse_scheme
+from program.accelsim import read_accelsim
+from sim.engines.pysim import PysimEngine
+from sim.lockstep import lockstep
 from tests.program.accelsim.writer import Line, traceg
 from tests.sim.command import warpbank
 
@@ -67,6 +72,12 @@ def test_schemes_that_cannot_run_say_so(scheme: str, says: str, tmp_path: Path) 
     assert done.out == ""
     assert says in done.err
     assert scheme in done.err
+
+
+def test_model_and_rtl_are_equal() -> None:
+    trace = read_accelsim([EXAMPLE / "kernel-1.traceg"])
+    outcome = lockstep(trace, preset("tiny"), parse_scheme("baseline"), PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
 
 
 def test_a_list_of_kernels() -> None:

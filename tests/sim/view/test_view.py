@@ -13,6 +13,7 @@ from sim.view.banks import per_bank
 from sim.view.follow import follow_trace
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
+from tests.sim.figures import figures
 from tests.sim.view.rules import check_chrome, check_kanata
 
 
@@ -29,7 +30,8 @@ def test_accesses_per_bank(step: int) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "word"),
-    [("ltrf", "prefetch"), ("gscalar", "array_write"), ("renaming", "map"), ("malekeh", "forward"), ("bow-wr", "discard")],
+    [("ltrf", "prefetch"), ("gscalar", "array_write"), ("renaming", "map"), ("malekeh", "forward"), ("bow-wr", "discard"),
+     ("scalar-rf", "scalar_write")],
 )
 def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path) -> None:
     common = ("view", "reduction", "--preset", "tiny", "--scheme", scheme, "--cycles", "0:600")
@@ -46,8 +48,13 @@ def test_html_is_one_file(tmp_path: Path) -> None:
     done = warpbank("view", "vectoradd", "--preset", "tiny", "--cycles", "0:3000", "--format", "html", "--output", str(path))
     assert done.code == 0, done.err
     text = path.read_text()
-    assert 'id="accesses"' in text
-    assert 'id="conflicts"' in text
+    drawn = figures(text)
+    assert list(drawn) == ["accesses", "conflicts"]
+    for figure in drawn.values():
+        (heat,) = figure.data
+        assert heat.type == "heatmap"
+        assert list(heat.y) == ["0.0", "0.1"]
+        assert 0 < max(map(max, heat.z)) <= 1
     assert "columns of" in text
     assert "<script src=" not in text, "everything it needs is in it"
 
