@@ -26,8 +26,8 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
     "boc_write_through": {name: BOCS[name] for name in ("narrow", "single")},
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
-    **{unit: {name: LTRFS[name] for name in ("fast", "slow")}
-       for unit in ("ltrf", "ltrf_plus", "warp_control_blocks", "address_allocation", "mover")},
+    **{unit: {name: LTRFS[name] for name in ("one", "fast")} for unit in ("ltrf", "ltrf_plus")},
+    **{unit: {name: LTRFS[name] for name in ("fast", "slow")} for unit in ("warp_control_blocks", "address_allocation", "mover")},
 }
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
@@ -74,12 +74,13 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
 
 
 #: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set,
-#: an overwritten value that is written back all the same, ...
+#: an overwritten value that is written back all the same, an address given back under a wrong name, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
     "arbiter": replaced(r"(= ~) ?\\?written;", r"\1opening;"),
     "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
     "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
+    "address_allocation": replaced(r"<= address;", "<= head;"),
     "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }
