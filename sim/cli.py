@@ -125,16 +125,10 @@ def run(
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     prices = energies.table(energy)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    if trace is not None:
-        if kernel is not None or launch is not None or max_registers is not None:
-            raise WarpbankError("--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
-                                "and --max-registers")
-        experiment, notes = traced.find(trace, preset, config, scheme, overrides)
-        Console(stderr=True).print(*notes, sep="\n", end="\n" if notes else "", highlight=False, soft_wrap=True)
-    elif kernel is None:
-        raise WarpbankError("name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE")
-    else:
-        experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
+    experiment, notes = traced.choose(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions,
+                                      trace)
+    for note in notes:
+        Console(stderr=True).print(note, highlight=False, soft_wrap=True)
     seen = timeline.OverTime(experiment.scheme) if over_time is not None else None
     if over_time is not None:
         timeline.check_name(over_time)

@@ -11,18 +11,19 @@ from rich.console import Console
 
 from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
-from sim import experiment as exp
+from sim import traced
 from sim.options import (
     ConfigOption,
     InstructionsOption,
-    KernelArgument,
     LaunchOption,
+    OptionalKernel,
     PresetOption,
     RegistersOption,
     SchemeOption,
     SetOption,
     Size,
     SizeOption,
+    TraceOption,
 )
 from sim.output import write_text
 
@@ -45,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def view(
-    kernel: KernelArgument,
+    kernel: OptionalKernel = None,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
     preset: PresetOption = None,
@@ -58,10 +59,12 @@ def view(
     form: Annotated[Format, typer.Option("--format", help="kanata: for Konata; perfetto: for ui.perfetto.dev; html: the "
                                          "register banks over time, for a browser.")] = Format.PERFETTO,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write [default: KERNEL and a suffix].")] = None,
+    trace: TraceOption = None,
 ) -> None:
     """Show some cycles of a run: a pipeline with a lane per warp, or the register banks over time (docs/view.md)."""
     first, end = window(cycles)
-    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
+    experiment, notes = traced.choose(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions,
+                                      trace)
     from sim.view.follow import follow
 
     timeline = follow(experiment, first, end)
@@ -80,7 +83,7 @@ def view(
     target = output or Path(f"{experiment.job.name}{_SUFFIXES[form]}")
     write_text(target, text)
     shown = f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops"
-    Console(stderr=True).print(f"wrote {target}: {shown}", highlight=False)
+    Console(stderr=True).print(*notes, f"wrote {target}: {shown}", sep="\n", highlight=False, soft_wrap=True)
 
 
 def window(text: str) -> tuple[int, int]:

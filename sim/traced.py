@@ -15,6 +15,32 @@ _FROM_TRACES = ("near",)
 _REMEDY = "run it on a shipped kernel or on PTX"
 
 
+def choose(
+    kernel: str | None,
+    size: str,
+    launch: Path | None,
+    preset: str | None,
+    file: Path | None,
+    scheme: str,
+    overrides: list[str] | None,
+    max_registers: int | None,
+    max_instructions: int,
+    trace: Path | None,
+) -> tuple[exp.Experiment, list[str]]:
+    """The experiment of a command that takes a kernel or a trace, and what a user should know of the trace.
+
+    Raises WarpbankError that says which argument is wrong.
+    """
+    if trace is None:
+        if kernel is None:
+            raise WarpbankError("name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE")
+        return exp.find(kernel, size, launch, preset, file, scheme, overrides, max_registers, max_instructions), []
+    if kernel is not None or launch is not None or max_registers is not None:
+        raise WarpbankError("--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch and "
+                            "--max-registers")
+    return find(trace, preset, file, scheme, overrides)
+
+
 def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrides: list[str] | None
          ) -> tuple[exp.Experiment, list[str]]:
     """The experiment that a trace and a command's other arguments name, and what a user should know of the trace.
@@ -35,7 +61,7 @@ def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrid
     trace = read_accelsim(_kernels(path) if path.suffix == ".g" else [path])
     unknown = ", ".join(trace.meta["unknown"])
     note = f"note: {path} has opcodes that are not known, taken for arithmetic on single registers: {unknown}"
-    job = Job(trace.kernels[0], "trace", "", str(path), {}, [])
+    job = Job(path.name.partition(".")[0], "trace", "", str(path), {}, [])
     return exp.Experiment(job, config, name, chosen, trace=trace), [note] if unknown else []
 
 

@@ -164,8 +164,9 @@ def _drain(
 
 
 def perform(task: Task) -> Outcome:
-    """Do one task in this process, unless its result is there."""
+    """Do one task in this process, unless its result is there. What the environment names is loaded before."""
     try:
+        extensions.inherit()
         result, cached = store.get(task.key(), task.compute)
     except Exception as error:  # whatever it is, the other tasks go on
         return Outcome(task, None, _cause(error))
@@ -203,9 +204,7 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 
 def _start_worker() -> None:
-    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one. What
-    was loaded there is loaded here."""
-    extensions.inherit()
+    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     assert parent is not None
