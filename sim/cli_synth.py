@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from program.emulator import MAX_INSTRUCTIONS
 from program.errors import WarpbankError
 from sim import experiment as exp
 from sim import render
 from sim.cli_rtl import wheels
-from sim.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption
+from sim.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
 from sim.output import write_text
 
 if TYPE_CHECKING:
@@ -33,14 +36,21 @@ def register(app: typer.Typer) -> None:
 
 
 def synth(
-    unit: Annotated[str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")],
+    unit: Annotated[
+        str | None, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM; all, for --check.")
+    ] = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     liberty: LibertyOption = None,
     clock: Annotated[float, typer.Option("--clock", metavar="NS", help="Clock to aim at, in ns.")] = 1.0,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="KERNEL", help="Power, with the activity of this kernel at size tiny.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mapped netlist as Verilog.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the unit's baseline, at its paper's size.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Write the unit's baseline, at its paper's size.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without one."""
@@ -48,14 +58,29 @@ def synth(
         from synth import pdk
         from synth.synthesis import synthesize
 
+    if check or record:
+        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0:
+            raise WarpbankError("--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out machine, "
+                                "--clock and --output")
+        _baseline(unit, pdk.find(liberty), record, as_json)
+        return
+    if unit is None:
+        raise WarpbankError("name a unit (`warpbank units`) or sm; without one, only --check and --record work")
     if not clock > 0:
         raise WarpbankError(f"--clock takes a time in ns above 0, for example 1.0, not {clock:g}")
     chosen = exp.find_scheme(scheme)
     machine = chosen.machine(exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or []))
     files = pdk.find(liberty)
+    activity = None
+    if kernel is not None:
+        from sim.activity import record as recorded
+
+        experiment = exp.find(kernel, Size.TINY, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+        activity = partial(recorded, unit, experiment)
     console = Console(stderr=True)
     with console.status("") as status:
-        made = synthesize(unit, machine, chosen, files, clock=clock, on_step=lambda what: status.update(f"{unit}: {what}"))
+        made = synthesize(unit, machine, chosen, files, clock=clock, activity=activity,
+                          on_step=partial(_say, status, unit))
     if output is not None:
         write_text(output, made.verilog)
         console.print(f"wrote {output}", highlight=False)
@@ -64,6 +89,37 @@ def synth(
         return
     for part in _tables(made):
         Console().print(part)
+
+
+def _baseline(unit: str | None, files: list[Path], write: bool, as_json: bool) -> None:
+    """Record, or compare: exit code 1 if something moved."""
+    from synth import baselines
+
+    console = Console(stderr=True)
+    results = []
+    for name in [unit] if unit else baselines.SIZES:
+        with console.status("") as status:
+            step = partial(_say, status, name)
+            if write:
+                baselines.record(baselines.measure(name, files, step))
+                console.print(f"wrote the baseline of {name}", highlight=False)
+            else:
+                results.append(baselines.check(name, files, step))
+    if write:
+        return
+    moved = [each for each in results if each.moved]
+    if as_json:
+        sys.stdout.write(json.dumps({"checked": [asdict(each) for each in results]}, indent=2) + "\n")
+    else:
+        for each in results:
+            for sentence in each.sentences() or [f"{each.unit}: as recorded ({each.key})"]:
+                Console().print(sentence, highlight=False, markup=False, soft_wrap=True)
+    if moved:
+        raise typer.Exit(1)
+
+
+def _say(status: Any, unit: str, what: str) -> None:
+    status.update(f"{unit}: {what}")
 
 
 def _tables(made: Synthesis) -> list[Any]:
@@ -85,6 +141,8 @@ def _tables(made: Synthesis) -> list[Any]:
         ]
     else:
         rows += [("transistors", data["transistors"]), ("logic depth", f"{made.depth} gates")]
+    if made.power is not None:
+        rows += [(f"power, {name}", f"{value:.4f} mW") for name, value in made.power.items()]
     parts = [render.table(f"Synthesis: {made.unit}", ("what", "value"), rows)]
     if made.memories:
         columns = ("memory", "kind", "rows", "width", "reads", "writes", "um2")

@@ -39,6 +39,7 @@ class Netlist:
     inputs, outputs : port name to nets, bit 0 first.
     cells : the instances.
     names : a readable name of each net.
+    initial : what a register's net is before the first clock edge, where that is said.
     """
 
     top: str
@@ -46,6 +47,7 @@ class Netlist:
     outputs: dict[str, list[int]]
     cells: list[Instance]
     names: dict[int, str]
+    initial: dict[int, int] = field(default_factory=dict)
 
     def name(self, net: int) -> str:
         """A readable name."""
@@ -60,8 +62,12 @@ def read(path: Path, top: str, boxes: Container[str] = ()) -> Netlist:
     """The module `top` of a JSON netlist; `boxes`: types whose pins are vectors."""
     module = json.loads(path.read_text())["modules"][top]
     names: dict[int, tuple[bool, int, str]] = {}
+    initial: dict[int, int] = {}
     for name, entry in sorted(module["netnames"].items()):
         bits = entry["bits"]
+        for bit, value in zip(bits, reversed(entry["attributes"].get("init", "")), strict=False):
+            if value in "01" and isinstance(bit, int):
+                initial[bit] = int(value)
         for index, bit in enumerate(bits):
             if isinstance(bit, int):
                 text = name if len(bits) == 1 else f"{name}[{index + entry.get('offset', 0)}]"
@@ -81,7 +87,7 @@ def read(path: Path, top: str, boxes: Container[str] = ()) -> Netlist:
             else:
                 pins |= {f"{pin}[{index}]": _net(bit) for index, bit in enumerate(bits)}
         cells.append(Instance(name, cell["type"], pins, cell.get("parameters", {})))
-    return Netlist(top, inputs, outputs, cells, {net: text for net, (_, _, text) in names.items()})
+    return Netlist(top, inputs, outputs, cells, {net: text for net, (_, _, text) in names.items()}, initial)
 
 
 def _net(bit: int | str) -> int:

@@ -74,8 +74,9 @@ def path(top: str, folder: Path, tools: Tools, clock: float, ours: TimedPath) ->
     assert end is not None
     verilog = (folder / "mapped.v").read_text()
     steps = tuple(Step(kind, place, float(at)) for _, at, place, kind in _LINE.findall(text))
+    depth = sum(1 for step in steps if step.cell in library and not library[step.cell].state and not library[step.cell].gate)
     places = [_place(found[1], verilog, tools) for found in (start, end)]
-    return TimedPath(clock - float(slack[1]), places[0], places[1], max(0, len(steps) - 1), steps)
+    return TimedPath(clock - float(slack[1]), places[0], places[1], depth, steps)
 
 
 def _place(name: str, verilog: str, tools: Tools) -> str:

@@ -69,6 +69,11 @@ def _text(path: Path) -> str:
         raise LibertyError(f"{path.name} cannot be read ({error}); fetch the library again") from None
 
 
+def name(files: Sequence[Path]) -> str:
+    """Name of the library in the first file."""
+    return parse(_text(files[0]), files[0].name).args[0]
+
+
 def digest(files: Sequence[Path]) -> str:
     """Short hash of what the files hold, so that a result says which library made it."""
     total = hashlib.sha256()

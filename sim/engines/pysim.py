@@ -168,6 +168,10 @@ class PysimSession:
                         self._records.append((self.cycle + late, core, name, values))
             await context.tick()
 
+    def watch(self, process: Callable[[Any], Any]) -> None:
+        """Run a process beside the testbench, to look at signals inside. Before the first cycle."""
+        self._simulator.add_testbench(process, background=True)
+
     def advance(self, until: int) -> None:
         """See `Session.advance`. The events of cycle `until` are there already with its clock edge; `take` leaves them."""
         self._until = until

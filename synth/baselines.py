@@ -1,0 +1,152 @@
+"""Recorded cost of every unit at the size of its paper, so that a change of area or delay is seen and said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arch.config import SmConfig, config_hash, preset
+from arch.names import unknown
+from arch.schemes import Scheme, parse_scheme
+from program.errors import WarpbankError
+from synth import pdk
+from synth.synthesis import CLOCK, Synthesis, synthesize
+
+FOLDER = Path(__file__).parent / "baselines"
+#: Share by which a number may move unsaid.
+TOLERANCE = 0.02
+#: Numbers that are compared, in a library and in generic gates.
+COMPARED = ("area_um2", "memory_um2", "delay_ns", "flops", "transistors", "logic_depth")
+_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "delay_ns_guard_band", "meets_clock")
+
+
+@dataclass(frozen=True)
+class Size:
+    """Where a unit is measured: the machine of a paper, the scheme, the clock in ns."""
+
+    preset: str
+    scheme: str = "baseline"
+    clock: float = CLOCK
+
+    def machine(self) -> tuple[SmConfig, Scheme]:
+        """Configuration and scheme."""
+        scheme = parse_scheme(self.scheme)
+        return scheme.machine(preset(self.preset)), scheme
+
+
+#: G-Scalar clocks its units at 1.4 GHz, 0.71 ns, in 40 nm; 0.6 ns is what ours are held to.
+_GSCALAR = Size("fermi", "gscalar", 0.6)
+_HALF = Size("fermi", "gscalar-half", 0.6)
+_BOW, _MALEKEH, _LTRF, _RENAMING = (Size("pascal", "bow-wr"), Size("turing", "malekeh"), Size("maxwell", "ltrf"),
+                                     Size("fermi", "renaming"))
+_BASELINE = Size("turing")
+#: Units by size, small ones first within a paper.
+SIZES: dict[str, Size] = {
+    **dict.fromkeys(("lfsr", "sthld", "cache_aware", "ccu", "ccu_lru"), _MALEKEH),
+    **dict.fromkeys(("decompressor", "compressor"), _GSCALAR),
+    **dict.fromkeys(("decompressor_half", "compressor_half"), _HALF),
+    **dict.fromkeys(("bdi_decompressor", "bdi_compressor"), Size("fermi", "gscalar")),
+    **dict.fromkeys(("scalar_lanes", "moves", "gscalar"), Size("fermi", "gscalar")),
+    **dict.fromkeys(("address_allocation", "two_level", "mover", "warp_control_blocks", "ltrf"), _LTRF),
+    "ltrf_plus": Size("maxwell", "ltrf-plus"),
+    **dict.fromkeys(("release", "availability", "exempt", "reserve", "renaming_table", "flag_cache", "names", "renaming"),
+                    _RENAMING),
+    **dict.fromkeys(("inserter", "boc"), _BOW),
+    "boc_write_through": Size("pascal", "bow"),
+    **dict.fromkeys(
+        ("lrr", "gto", "direct", "banks", "registers", "arbiter", "ocu", "result_arbiter", "barriers", "status", "in_flight",
+         "instruction_buffers", "cta_dispatch", "pipelines", "l1_tags", "mshrs", "memory", "lsu", "scoreboard"), _BASELINE,
+    ),
+}
+#: Units whose check takes seconds.
+FAST = ("lrr", "lfsr", "decompressor", "address_allocation")
+
+
+@dataclass
+class Checked:
+    """A unit beside its baseline.
+
+    Parameters
+    ----------
+    unit : its name.
+    key : the library's name, or `generic`.
+    moved : numbers that moved by more than `TOLERANCE`: (name, recorded, now).
+    why : why nothing was compared, "" if it was.
+    """
+
+    unit: str
+    key: str
+    moved: list[tuple[str, float, float]] = field(default_factory=list)
+    why: str = ""
+
+    def sentences(self) -> list[str]:
+        """What is to be said."""
+        if self.why:
+            return [f"{self.unit}: {self.why}"]
+        return [f"{self.unit}: {name} moved by {_share(old, new)}, from {old:g} to {new:g} ({self.key})"
+                for name, old, new in self.moved]
+
+
+def _share(old: float, new: float) -> str:
+    return f"{100 * (new - old) / old:+.1f} %" if old else "more than any share"
+
+
+def measure(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Synthesis:
+    """A unit at its paper's size, by our own timing. Raises WarpbankError for a unit without a size."""
+    if unit not in SIZES:
+        raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
+    size = SIZES[unit]
+    config, scheme = size.machine()
+    return synthesize(unit, config, scheme, files, clock=size.clock, signoff=False, on_step=on_step)
+
+
+def record(made: Synthesis) -> None:
+    """Write a measurement into its unit's baseline, other libraries' left as they are."""
+    data, path = made.to_dict(), FOLDER / f"{made.unit}.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    head = {name: data[name] for name in ("unit", "preset", "scheme", "config_hash", "clock_ns")}
+    results = kept.get("results", {}) if kept.get("config_hash") == data["config_hash"] else {}
+    ends = {name: data["critical_path"][name] for name in ("start", "end")} if data["critical_path"] else {}
+    results[_key(made)] = {"liberty_digest": data["liberty_digest"], "tools": data["tools"],
+                           **{name: data[name] for name in _KEPT if data[name] is not None}, **ends}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(head | {"results": dict(sorted(results.items()))}, indent=2) + "\n")
+
+
+def _key(made: Synthesis) -> str:
+    return made.liberty or "generic"
+
+
+def recorded(unit: str) -> dict[str, Any] | None:
+    """A unit's baseline file."""
+    path = FOLDER / f"{unit}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Checked:
+    """Measure a unit again and compare. What was recorded for another machine, library or tool is not compared."""
+    size_config, _ = SIZES[unit].machine() if unit in SIZES else (None, None)
+    known = recorded(unit)
+    key = pdk.name(files) if files else "generic"
+    if known is None or key not in known["results"]:
+        return Checked(unit, key, why=f"no baseline for {key}; record one with: warpbank synth {unit} --record")
+    if size_config is not None and known["config_hash"] != config_hash(size_config):
+        return Checked(unit, key, why="the configuration is another than the baseline's; record it again with --record")
+    return compare(measure(unit, files, on_step), known)
+
+
+def compare(made: Synthesis, known: dict[str, Any]) -> Checked:
+    """A measurement beside a baseline file's content."""
+    key, data = _key(made), made.to_dict()
+    before = known["results"][key]
+    for name, version in before["tools"].items():
+        if data["tools"].get(name) != version:
+            return Checked(made.unit, key, why=f"recorded with {name} {version}, now {data['tools'].get(name)}: not compared")
+    if before["liberty_digest"] != data["liberty_digest"]:
+        return Checked(made.unit, key, why=f"recorded with other content of {key}: not compared")
+    moved = [(name, before[name], data[name]) for name in COMPARED
+             if name in before and data[name] is not None and abs(data[name] - before[name]) > TOLERANCE * abs(before[name])]
+    return Checked(made.unit, key, moved)

@@ -1,0 +1,95 @@
+"""Baselines: every unit has a size, what moved is named, and a few units are measured again.
+
+In a cell library where one is found (`WARPBANK_LIBERTY`, or an installed PDK), all of them, for hours on a slow machine:
+
+    pytest -m long tests/synth/test_baselines.py
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from arch.config import config_hash
+from synth import baselines, pdk
+from synth.units import UNITS
+from tests.sim.command import warpbank
+
+
+def test_every_unit_has_a_size() -> None:
+    assert set(baselines.SIZES) == set(UNITS) - {"sm", "sub_core"}
+
+
+@pytest.mark.parametrize("path", sorted(baselines.FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_the_files_say_what_made_them(path: Path) -> None:
+    """Configuration and tools. One that was recorded for another configuration is not compared, and says so."""
+    known = json.loads(path.read_text())
+    assert known["unit"] == path.stem
+    if known["config_hash"] != config_hash(baselines.SIZES[path.stem].machine()[0]):
+        assert "record it again" in baselines.check(path.stem, []).why
+    for key, result in known["results"].items():
+        assert set(result["tools"]) == {"amaranth", "pyosys"}
+        assert ("area_um2" in result) == (key != "generic")
+
+
+@pytest.mark.parametrize("unit", baselines.FAST)
+def test_generic_gates(unit: str) -> None:
+    checked = baselines.check(unit, [])
+    if checked.why:
+        pytest.skip(checked.why)
+    assert checked.sentences() == []
+
+
+def _library() -> list[Path]:
+    files = pdk.find(None)
+    if not files:
+        pytest.skip(f"no cell library: none is installed, and {pdk.VARIABLE} names none")
+    return files
+
+
+def test_in_a_library() -> None:
+    checked = baselines.check("lrr", _library())
+    if checked.why:
+        pytest.skip(checked.why)
+    assert checked.sentences() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", baselines.SIZES)
+def test_all(unit: str) -> None:
+    for files in ([], _library()):
+        checked = baselines.check(unit, files)
+        if checked.why:
+            pytest.skip(checked.why)
+        assert checked.sentences() == []
+
+
+def test_what_moved_is_named() -> None:
+    made = baselines.measure("lrr", [])
+    known = baselines.recorded("lrr")
+    assert known is not None
+    known["results"]["generic"] = {"tools": made.tools, "liberty_digest": None, "flops": made.flops,
+                                   "transistors": made.transistors, "logic_depth": made.depth}
+    assert baselines.compare(made, known).sentences() == []
+    other = copy.deepcopy(known)
+    other["results"]["generic"]["transistors"] = round(made.transistors / 1.05)  # type: ignore[operator]
+    sentence, = baselines.compare(made, other).sentences()
+    assert sentence.startswith("lrr: transistors moved by +")
+    other = copy.deepcopy(known)
+    other["results"]["generic"]["tools"] = made.tools | {"pyosys": "0.1"}
+    assert "recorded with pyosys 0.1" in baselines.compare(made, other).why
+
+
+def test_command() -> None:
+    done = warpbank("synth", "lrr", "--check", "--liberty", "none")
+    assert done.code == 0, done.err
+    assert "as recorded (generic)" in done.out or "not compared" in done.out
+    done = warpbank("synth", "lrr", "--check", "--preset", "tiny")
+    assert done.code == 2
+    assert "paper's size" in " ".join(done.err.split())
+    done = warpbank("synth")
+    assert done.code == 2
+    assert "name a unit" in " ".join(done.err.split())

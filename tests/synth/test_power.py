@@ -1,0 +1,93 @@
+"""Power: the gate simulation against the RTL, the sum by hand, and a unit inside a real kernel."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from hdl.lfsr import Lfsr
+from synth import flow, gates, mapped, netlist, pdk, power
+from synth.mapped import NetlistError
+from tests.sim.command import warpbank
+from tests.synth import library
+
+
+def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Random inputs, and what the RTL answers."""
+    draw = random.Random(seed)
+    ports = netlist.ports(component)
+    inputs: dict[str, list[int]] = {port.name: [] for port in ports if not port.output}
+    outputs: dict[str, list[int]] = {port.name: [] for port in ports if port.output}
+    signals = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(cycles):
+            for name, column in inputs.items():
+                column.append(draw.getrandbits(len(signals[name])))
+                ctx.set(signals[name], column[-1])
+            for name, column in outputs.items():
+                column.append(ctx.get(signals[name]))
+            await ctx.tick()
+
+    simulator = Simulator(component)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return inputs, outputs
+
+
+def _netlist(folder: Path) -> tuple[flow.Tools, mapped.Netlist]:
+    (folder / "small.lib").write_text(library.text())
+    tools = pdk.load([folder / "small.lib"], folder)
+    flow.coarse(netlist.to_rtlil(Lfsr(5), "lfsr"), "lfsr", folder)
+    flow.mapped(tools, "lfsr", folder, picoseconds=800, boxes={})
+    return tools, mapped.read(folder / "mapped.json", "lfsr")
+
+
+def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
+    """Registers whose first value is not 0 among them."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")  # noqa: T201
+    inputs, outputs = _recorded(Lfsr(5), 100, seed)
+    tools, net = _netlist(tmp_path)
+    active = gates.simulate(net, tools.library, inputs)
+    assert active.outputs == outputs
+    assert sum(active.toggles.values()) > 100
+    stimulus = power.Stimulus(inputs, outputs, "")
+    spent = power.estimate(net, tools, stimulus, 1.0)
+    parts = ("clock", "combinational", "register", "leakage")
+    assert spent["total"] == pytest.approx(sum(spent[name] for name in parts), abs=1e-5)
+    assert spent["leakage"] == pytest.approx(sum(tools.library[cell.type].leakage for cell in net.cells) * 1e-6, abs=1e-6)
+    flops = sum(1 for cell in net.cells if cell.type == "DFF")
+    capacitance = flops + tools.library.wire(flops)
+    assert spent["clock"] == pytest.approx((flops * 2 * 1.5 + capacitance) * 1e-3, abs=1e-5)
+    slow = power.estimate(net, tools, stimulus, 2.0)
+    assert slow["clock"] == pytest.approx(spent["clock"] / 2, abs=1e-5)
+    assert slow["leakage"] == spent["leakage"]
+    still = power.estimate(net, tools, power.Stimulus({"rst": [0] * 50}, {}, ""), 1.0)
+    assert still["register"] < spent["register"]
+    name = next(iter(outputs))
+    wrong = power.Stimulus(inputs, {name: [value ^ 1 for value in outputs[name]]}, "")
+    with pytest.raises(NetlistError, match="differs from its RTL: in cycle 0"):
+        power.estimate(net, tools, wrong, 1.0)
+
+
+@pytest.mark.long
+def test_in_a_kernel(tmp_path: Path) -> None:
+    """pytest -m long tests/synth/test_power.py"""
+    (tmp_path / "small.lib").write_text(library.text())
+    base = ("--preset", "tiny", "--liberty", str(tmp_path / "small.lib"), "--kernel", "sad")
+    done = warpbank("synth", "gto", *base, "--json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert data["power_mw"]["total"] > data["power_mw"]["leakage"] > 0
+    assert "cycles of sad (tiny) on tiny" in data["method"]["power"]
+    done = warpbank("synth", "lfsr", *base)
+    assert done.code == 2
+    assert "name the scheme that uses it" in " ".join(done.err.split())
