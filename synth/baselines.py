@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arch.config import SmConfig, config_hash, preset
+from arch.config import SmConfig, preset
 from arch.names import unknown
 from arch.schemes import Scheme, parse_scheme
 from program.errors import WarpbankError
@@ -108,16 +108,29 @@ def record(made: Synthesis) -> None:
     data, path = made.to_dict(), FOLDER / f"{made.unit}.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     head = {name: data[name] for name in ("unit", "preset", "scheme", "config_hash", "clock_ns")}
-    results = kept.get("results", {}) if kept.get("config_hash") == data["config_hash"] else {}
+    results = kept.get("results", {}) if same_machine(kept, made.config) else {}
     ends = {name: data["critical_path"][name] for name in ("start", "end")} if data["critical_path"] else {}
     results[_key(made)] = {"liberty_digest": data["liberty_digest"], "tools": data["tools"],
                            **{name: data[name] for name in _KEPT if data[name] is not None}, **ends}
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(head | {"results": dict(sorted(results.items()))}, indent=2) + "\n")
+    whole = head | {"results": dict(sorted(results.items())), "config": made.config.to_dict()}
+    path.write_text(json.dumps(whole, indent=2) + "\n")
 
 
 def _key(made: Synthesis) -> str:
     return made.liberty or "generic"
+
+
+def same_machine(known: dict[str, Any], config: SmConfig) -> bool:
+    """Whether a baseline is of this machine: every field that it names has the same value. Fields may have been added since."""
+    return "config" in known and _within(known["config"], config.to_dict())
+
+
+def _within(part: dict[str, Any], whole: dict[str, Any]) -> bool:
+    return all(
+        name in whole and (_within(value, whole[name]) if isinstance(value, dict) else value == whole[name])
+        for name, value in part.items()
+    )
 
 
 def recorded(unit: str) -> dict[str, Any] | None:
@@ -133,7 +146,7 @@ def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | Non
     key = pdk.name(files) if files else "generic"
     if known is None or key not in known["results"]:
         return Checked(unit, key, why=f"no baseline for {key}; record one with: warpbank synth {unit} --record")
-    if size_config is not None and known["config_hash"] != config_hash(size_config):
+    if size_config is not None and not same_machine(known, size_config):
         return Checked(unit, key, why="the configuration is another than the baseline's; record it again with --record")
     return compare(measure(unit, files, on_step), known)
 
