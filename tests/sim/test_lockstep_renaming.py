@@ -1,4 +1,5 @@
-"""Golden and RTL in lockstep under register renaming, with release flags and fewer registers than the static demand."""
+"""Golden and RTL in lockstep under register renaming, with release flags, fewer registers than the static demand, and a table so
+small that some are not renamed."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ from sim.lockstep import lockstep
 
 
 def test_every_event_of_every_cycle() -> None:
-    scheme, config = parse_scheme("renaming"), with_overrides(preset("tiny"), ["sub_core.rows=12"])
+    scheme = parse_scheme("renaming")
+    config = with_overrides(preset("tiny"), ["sub_core.rows=12", "sub_core.mapping.table_bytes=20"])
     job = workloads.get("vectoradd").job("tiny")
     trace = annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job))
+    assert trace.exempt[0].bit_count() == 2
     outcome = lockstep(trace, config, scheme, PysimEngine())
     assert outcome.divergence is None, outcome.divergence.reason
     assert outcome.result.counters["renaming.unmaps"]
