@@ -16,15 +16,17 @@ from tests.hdl.bench import MACHINES
 from tests.hdl.collector.boc_bench import BOCS
 from tests.hdl.collector.test_window import MACHINES as WINDOWS
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
+from tests.hdl.mapping.test_renaming import SMALL as RENAMING
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
               "instruction_buffers", "registers", "banks", "pipelines", "result_arbiter",
-              "renaming", "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache")
+              "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache")
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
     "boc_write_through": {name: BOCS[name] for name in ("narrow", "single")},
+    "renaming": RENAMING,
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
     **{unit: {name: LTRFS[name] for name in ("one", "fast")} for unit in ("ltrf", "ltrf_plus")},
     **{unit: {name: LTRFS[name] for name in ("fast", "slow")} for unit in ("warp_control_blocks", "address_allocation", "mover")},
