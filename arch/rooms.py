@@ -110,10 +110,12 @@ class CollectorConfig(_Checked):
 class CacheConfig(_Checked):
     """Room hierarchy: the register file cache."""
 
-    registers: int = item(16, "registers", "LTRF: registers of an interval, one in each bank of the register file cache; a power "
-                          "of two", low=8, high=64)
+    registers: int = item(16, "registers", "LTRF: registers of an interval, one in each bank of the register file cache; RFC, "
+                          "SW-RFC: an active warp's registers in it; a power of two", low=8, high=64)
     crossing: int = item(4, "cycles", "LTRF: that a register takes through the crossbar between main register file and cache",
                          high=64)
+    replacement: str = item("fifo", "policy", "RFC: which register leaves a full row of the cache; `fifo`: the one that was "
+                            "allocated first, `lru`: the one that was least recently used", choices=("fifo", "lru"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

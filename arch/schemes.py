@@ -210,6 +210,26 @@ register_scheme(
 )
 register_scheme(
     Row(
+        name="rfc",
+        description="Register file cache with tags: the active warps' results are written into it, nothing is prefetched.",
+        paper="LTRF, section 2.3 (its reference 19)",
+        hierarchy="rfc",
+        scheduler="two_level",
+        hints=("dead",),
+    )
+)
+register_scheme(
+    Row(
+        name="sw-rfc",
+        description="Register file cache without tags: the compiler says which results are in it, and for how long.",
+        paper="LTRF, section 6.6 (SHRF, its reference 20)",
+        hierarchy="sw_rfc",
+        scheduler="two_level",
+        hints=("cached",),
+    )
+)
+register_scheme(
+    Row(
         name="gscalar-half",
         description="The same with each half of a register compressed by itself; one lane may execute for a half.",
         paper="G-Scalar, section 4.3",
@@ -249,6 +269,16 @@ def _cache_needs_two_levels(scheme: Scheme) -> str:
 
 
 RULES.append(_cache_needs_two_levels)
+
+
+def _rfc_is_alone(scheme: Scheme) -> str:
+    """What the register file caches that results are written into have not been built with."""
+    if scheme.hierarchy not in ("rfc", "sw_rfc") or scheme.collector == "ocu":
+        return ""
+    return "rfc and sw-rfc are comparators, built for collectors that keep no values."
+
+
+RULES.append(_rfc_is_alone)
 
 register_scheme(
     Row(

@@ -17,7 +17,9 @@ from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
+from .hierarchy.sw_rfc import SwRfc
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .probe import Probe
@@ -28,7 +30,7 @@ from .storage.gscalar import GScalar, GScalarHalf
 from .storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
-CACHES = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus}
+CACHES: dict[str, Any] = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
 MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
 STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf}
 

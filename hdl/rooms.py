@@ -22,7 +22,9 @@ from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
+from .hierarchy.sw_rfc import SwRfc
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .seams import UNITS
@@ -36,7 +38,8 @@ COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
 HIERARCHIES: dict[str, Any] = {
-    "flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "compressed": Compressed, "scalar_file": ScalarFile,
+    "flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc, "compressed": Compressed,
+    "scalar_file": ScalarFile,
 }
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
 STORAGES: dict[str, Callable[..., Any]] = {

@@ -40,7 +40,7 @@ class Sm(wiring.Component):
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
     keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same question.
-    immediate : Out, `Immediate` per sub-core, if there is a register file cache. Question: the bit-vector of a PREFETCH.
+    immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a PREFETCH.
     lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
@@ -78,7 +78,7 @@ class Sm(wiring.Component):
         }
         if self.cores[0].keeps:
             members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
-        if self.cores[0].registers.follows:
+        if self.cores[0].registers.prefetches:
             members["immediate"] = Out(Immediate(config)).array(cores)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
@@ -124,7 +124,7 @@ class Sm(wiring.Component):
                 wiring.connect(m, wiring.flipped(outer), inner)
             if core.collectors.waits:
                 m.d.comb += core.sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
-            if core.registers.follows:
+            if core.registers.prefetches:
                 wiring.connect(m, wiring.flipped(self.immediate[number]), core.immediate)
             if core.keeps:
                 for outer, inner in zip(self.keep[number], core.keep, strict=True):

@@ -68,7 +68,7 @@ class SubCore(wiring.Component):
             reporters += [self.moves, self.scalar]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
-        super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.follows))
+        super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.prefetches))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -217,11 +217,15 @@ class SubCore(wiring.Component):
         m.d.comb += [
             registers.activate.eq(scheduler.activated.any()), registers.activated.eq(encode(scheduler.activated)),
             registers.deactivate.eq(scheduler.deactivated), registers.ended.eq(status.over),
-            registers.quiet.eq(self.scoreboard.quiet), registers.prefetch.eq(self._prefetch),
-            registers.prefetching.eq(scheduler.pick), registers.registers.eq(self.immediate.bits),
-            registers.issue.valid.eq(status.issue.valid), registers.issue.payload.eq(status.issue.payload),
-            self.immediate.valid.eq(self._prefetch), self.immediate.pc.eq(status.uop.pc),
+            registers.quiet.eq(self.scoreboard.quiet), registers.issue.valid.eq(status.issue.valid),
+            registers.issue.payload.eq(status.issue.payload),
         ]
+        if registers.prefetches:
+            m.d.comb += [
+                registers.prefetch.eq(self._prefetch), registers.prefetching.eq(scheduler.pick),
+                registers.registers.eq(self.immediate.bits), self.immediate.valid.eq(self._prefetch),
+                self.immediate.pc.eq(status.uop.pc),
+            ]
         for unit, (outer, inner) in enumerate(zip(self.keep, registers.keep, strict=True)):
             m.d.comb += inner.value.eq(outer.value)
             asks = [inner, *([self.collectors.keep[unit]] if self.collectors.caches else [])]

@@ -19,6 +19,7 @@ from program.release.fetch import without_pir
 from program.release.insertion import insert_flags, release_all
 from program.reuse import near_hints
 from program.scalar import fresh_hints, scalar_hints
+from program.strand_cache import strand_cache_hints
 from program.trace.schema import Trace
 from program.write_back import write_back_hints
 
@@ -29,6 +30,7 @@ RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
     """The trace with the fields of `Hints` that are `wanted` (`arch.schemes.Scheme.hints`); the others stay at what is safe.
 
+    `cached` sets `near` and `write_back` for a register file cache that the compiler manages (`program.strand_cache`).
     `release` is no field: it sets `dead` to what the flags of register renaming can tell, puts the flag instructions into the
     code, and exempts registers that the machine's renaming table has no room for (`program.release`).
     `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`program.intervals`).
@@ -48,6 +50,10 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
             bits = write_back_hints(kernels(), config.sub_core.collector.window).write_back
         elif name == "near":
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
+        elif name == "cached":
+            cached = strand_cache_hints(kernels(), config.sub_core.cache.registers)
+            hints = replace(hints, near=cached.near, write_back=cached.write_back)
+            continue
         elif name == "dead":
             bits = np.concatenate([dead_operands(kernel) for kernel in kernels().values()])
         elif name == "scalar":

@@ -43,14 +43,13 @@ class Arbiter:
         self.waiting |= 1 << bank
         self.pending += 1
 
-    def step(self, written: int, opening: int = 0) -> list[tuple[int, int, int, int, int]]:
-        """Grants of this cycle as (bank, row, collector, slot, tag); masks of the banks that are being written, and of those
-        whose accesses take longer."""
+    def step(self, written: int, opening: int = 0, ports: int = 0) -> list[tuple[int, int, int, int, int]]:
+        """Grants of this cycle as (bank, row, collector, slot, tag); masks of the banks that are being written, of those whose
+        accesses take longer, and of the collectors whose port is taken by another arbiter."""
         waiting = self.waiting
         probe = self._probe
         counters = probe.counters
         grants: list[tuple[int, int, int, int, int]] = []
-        ports = 0
         bank = self._pointer
         visit = waiting & ~opening
         heads = 0

@@ -98,6 +98,7 @@ class Arbiter(wiring.Component):
     tags : uops that one collector may have in collection.
     probe : generate `events` (grant, conflict; of a cache: cache_grant, cache_conflict).
     cache : the banks are those of a register file cache.
+    shared : the collectors' ports are shared with another arbiter, which goes first.
 
     Members
     -------
@@ -105,6 +106,7 @@ class Arbiter(wiring.Component):
     written : In(banks). Banks that are written in this cycle.
     waiting : Out(banks). Banks with a request. From registers.
     opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may depend on the two.
+    ports : In(collectors), if `shared`. Collectors whose port is taken.
     read : Out(BankRead) per bank. Combinational from registers and `written`.
     grant : Out(Grant) per collector. Likewise.
 
@@ -116,7 +118,7 @@ class Arbiter(wiring.Component):
     """
 
     def __init__(self, config: SmConfig, groups: int | None = None, tags: int = 1, probe: bool = False,
-                 cache: bool = False) -> None:
+                 cache: bool = False, shared: bool = False) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
         self._config = config
@@ -124,13 +126,15 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache = cache
+        self._cache, self._shared = cache, shared
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
         members = {
             "request": In(Requests(config, tags, shape)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),
             "read": Out(BankRead(shape)).array(banks), "grant": Out(Grant(config, tags, shape)).array(core.collectors),
         }
+        if shared:
+            members["ports"] = In(core.collectors)
         if probe:
             members["events"] = Out(Events(config, self._instances()))
         super().__init__(members)
@@ -159,7 +163,8 @@ class Arbiter(wiring.Component):
         tags = Array(head.tag for head in heads)
         for number, grant in enumerate(self.grant):
             mask = Signal(banks, name=f"banks_of_{number}")
-            m.d.comb += mask.eq(candidates & Cat(head.collector == number for head in heads))
+            free = ~self.ports[number] if self._shared else 1
+            m.d.comb += mask.eq(candidates & Cat((head.collector == number) & free for head in heads))
             choice = first_from(m, mask, pointer, f"port_{number}")
             m.d.comb += [grant.valid.eq(choice.any), grant.bank.eq(choice.index), grant.slot.eq(slots[choice.index])]
             if self._tags > 1:

@@ -11,8 +11,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
+from arch.uop import MAX_SOURCES, Unit
 from arch.uop import Memory as Op
-from arch.uop import Unit
 
 from ..lookup import read_at, write_at
 from ..priority import decode, first_from
@@ -190,7 +190,7 @@ class Ocu(wiring.Component):
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [getattr(result, name).eq(getattr(uop, name))
                      for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
-        m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE)]
+        m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES])]
         return kept
 
     def _events(self, m: Module, free: Signal) -> None:

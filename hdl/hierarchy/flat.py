@@ -48,7 +48,7 @@ class Flat(wiring.Component):
     """
 
     #: It need not be told of activations and of what issues.
-    follows = renames = False
+    follows = prefetches = renames = False
     #: Its operands do not come with notes, and what is written needs no move.
     notes = False
 

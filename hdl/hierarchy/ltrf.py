@@ -69,8 +69,8 @@ class Ltrf(wiring.Component):
 
     #: Dead registers are moved like others.
     liveness = False
-    #: It wants to be told of activations and of what issues.
-    follows, renames, notes = True, False, False
+    #: It wants to be told of activations, of what issues, and of PREFETCHes.
+    follows, prefetches, renames, notes = True, True, False, False
 
     def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, entries: int, tags: int = 1,
                  evicts: bool = False, probe: bool = False) -> None:

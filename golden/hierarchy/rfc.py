@@ -1,0 +1,187 @@
+"""RFC: a register file cache with tags that results are written into, without prefetch (the comparator of LTRF)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from arch.rooms import SmConfig
+
+from ..priority import first_from
+from ..probe import Probe
+from ..seams import Mapping, Storage
+from ..stream import TraceUop
+from ..values import Value
+from .beside import Beside
+from .tags import TagRow
+
+
+@dataclass
+class Departing:
+    """A register that has left the cache and waits for its bank: warp, register, row of the bank, value."""
+
+    warp: int
+    register: int
+    row: int
+    value: Value
+
+
+class Rfc(Beside):
+    """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
+
+    Tags: the sources of a uop are compared with those of its warp's row in the cycle after it issued. What is not found is read
+    from the main register file and not brought in: only results allocate, of all lanes that the warp has; others go where their
+    register is. As soon as a row has no free entry, one leaves: the one that was allocated (`fifo`) or used (`lru`) least
+    recently, and is not still to be read. It goes to the main register file by way of a buffer, one per bank, unless the
+    compiler's word is that nobody reads it any more. So everything in the cache is newer than the banks: there is no dirty bit.
+
+    One entry leaves in a cycle, of a row chosen by rotating priority; if it cannot, it is the next row's turn. All leave when
+    their warp is deactivated. A warp that has ended writes nothing back.
+    """
+
+    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+        super().__init__(config, mapping, storage, quiet, probe)
+        self._renews = config.sub_core.cache.replacement == "lru"
+        self.tags = [TagRow(self._entries) for _ in range(self._rows)]
+        self._dead = 0  # slots of the issuing uop that are read for the last time
+        self._asked: list[tuple[int, int, int, int, bool]] = []  # (collector, slot, warp, register, read for the last time)
+        self._found: list[tuple[int, int, int, int, int | None]] = []  # (collector, slot, warp, register, bank of the cache)
+        self._entered: list[tuple[int, int, int]] = []  # (row, bank, register) of this cycle's results
+        self._buffers: list[Departing | None] = [None] * config.sub_core.banks
+        self._leaves: tuple[int, Departing] | None = None
+        self._pointer = 0
+
+    @property
+    def busy(self) -> bool:
+        """Something happens here in the next cycle."""
+        return (super().busy or bool(self._asked) or any(self._buffers)
+                or any(row.unused is None for row in self.tags))
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues: it says which registers it reads for the last time."""
+        self._dead = uop.dead
+
+    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+        """Request an operand (seam 2): it is looked for in the next cycle."""
+        self._asked.append((collector, slot, warp, register, bool(self._dead >> slot & 1)))
+
+    def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
+        offset = self._row_of[uop.warp]
+        if offset is not None:
+            row = self.tags[offset]
+            entry = row.find(register)
+            if entry is not None:
+                return entry, False
+            if not self._leaving[offset] and not uop.part:
+                return None if row.unused is None else (row.unused, False)
+        bank, line = self._mapping.locate(uop.warp, register)
+        buffer = self._buffers[bank]
+        return None if buffer is not None and buffer.row == line else (None, True)
+
+    def _enters(self, offset: int, entry: int, register: int) -> None:
+        self._entered.append((offset, entry, register))
+
+    def _empty(self, offset: int) -> bool:
+        warp = self._owner[offset]
+        assert warp is not None
+        return self._quiet(warp) if self._over[offset] else not self.tags[offset].valid
+
+    def _before_reads(self) -> None:
+        self._look_up()
+        self._evict()
+        self._drain()
+
+    def _look_up(self) -> None:
+        """Find the operands of the uop that issued in the cycle before."""
+        for collector, slot, warp, register, last in self._asked:
+            offset = self._row_of[warp]
+            assert offset is not None
+            row = self.tags[offset]
+            entry = row.find(register)
+            self._found.append((collector, slot, warp, register, entry))
+            if entry is not None:
+                self._locks[offset][entry] += 1
+                if last:
+                    row.live &= ~(1 << entry)
+                if self._renews:
+                    row.used |= 1 << entry
+        self._asked.clear()
+
+    def _evict(self) -> None:
+        """Let one register leave, of the first row, in rotating order, that has one to lose."""
+        ripe = [self._ripe(offset) for offset in range(self._rows)]
+        work = sum(1 << offset for offset, entry in enumerate(ripe) if entry is not None)
+        if not work:
+            return
+        offset = first_from(work, self._pointer)
+        self._pointer = (offset + 1) % self._rows
+        row, warp, entry = self.tags[offset], self._owner[offset], ripe[offset]
+        assert warp is not None
+        assert entry is not None
+        if self._cache_written >> entry & 1:
+            return
+        register = row.registers[entry]
+        assert register is not None
+        if row.live >> entry & 1:
+            bank, line = self._mapping.locate(warp, register)
+            if self._buffers[bank] is not None:
+                return
+            self._left = 1 << entry
+            self._leaves = bank, Departing(warp, register, line, self._values[entry][offset])
+        row.registers[entry] = None
+        if self._probe.sink is not None:
+            self._probe.emit("cache_release", entry, offset, warp, register)
+
+    def _ripe(self, offset: int) -> int | None:
+        """The entry of a row that has to leave next."""
+        row = self.tags[offset]
+        if self._over[offset] or not (self._leaving[offset] or row.unused is None):
+            return None
+        locks = self._locks[offset]
+        return next((entry for entry in row.order if row.registers[entry] is not None and not locks[entry]), None)
+
+    def _drain(self) -> None:
+        """Registers that have left go into their banks, where no result does."""
+        probe = self._probe
+        for bank, buffer in enumerate(self._buffers):
+            if buffer is None or (self._main_written | self._busy_banks) >> bank & 1:
+                continue
+            self._main_written |= 1 << bank
+            self._storage.write(bank, buffer.row, self._every_lane, buffer.value)
+            self._buffers[bank] = None
+            probe.counters["rf.writes"] += 1
+            probe.counters["rf.write_backs"] += 1
+            if probe.sink is not None:
+                probe.emit("write_back", bank, buffer.row, buffer.warp, buffer.register)
+
+    def _edge(self) -> None:
+        for offset, entry, register in self._entered:
+            row = self.tags[offset]
+            new = row.registers[entry] is None
+            row.live |= 1 << entry
+            if new or self._renews:
+                row.used |= 1 << entry
+            if new:
+                row.registers[entry] = register
+                self._allocated(offset, entry, register)
+        self._entered.clear()
+        for row in self.tags:
+            row.edge()
+        if self._leaves is not None:
+            bank, left = self._leaves
+            self._buffers[bank], self._leaves = left, None
+        for found in self._found:
+            self._request(*found)
+        self._found.clear()
+
+    def _allocated(self, offset: int, entry: int, register: int) -> None:
+        """Report an allocation."""
+        warp = self._owner[offset]
+        assert warp is not None
+        self._probe.counters["cache.allocations"] += 1
+        if self._probe.sink is not None:
+            self._probe.emit("cache_allocate", entry, offset, warp, register)
+
+    def _release(self, offset: int) -> None:
+        self.tags[offset].clear()
+        super()._release(offset)

@@ -1,0 +1,62 @@
+"""SW-RFC: a register file cache without tags, whose content the compiler decides (the comparator SHRF of LTRF)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.rooms import SmConfig
+from arch.uop import MAX_SOURCES, TO_BANKS
+
+from ..probe import Probe
+from ..seams import Mapping, Storage
+from ..stream import TraceUop
+from .beside import Beside
+
+
+class SwRfc(Beside):
+    """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or both. LTRF, section
+    6.6 and its reference 20.
+
+    A register's bank of the cache is its number modulo that of the banks: `program.strand_cache` sees to it that no two values
+    meet there, and that nothing is in the cache where the warp may be deactivated. So there is nothing to find, to evict or to
+    write back. A result waits while operands are still to be read from its entry: those of the value before, for which the
+    scoreboard does not speak, since it was another register.
+    """
+
+    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+        super().__init__(config, mapping, storage, quiet, probe)
+        self._near = 0  # hints of the issuing uop
+        self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues: it says where its operands are and where its results go."""
+        self._near = uop.near
+        offset = self._row_of[uop.warp]
+        assert offset is not None
+        if self._near >> MAX_SOURCES & 1:
+            for register in range(uop.destination, uop.destination + uop.count):
+                bit = 1 << register % self._entries
+                self._both[offset] = self._both[offset] & ~bit | (bit if uop.write_back & TO_BANKS else 0)
+
+    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+        """Request an operand (seam 2)."""
+        entry = register % self._entries if self._near >> slot & 1 else None
+        if entry is not None:
+            offset = self._row_of[warp]
+            assert offset is not None
+            self._locks[offset][entry] += 1
+        self._request(collector, slot, warp, register, entry)
+
+    def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
+        offset = self._row_of[uop.warp]
+        if not uop.near >> MAX_SOURCES & 1 or offset is None:
+            return None, True
+        entry = register % self._entries
+        if self._locks[offset][entry]:
+            return None
+        return entry, bool(self._both[offset] >> entry & 1)
+
+    def _empty(self, offset: int) -> bool:
+        warp = self._owner[offset]
+        assert warp is not None
+        return self._quiet(warp)

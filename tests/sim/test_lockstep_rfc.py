@@ -1,0 +1,45 @@
+"""Golden and RTL in lockstep with register file caches that results are written into, on random programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from program.hints import Hints
+from sim.engines.pysim import PysimEngine
+from sim.lockstep import lockstep
+from tests.random_intervals import dead_bits
+from tests.random_strands import with_strands
+from tests.random_trace import random_trace
+
+CORE = "sub_core."
+CASES = [
+    ("rfc", ("cache.registers=8",)),
+    ("rfc", ("cache.registers=8", "cache.replacement=lru", "active_warps=3", "bank_latency=280", "collectors=3")),
+    ("rfc", ("cache.registers=16", "active_warps=1", "bank_latency=630")),
+    ("rfc", ("cache.registers=8", "active_warps=4", "banks=8", "rows=64", "cache.replacement=lru")),
+    ("sw-rfc", ("cache.registers=8",)),
+    ("sw-rfc", ("cache.registers=16", "active_warps=3", "bank_latency=280", "collectors=3")),
+    ("sw-rfc", ("cache.registers=8", "active_warps=1", "bank_latency=630", "banks=8", "rows=64")),
+]
+
+
+@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
+    config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
+    trace = random_trace(7, ctas=2, length=25)
+    if scheme == "rfc":
+        trace = replace(trace, hints=replace(Hints.none(len(trace.code)), dead=dead_bits(trace)))
+    else:
+        trace = with_strands(trace, config.sub_core.cache.registers)
+    outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
+    assert outcome.divergence is None, f"seed 7: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    counters = outcome.result.counters
+    assert counters["cache.reads"] > 0
+    assert counters["cache.writes"] > 0
+    assert counters["rf.reads"] > 0
+    assert (counters["rf.write_backs"] > 0) == (scheme == "rfc")
