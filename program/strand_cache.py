@@ -1,12 +1,13 @@
 """What a compiler-managed register file cache holds: which results go into it, and which sources are found there (SW-RFC).
 
-A value may be in the cache within a strand only, straight code in which its warp is not descheduled: a strand ends with its block,
-before an instruction that may wait for the result of a load or atomic from beyond the SM, and behind a barrier or fence. So
-nothing has to be saved when a warp is, and the order in which the sides of a branch run does not matter.
+A value may be in the cache within a strand only, straight code in which its warp is not descheduled: a strand ends with its
+block, before an instruction that may wait for the result of a load or atomic from beyond the SM, and behind a barrier or fence.
+So nothing has to be saved when a warp is, and the order in which the sides of a branch run does not matter.
 
 A register's place is its number modulo the size of the cache. A result is kept if its place is free until its last read in the
-strand, and if some read of it is sure to happen: then it has been written before anything else comes to that place. It goes to the
-banks as well if somebody may read it behind the strand. Results under a guard go to the banks only, since lanes keep what was there.
+strand, and if some read of it is sure to happen: then it has been written before anything else comes to that place. It goes to
+the banks as well if somebody may read it behind the strand. Results under a guard go to the banks only, since lanes keep what was
+there.
 """
 
 from __future__ import annotations

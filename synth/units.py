@@ -36,6 +36,9 @@ from hdl.hierarchy.allocation import AddressAllocation
 from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
 from hdl.hierarchy.mover import Mover
+from hdl.hierarchy.rfc import Departing, Rfc
+from hdl.hierarchy.sw_rfc import SwRfc
+from hdl.hierarchy.tags import TagRow
 from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
 from hdl.mapping.availability import Availability
@@ -124,6 +127,10 @@ UNITS: dict[str, Unit] = {
         Unit("registers", Flat, build_registers),
         Unit("ltrf", Ltrf, lambda config, _, probe: build_registers(config, parse_scheme("ltrf"), probe)),
         Unit("ltrf_plus", LtrfPlus, lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe)),
+        Unit("rfc", Rfc, lambda config, _, probe: build_registers(config, parse_scheme("rfc"), probe)),
+        Unit("sw_rfc", SwRfc, lambda config, _, probe: build_registers(config, parse_scheme("sw-rfc"), probe)),
+        Unit("tag_row", TagRow, lambda config, *_: TagRow(config)),
+        Unit("departing", Departing, lambda config, *_: Departing(config)),
         Unit("warp_control_blocks", WarpControlBlocks, lambda config, *_: WarpControlBlocks(config, 2, True)),
         Unit("address_allocation", AddressAllocation, lambda config, *_: AddressAllocation(config.sub_core.cache.registers)),
         Unit("mover", Mover, lambda config, *_: Mover(config)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -12,6 +13,7 @@ from arch.uop import DISTANT, Memory, Unit
 from program.hints import Hints
 from program.strand_cache import Step, assign
 from program.trace.schema import Trace
+from tests.trace_builder import Op, TraceBuilder, alu, load
 
 
 def _rows(trace: Trace) -> Iterator[tuple[np.void, np.ndarray]]:
@@ -71,3 +73,26 @@ def with_strands(trace: Trace, entries: int) -> Trace:
         near[block.start : block.stop], write_back[block.start : block.stop] = assign(steps, entries,
                                                                                      frozenset(pending[block.start]))
     return replace(trace, hints=replace(Hints.none(len(trace.code)), near=near, write_back=write_back))
+
+
+def strand_trace(seed: int, warps: int = 4, length: int = 40) -> Trace:
+    """A trace with long runs of arithmetic on all lanes, some loads and some partial results among it."""
+    rng = random.Random(seed)
+    blocks = []
+    for _ in range(2):
+        block = []
+        for _ in range(warps):
+            ops: list[Op] = []
+            for _ in range(length):
+                kind, registers = rng.random(), rng.sample(range(20), 3)
+                if kind < 0.8:
+                    ops.append(alu(registers[0], *registers[1:], unit=rng.choice((Unit.ALU, Unit.FMA, Unit.SFU))))
+                elif kind < 0.87:
+                    ops.append(alu(2 * rng.randrange(10), *registers, count=2, unit=Unit.FP64))
+                elif kind < 0.93:
+                    ops.append(alu(registers[0], registers[1], mask=0xF0F0F0F5))
+                else:
+                    ops.append(load(registers[0], registers[1], rng.randrange(30)))
+            block.append(ops)
+        blocks.append(block)
+    return TraceBuilder(seed).launch(*blocks, registers=24).build()

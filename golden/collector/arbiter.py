@@ -112,9 +112,9 @@ class ScalarArbiter(Arbiter):
         super().__init__(banks + 1, probe)
         self._scalar = banks
 
-    def step(self, written: int, opening: int = 0) -> list[tuple[int, int, int, int, int]]:
+    def step(self, written: int, opening: int = 0, ports: int = 0) -> list[tuple[int, int, int, int, int]]:
         """See `Arbiter.step`."""
-        grants = super().step(written, opening)
+        grants = super().step(written, opening, ports)
         if any(grant[0] == self._scalar for grant in grants):
             self._probe.counters["rf.reads"] -= 1
             self._probe.counters["scalar_rf.reads"] += 1

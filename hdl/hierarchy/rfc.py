@@ -175,13 +175,14 @@ class Rfc(Beside):
             m.d.sync += pointer.eq(choice.after)
         warp, register = Signal(core.warp_width, name="leaver_warp"), Signal(REGISTER_WIDTH, name="leaver")
         ripe = Signal(self._entries, name="leaver_entry")
-        live, goes = Signal(name="leaver_live"), Signal(name="goes")
+        live, taken, goes = Signal(name="leaver_live"), Signal(name="buffer_taken"), Signal(name="goes")
         m.d.comb += [
             warp.eq(Array(self._owner)[choice.index]), register.eq(Array(tags.register for tags in self._tags)[choice.index]),
             ripe.eq(Array(tags.ripe for tags in self._tags)[choice.index]),
             live.eq(Array(tags.live for tags in self._tags)[choice.index]),
             place.warp.eq(warp), place.register.eq(register),
-            goes.eq(choice.any & ~(ripe & self._written).any() & ~(live & Array(buffer.held for buffer in self._buffers)[place.bank])),
+            taken.eq(Array(buffer.held for buffer in self._buffers)[place.bank]),
+            goes.eq(choice.any & ~(ripe & self._written).any() & ~(live & taken)),
             self._departs.eq(Mux(goes & live, ripe, 0)), self._row_left.eq(choice.index),
         ]
         m.d.comb += [tags.drop.eq(goes & choice.one_hot[row]) for row, tags in enumerate(self._tags)]

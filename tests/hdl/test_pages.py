@@ -25,11 +25,14 @@ from hdl.front_end.scoreboard import Scoreboard
 from hdl.front_end.sthld import Sthld
 from hdl.front_end.two_level import TwoLevel
 from hdl.hierarchy.allocation import AddressAllocation
+from hdl.hierarchy.beside import Beside
 from hdl.hierarchy.compressed import Compressed
 from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf
 from hdl.hierarchy.mover import Mover
+from hdl.hierarchy.rfc import Departing
 from hdl.hierarchy.scalar_file import ScalarFile
+from hdl.hierarchy.tags import TagRow
 from hdl.hierarchy.wcb import WarpControlBlocks
 from hdl.lfsr import Lfsr
 from hdl.mapping.availability import Availability
@@ -64,6 +67,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "arbiter": (Arbiter,),
     "flat": (Flat,),
     "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
+    "rfc": (Beside, TagRow, Departing),
     "pace": (Pace, SlowBanks),
     "direct": (Direct,),
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),

@@ -12,7 +12,7 @@ from program.hints import Hints
 from sim.engines.pysim import PysimEngine
 from sim.lockstep import lockstep
 from tests.random_intervals import dead_bits
-from tests.random_strands import with_strands
+from tests.random_strands import strand_trace, with_strands
 from tests.random_trace import random_trace
 
 CORE = "sub_core."
@@ -30,11 +30,11 @@ CASES = [
 @pytest.mark.parametrize(("scheme", "overrides"), CASES)
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
-    trace = random_trace(7, ctas=2, length=25)
     if scheme == "rfc":
+        trace = random_trace(7, ctas=2, length=25)
         trace = replace(trace, hints=replace(Hints.none(len(trace.code)), dead=dead_bits(trace)))
     else:
-        trace = with_strands(trace, config.sub_core.cache.registers)
+        trace = with_strands(strand_trace(7, 3, 30), config.sub_core.cache.registers)
     outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 7: {outcome.divergence.reason}"
     assert outcome.result is not None

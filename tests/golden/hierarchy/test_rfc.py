@@ -1,0 +1,207 @@
+"""The register file caches without prefetch in the machine: what is read and written where, and that no operand is ever wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import workloads
+from arch.config import preset, with_overrides
+from arch.events import Record, count
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from golden.check import OperandMismatch
+from golden.hierarchy.beside import Beside
+from golden.hierarchy.rfc import Rfc
+from golden.hierarchy.sw_rfc import SwRfc
+from golden.hierarchy.tags import TagRow
+from golden.result import Result
+from golden.sm import simulate
+from program.annotate import annotate
+from program.hints import Hints
+from program.runner import compile_job, trace_job
+from program.trace.schema import Trace
+from tests.random_intervals import dead_bits
+from tests.random_strands import strand_trace, with_strands
+from tests.random_trace import random_trace
+from tests.trace_builder import TraceBuilder, alu
+
+SCHEMES = ("rfc", "sw-rfc")
+
+
+def _machine(name: str, *overrides: str) -> SmConfig:
+    return with_overrides(preset(name), [f"sub_core.{override}" for override in overrides])
+
+
+def _run(kernel: str, config: SmConfig, scheme: str) -> Result:
+    job = workloads.get(kernel).job("tiny")
+    wanted = parse_scheme(scheme)
+    return simulate(annotate(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted)
+
+
+def _consistent(result: Result) -> None:
+    """Every operand comes from one of the two; every result goes somewhere."""
+    counted = result.counters
+    assert result.operand_mismatches == 0
+    assert counted["cache.reads"] + counted["rf.reads"] == counted["collector.deliveries"]
+    assert counted["cache.reads"] > 0
+    assert counted["cache.fetches"] == counted["cache.fills"] == 0
+    assert counted["rf.write_backs"] <= counted["cache.allocations"] <= counted["cache.writes"]
+
+
+@pytest.mark.parametrize("kernel", ["vectoradd", "reduction"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_kernels(kernel: str, scheme: str) -> None:
+    result = _run(kernel, _machine("turing", "bank_latency=280"), scheme)
+    plain = _run(kernel, _machine("turing"), "baseline")
+    if scheme == "rfc":
+        _consistent(result)
+    assert result.operand_mismatches == 0
+    assert result.counters["cache.reads"] + result.counters["rf.reads"] == plain.counters["rf.reads"]
+    assert result.counters["rf.writes"] < plain.counters["rf.writes"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", workloads.names())
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("latency", [100, 630])
+@pytest.mark.parametrize("name", ["maxwell", "turing"])
+def test_all_kernels(kernel: str, scheme: str, latency: int, name: str) -> None:
+    """`pytest -m long tests/golden/hierarchy/test_rfc.py`"""
+    assert _run(kernel, _machine(name, f"bank_latency={latency}"), scheme).operand_mismatches == 0
+
+
+def _dead(trace: Trace) -> Trace:
+    return replace(trace, hints=replace(Hints.none(len(trace.code)), dead=dead_bits(trace)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_random_programs(seed: int, policy: str) -> None:
+    """Slept cycles change nothing, and counters are sums of events."""
+    config = _machine("tiny", "cache.registers=8", "bank_latency=160", f"active_warps={1 + seed}", f"cache.replacement={policy}")
+    trace = _dead(random_trace(seed, launches=2))
+    events: list[Record] = []
+    result = simulate(trace, config, parse_scheme("rfc"), events=events)
+    assert simulate(trace, config, parse_scheme("rfc"), skip=False) == result
+    assert count(events) == result.counters
+    _consistent(result)
+    assert result.counters["rf.write_backs"] > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_strands(seed: int) -> None:
+    config = _machine("tiny", "cache.registers=8", "bank_latency=160", f"active_warps={1 + seed}")
+    trace = with_strands(strand_trace(seed), 8)
+    events: list[Record] = []
+    result = simulate(trace, config, parse_scheme("sw-rfc"), events=events)
+    assert simulate(trace, config, parse_scheme("sw-rfc"), skip=False) == result
+    assert count(events) == result.counters
+    assert result.counters["cache.reads"] > result.counters["cache.writes"] > 0
+    assert result.counters["rf.write_backs"] == 0
+
+
+def test_replacement() -> None:
+    """Eight places; R0 is read again and again, and stays with `lru` only."""
+    ops = [alu(0)]
+    for register in range(1, 20):
+        ops += [alu(register), alu(30, 0)]
+    trace = TraceBuilder().launch([ops], registers=32).build()
+    runs = {policy: simulate(trace, _machine("tiny", "cache.registers=8", f"cache.replacement={policy}"), parse_scheme("rfc"))
+            for policy in ("fifo", "lru")}
+    assert runs["lru"].counters["rf.reads"] == 0
+    assert runs["fifo"].counters["rf.reads"] > 8
+
+
+def test_dead_values_are_not_written_back() -> None:
+    """Twenty values that are read once: with the compiler's word nothing of them gets to the banks."""
+    ops = [op for register in range(20) for op in (alu(register), alu(20 + register, register))]
+    trace = TraceBuilder().launch([ops], registers=48).build()
+    config = _machine("tiny", "cache.registers=8")
+    told, untold = (simulate(each, config, parse_scheme("rfc")).counters for each in (_dead(trace), trace))
+    assert told["rf.write_backs"] < untold["rf.write_backs"]
+    assert untold["rf.write_backs"] > 20
+
+
+# --- Mutants.
+
+
+def _caught(scheme: str, trace_of: Callable[[int], Trace], seeds: int = 4) -> bool:
+    """Whether some random program reads a wrong operand."""
+    config = _machine("tiny", "cache.registers=8", "active_warps=2")
+    for seed in range(seeds):
+        try:
+            simulate(trace_of(seed), config, parse_scheme(scheme))
+        except (OperandMismatch, AssertionError):
+            return True
+    return False
+
+
+def _hardware(seed: int) -> Trace:
+    return _dead(random_trace(seed, length=40))
+
+
+def _software(seed: int) -> Trace:
+    return with_strands(strand_trace(seed), 8)
+
+
+def test_mutant_dirty_entry_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that somebody still needs leaves without a bank write."""
+    ripe = Rfc._ripe
+
+    def drops(self: Rfc, offset: int) -> int | None:
+        entry = ripe(self, offset)
+        if entry is not None:
+            self.tags[offset].live &= ~(1 << entry)
+        return entry
+
+    monkeypatch.setattr(Rfc, "_ripe", drops)
+    assert _caught("rfc", _hardware)
+
+
+def test_mutant_stale_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row keeps its tags when it is given to another warp: that one finds registers that are not its own."""
+    monkeypatch.setattr(TagRow, "clear", lambda self: None)
+    assert _caught("rfc", _hardware)
+
+
+def test_mutant_partial_result_allocates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lanes that a result does not have are in the banks only."""
+    place = Rfc._place
+
+    def allocates(self: Rfc, uop, register):  # type: ignore[no-untyped-def]
+        part, uop.part = uop.part, False
+        found = place(self, uop, register)
+        uop.part = part
+        return found
+
+    monkeypatch.setattr(Rfc, "_place", allocates)
+    assert _caught("rfc", _hardware)
+
+
+def test_mutant_leaves_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of an entry does not count."""
+    look_up = Rfc._look_up
+
+    def unlocked(self: Rfc) -> None:
+        before = [list(row) for row in self._locks]
+        look_up(self)
+        self._locks = before
+
+    monkeypatch.setattr(Rfc, "_look_up", unlocked)
+    assert _caught("rfc", _hardware)
+
+
+def test_mutant_results_for_both_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that is needed behind its strand goes into the cache only."""
+    monkeypatch.setattr(SwRfc, "issue", lambda self, uop: setattr(self, "_near", uop.near))
+    assert _caught("sw-rfc", _software)
+
+
+def test_mutant_no_cache_row_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp that leaves gives its row away before its operands are read."""
+    monkeypatch.setattr(Beside, "_empty", lambda self, offset: True, raising=False)
+    monkeypatch.setattr(Rfc, "_empty", lambda self, offset: True)
+    assert _caught("rfc", _hardware)
