@@ -10,11 +10,13 @@ from typing import Any
 
 from .names import unknown
 from .presets import preset
+from .register_files import REGISTER_FILES
 from .rooms import SmConfig, check_field
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
-    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`.
+    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another main register file, `["rf7"]`
+    (`arch.register_files`). Later ones go over earlier ones.
 
     All of them are applied before anything is checked, so that fields that must fit each other can be changed together.
 
@@ -24,9 +26,13 @@ def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
     """
     values = config.to_dict()
     for text in overrides:
+        if text.strip() in REGISTER_FILES:
+            REGISTER_FILES[text.strip()].apply(values)
+            continue
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise ValueError(f"An override is written field=value, for example sub_core.banks=4, not {text!r}.")
+            raise ValueError(f"An override is written field=value, for example sub_core.banks=4, not {text!r}; "
+                             f"or it names a main register file: {', '.join(REGISTER_FILES)}.")
         _assign(values, path.strip(), value.strip())
     return _build(SmConfig, values)
 

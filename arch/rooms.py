@@ -168,7 +168,7 @@ class SubCoreConfig(_Checked):
     """One sub-core: a scheduler, its warps, register banks, collectors and units."""
 
     warps: int = item(8, "warps", "warp slots", high=64)
-    banks: int = item(2, "banks", "single-ported register banks, a power of two", high=64)
+    banks: int = item(2, "banks", "single-ported register banks, a power of two", high=128)
     rows: int = item(256, "warp registers", "rows of a bank", high=4096)
     collectors: int = item(2, "collectors", "operand collectors", high=64)
     bank_latency: int = item(100, "percent", "time of an access to a bank of the main register file, in which it does nothing "

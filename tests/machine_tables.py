@@ -9,6 +9,7 @@ from typing import Any
 
 from arch.config import PRESETS, preset
 from arch.events import COUNTERS, EVENTS, STALLS
+from arch.register_files import REGISTER_FILES
 from arch.schemes import ROOMS, SCHEMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
@@ -57,6 +58,10 @@ def tables() -> dict[str, str]:
                             for c in COUNTERS.values())),
         "events": _rows(("event", "fields", "meaning"),
                         *((f"`{e.name}`", ", ".join(name for name, _ in e.fields), e.description) for e in EVENTS.values())),
+        "register_files": _rows(
+            ("name", "banks", "rows", "latency", "power", "cells"),
+            *((f"`{name}`", f"{f.banks}x", f"{f.rows}x", f"{f.latency / 100:g}x", f"{f.power:g}x", f.cells)
+              for name, f in REGISTER_FILES.items())),
         "presets": _rows(("preset", "from"), *((f"`{name}`", text) for name, text in PRESETS.items())),
         "configuration": _configuration(),
         "schemes": _rows(("scheme", *ROOMS, "meaning"),

@@ -20,6 +20,7 @@ from arch.config import (
     preset,
     with_overrides,
 )
+from arch.register_files import REGISTER_FILES
 from arch.uop import Unit
 
 
@@ -88,13 +89,13 @@ def test_every_field_can_be_overridden() -> None:
         ("sub_core=3", r"sub_core is a group of fields \(warps, .*name one of them, for example sub_core\.warps\."),
         ("lanes.x=2", r"lanes is a single field and has no 'x' in it\."),
         ("sub_core.banks=many", r"sub_core\.banks takes a whole number, such as 2, not 'many'\."),
-        ("sub_core.banks=0", r"SubCoreConfig\.banks must be a whole number \(banks\), 1 to 64, not 0\."),
+        ("sub_core.banks=0", r"SubCoreConfig\.banks must be a whole number \(banks\), 1 to 128, not 0\."),
         ("sub_core.banks=3", r"banks must be a power of two, since the bank of a register is the low bits"),
         ("sub_core.front_end.scheduler=fair", r"must be one of 'scheme', 'lrr', 'gto', 'cache_aware', 'two_level', not 'fair'\."),
         ("sub_core.collector.allocation=per_warp", r"collectors must equal warps \(8\)"),
         ("l1.sets=3", r"L1Config\.sets must be a power of two, since low address bits select the set, not 3\."),
         ("preset=mine", r"Unknown configuration field 'preset'"),
-        ("sub_core.banks", r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'\."),
+        ("sub_core.banks", r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'; or it names a main register file: rf1, "),
     ],
 )
 def test_wrong_overrides(override: str, message: str) -> None:
@@ -150,3 +151,13 @@ def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
 def test_absent_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"none\.toml: the configuration file cannot be read: No such file"):
         load_config(tmp_path / "none.toml")
+
+
+def test_main_register_files_by_name() -> None:
+    """LTRF, Table 2: latencies, eight times the size but for the first."""
+    large = [with_overrides(preset("maxwell"), [name]) for name in REGISTER_FILES]
+    assert [machine.sub_core.bank_latency for machine in large] == [100, 125, 150, 160, 280, 530, 630]
+    sizes = [machine.register_file_bytes // preset("maxwell").register_file_bytes for machine in large]
+    assert sizes == [1, 8, 8, 8, 8, 8, 8]
+    assert large[6].sub_core.banks == 128
+    assert with_overrides(preset("turing"), ["rf7", "sub_core.bank_latency=100"]).sub_core.bank_latency == 100

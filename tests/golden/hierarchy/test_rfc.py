@@ -13,7 +13,6 @@ from arch.events import Record, count
 from arch.rooms import SmConfig
 from arch.schemes import parse_scheme
 from golden.check import OperandMismatch
-from golden.hierarchy.beside import Beside
 from golden.hierarchy.rfc import Rfc
 from golden.hierarchy.sw_rfc import SwRfc
 from golden.hierarchy.tags import TagRow
@@ -181,27 +180,13 @@ def test_mutant_partial_result_allocates(monkeypatch: pytest.MonkeyPatch) -> Non
     assert _caught("rfc", _hardware)
 
 
-def test_mutant_leaves_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock of an entry does not count."""
-    look_up = Rfc._look_up
-
-    def unlocked(self: Rfc) -> None:
-        before = [list(row) for row in self._locks]
-        look_up(self)
-        self._locks = before
-
-    monkeypatch.setattr(Rfc, "_look_up", unlocked)
-    assert _caught("rfc", _hardware)
-
-
 def test_mutant_results_for_both_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value that is needed behind its strand goes into the cache only."""
     monkeypatch.setattr(SwRfc, "issue", lambda self, uop: setattr(self, "_near", uop.near))
     assert _caught("sw-rfc", _software)
 
 
-def test_mutant_no_cache_row_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutant_row_is_free_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warp that leaves gives its row away before its operands are read."""
-    monkeypatch.setattr(Beside, "_empty", lambda self, offset: True, raising=False)
     monkeypatch.setattr(Rfc, "_empty", lambda self, offset: True)
     assert _caught("rfc", _hardware)
