@@ -36,8 +36,8 @@ class Departing(wiring.Component):
     take : In(1). `order` leaves the cache in this cycle; only if not `held`.
     order : In(departing_layout).
     value : In(value). What the cache has read: in the cycle after `take`.
-    held : Out(1). A register waits, `departing`. From registers.
-    departing : Out(departing_layout).
+    held : Out(1). A register waits, `waiting`. From registers.
+    waiting : Out(departing_layout).
     carried : Out(value). Its value.
     drain : In(1). It is written into its bank.
     """
@@ -46,7 +46,7 @@ class Departing(wiring.Component):
         self._config = config
         layout, width = departing_layout(config), config.value_width
         super().__init__({
-            "take": In(1), "order": In(layout), "value": In(width), "held": Out(1), "departing": Out(layout),
+            "take": In(1), "order": In(layout), "value": In(width), "held": Out(1), "waiting": Out(layout),
             "carried": Out(width), "drain": In(1),
         })
 
@@ -55,7 +55,7 @@ class Departing(wiring.Component):
         fresh = Signal()  # the cache has read the value in the cycle before
         kept = Signal(self._config.value_width, reset_less=True)
         departing = Signal(departing_layout(self._config), reset_less=True)
-        m.d.comb += [self.departing.eq(departing), self.carried.eq(Mux(fresh, self.value, kept))]
+        m.d.comb += [self.waiting.eq(departing), self.carried.eq(Mux(fresh, self.value, kept))]
         m.d.sync += fresh.eq(self.take)
         with m.If(fresh):
             m.d.sync += kept.eq(self.value)
@@ -120,7 +120,7 @@ class Rfc(Beside):
     # --- Results.
 
     def _offers(self, m: Module) -> list[Offer]:
-        held, lines = Array(buffer.held for buffer in self._buffers), Array(buffer.departing.row for buffer in self._buffers)
+        held, lines = Array(buffer.held for buffer in self._buffers), Array(buffer.waiting.row for buffer in self._buffers)
         found = []
         for unit, (result, place) in enumerate(zip(self.result, self._places, strict=True)):
             payload = result.payload
@@ -177,7 +177,7 @@ class Rfc(Beside):
         ripe = Signal(self._entries, name="leaver_entry")
         live, taken, goes = Signal(name="leaver_live"), Signal(name="buffer_taken"), Signal(name="goes")
         m.d.comb += [
-            warp.eq(Array(self._owner)[choice.index]), register.eq(Array(tags.register for tags in self._tags)[choice.index]),
+            warp.eq(Array(self._owner)[choice.index]), register.eq(Array(tags.leaver for tags in self._tags)[choice.index]),
             ripe.eq(Array(tags.ripe for tags in self._tags)[choice.index]),
             live.eq(Array(tags.live for tags in self._tags)[choice.index]),
             place.warp.eq(warp), place.register.eq(register),
@@ -208,7 +208,7 @@ class Rfc(Beside):
         for number, buffer in enumerate(self._buffers):
             m.d.comb += [drains[number].eq(buffer.held & free[number]), buffer.drain.eq(drains[number])]
             if self._probe:
-                order = buffer.departing
+                order = buffer.waiting
                 emit(m, self.events.write_back[number], drains[number], bank=number, row=order.row, warp=order.warp,
                      register=order.register)
-        return drains, [buffer.departing.row for buffer in self._buffers], [buffer.carried for buffer in self._buffers]
+        return drains, [buffer.waiting.row for buffer in self._buffers], [buffer.carried for buffer in self._buffers]

@@ -33,7 +33,7 @@ class TagRow(wiring.Component):
     valid : Out(entries). Entries that hold a register. From registers.
     locked : In(entries). Entries that are still to be read.
     ripe : Out(entries). The entry that has to leave next, one-hot; 0: none can.
-    register : Out. What is in it.
+    leaver : Out. What is in it.
     live : Out(1). Somebody may still read it.
     drop : In(1). It leaves in this cycle.
     entered : In(entries). Entries that results are written into, `registers` of them.
@@ -50,7 +50,7 @@ class TagRow(wiring.Component):
             "last": In(MAX_SOURCES), "hits": Out(data.ArrayLayout(entries, MAX_SOURCES)), "matched": Out(entries),
             "offered": In(data.ArrayLayout(REGISTER_WIDTH, UNITS)), "found": Out(data.ArrayLayout(entries, UNITS)),
             "unused": Out(entries), "valid": Out(entries), "locked": In(entries), "ripe": Out(entries),
-            "register": Out(REGISTER_WIDTH), "live": Out(1), "drop": In(1), "entered": In(entries),
+            "leaver": Out(REGISTER_WIDTH), "live": Out(1), "drop": In(1), "entered": In(entries),
             "registers": In(data.ArrayLayout(REGISTER_WIDTH, entries)), "clear": In(1),
         })
 
@@ -81,7 +81,7 @@ class TagRow(wiring.Component):
             movable.eq(valid & ~self.locked & ~read), self.ripe.eq(oldest_of(movable, age_matrix(m, used))),
             self.live.eq((live & self.ripe).any()),
         ]
-        m.d.comb += self.register.eq(_of(tags, self.ripe))
+        m.d.comb += self.leaver.eq(_of(tags, self.ripe))
         gone = Signal(entries, name="gone")
         m.d.comb += gone.eq(Mux(self.clear, -1, Mux(self.drop, self.ripe, 0)))
         m.d.sync += [valid.eq((valid | self.entered) & ~gone), live.eq((live & ~last | self.entered) & ~gone)]

@@ -95,7 +95,8 @@ def test_every_field_can_be_overridden() -> None:
         ("sub_core.collector.allocation=per_warp", r"collectors must equal warps \(8\)"),
         ("l1.sets=3", r"L1Config\.sets must be a power of two, since low address bits select the set, not 3\."),
         ("preset=mine", r"Unknown configuration field 'preset'"),
-        ("sub_core.banks", r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'; or it names a main register file: rf1, "),
+        ("sub_core.banks", r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'; or it "
+         r"names a main register file: rf1, "),
     ],
 )
 def test_wrong_overrides(override: str, message: str) -> None:

@@ -56,7 +56,7 @@ def tag_lockstep(policy: str, seed: int, unit: Any = TagRow, cycles: int = 120) 
                          if model.registers[entry] is not None and not (locked | matched) >> entry & 1), None)
             assert ctx.get(rtl.ripe) == (0 if ripe is None else 1 << ripe), where_now
             if ripe is not None:
-                assert ctx.get(rtl.register) == model.registers[ripe], where_now
+                assert ctx.get(rtl.leaver) == model.registers[ripe], where_now
                 assert ctx.get(rtl.live) == model.live >> ripe & 1, where_now
             _change(ctx, matched, [hit for slot, hit in enumerate(hits) if look and last >> slot & 1], ripe, offered)
             await ctx.tick()
