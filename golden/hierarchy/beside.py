@@ -37,6 +37,7 @@ class Beside:
     follows = True
     moves = None
     dispatched = None
+    land = None
     #: A warp is active only if it has a row.
     may_issue = -1
 

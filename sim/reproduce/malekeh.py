@@ -249,8 +249,8 @@ MALEKEH = Paper(
              *(f"round robin, {machine}" for machine in _ACTIVE)),
             _fig2_tasks, _fig2_row,
             "The first columns have the baseline's register file. Two-level scheduling goes round robin among its active "
-            "warps, as the last columns do among all; one-level is GTO. Our warps leave the active set when they wait for memory; and "
-            f"{_MIX}. {_CACHES}",
+            "warps, as the last columns do among all; one-level is GTO. Our warps leave the active set when they wait for "
+            f"memory; and {_MIX}. {_CACHES}",
             mean="change",
         ),
         Figure(

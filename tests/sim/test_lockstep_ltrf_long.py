@@ -2,10 +2,10 @@
 
     pytest -m long tests/sim/test_lockstep_ltrf_long.py -k pairs
 
-Five schemes, three sizes, two active sets, three latencies and two presets are 180 machines, each with a build of its own. `pairs`
-runs few of them, a covering array: every value of a parameter meets every value of every other one in some machine, but three
-values need not meet (tests/test_covering.py checks the list). It takes hours on two cores, most of them builds. `rest` runs the
-others, which takes days.
+Five schemes, three sizes, two active sets, three latencies and two presets are 180 machines, each with a build of its own.
+`pairs` runs 15 of them, a covering array: every value of a parameter meets every value of every other one in some machine, but
+three values need not meet (tests/test_covering.py checks the list). It takes hours on two cores, most of them builds. `rest` runs
+the others, which takes days.
 """
 
 from __future__ import annotations
