@@ -9,7 +9,7 @@ import numpy as np
 from arch.events import EVENTS, Cause, Stall
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import MOVE
+from arch.uop import MOVE, Control, Memory, Unit
 from program.errors import WarpbankError
 from program.trace.schema import Trace
 from sim import experiment as exp
@@ -21,9 +21,20 @@ from sim.view.timeline import Mark, Span, Timeline, Uop
 #: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
 _STATES = frozenset({"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"})
 #: Within a cycle: what frees a read comes before who still waits, and what a uop reads is where it was before the uop issues.
-_FIRST = ("grant", "cache_grant", "conflict", "cache_conflict", "write", "dispatch", "fill", "issue", "move", "allocate")
-_LAST = ("retire", "map", "unmap", "cache_allocate", "cache_release", "warp_start")
+_FIRST = ("cta_start", "grant", "cache_grant", "conflict", "cache_conflict", "write", "dispatch", "fill", "issue", "move",
+          "allocate")
+_LAST = ("barrier_open", "retire", "map", "unmap", "cache_allocate", "cache_release", "warp_start")
 _RANKS = np.array([_FIRST.index(name) if name in _FIRST else 20 + _LAST.index(name) if name in _LAST else 15 for name in NAMES])
+
+
+#: Events of what the sub-cores share that tell when warps begin and go on.
+_SHARED = [NAMES.index("cta_start"), NAMES.index("barrier_open")]
+#: What a uop may wait for besides registers: predicate p as `_PREDICATES` + p, and a fence.
+_PREDICATES, _FENCE = 256, 300
+
+
+def _predicates(mask: int) -> list[int]:
+    return [_PREDICATES + number for number in range(8) if mask >> number & 1]
 
 
 class Follower:
@@ -41,6 +52,16 @@ class Follower:
     def __init__(self, scheme: Scheme, start: int, end: int) -> None:
         self._renames = scheme.mapping == "renaming"
         self._begin, self._end = start, end
+        self._late = scheme.storage != "plain"  # a result is there a cycle after its write
+        # By warp, then register: whose result is to come, and whether from the load/store unit; from when on the last one was
+        # there, and whether it came from there.
+        self._pending: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}
+        self._came: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}
+        self._issued: dict[tuple[int, int], int] = {}  # by warp: the cycle of the last issue
+        self._cta: dict[tuple[int, int], int] = {}  # by warp: slot of its CTA
+        self._newest = 0  # CTA that started last
+        self._waiting: set[tuple[int, int]] = set()  # warps at a barrier
+        self._released: dict[tuple[int, int], int] = {}  # by warp: from when on it could go on
         self._flying: dict[tuple[int, int, int], Uop] = {}
         self._inside: dict[tuple[int, int], dict[int, Uop]] = {}  # by collector, then seq
         self._owner: dict[tuple[int, int], int] = {}  # warp that a collector last served
@@ -51,6 +72,7 @@ class Follower:
             "allocate": self._allocate, "grant": self._grant, "cache_grant": self._cache_grant, "conflict": self._conflict,
             "cache_conflict": self._cache_conflict, "dispatch": self._dispatch, "write": self._write, "retire": self._retire,
             "scheduler": self._scheduler, "map": self._map, "cache_allocate": self._cache_allocate,
+            "cta_start": self._cta_start, "barrier_open": self._barrier_open,
         }  # fmt: skip
 
     def start(self, trace: Trace, config: SmConfig) -> None:
@@ -59,12 +81,21 @@ class Follower:
         counts = trace.code["source_count"].tolist()
         self._sources = [tuple(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
         self._writes = [range(first, first + count) for first, count in trace.code[["destination", "count"]].tolist()]
+        predicates = (trace.code["predicates_read"] | trace.code["predicates_written"]).tolist()
+        self._needs = [[*sources, *writes, *_predicates(mask), _FENCE]
+                       for sources, writes, mask in zip(self._sources, self._writes, predicates, strict=True)]
+        written = trace.code["predicates_written"].tolist()
+        self._results = [[*writes, *_predicates(mask)] for writes, mask in zip(self._writes, written, strict=True)]
+        self._barriers = (trace.code["control"] == Control.BARRIER).tolist()
+        self._memory = (trace.code["unit"] == Unit.LSU).tolist()
+        self._fences = (trace.code["memory"] == Memory.FENCE).tolist()
         self._banks = config.sub_core.banks
         self.timeline = Timeline(self._begin, self._end, config.sub_cores, config.sub_core.warps, self._banks)
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles. Raises `Enough` when the last of the view's cycles has come."""
-        rows = batch.records[(batch.records["core"] >= 0) & (batch.records["cycle"] < self._end)]
+        ours = (batch.records["core"] >= 0) | np.isin(batch.records["event"], _SHARED)
+        rows = batch.records[ours & (batch.records["cycle"] < self._end)]
         order = (*rows["values"].T[::-1], rows["core"], _RANKS[rows["event"]], rows["cycle"])
         rows = rows[np.lexsort(order)]
         columns = [rows[name].tolist() for name in ("cycle", "core", "event", "values")]
@@ -98,7 +129,19 @@ class Follower:
         return self._flying[key]
 
     def _warp_start(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._base[core, fields["warp"]] = fields["row"]
+        place = core, fields["warp"]
+        self._base[place] = fields["row"]
+        self._pending[place], self._came[place], self._issued[place] = {}, {}, cycle
+        self._cta[place], self._released[place] = self._newest, 0
+        self._waiting.discard(place)
+
+    def _cta_start(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        self._newest = fields["cta"]
+
+    def _barrier_open(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        for place in [place for place in self._waiting if self._cta[place] == fields["cta"]]:
+            self._waiting.remove(place)
+            self._released[place] = cycle + 1
 
     def _fill(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         self._uop(core, fields).filled = cycle
@@ -106,17 +149,45 @@ class Follower:
     def _issue(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop, pc = self._uop(core, fields), fields["pc"]
         uop.issued, uop.text, uop.sources, uop.destinations = cycle, self._text[pc].strip(), self._sources[pc], self._writes[pc]
-        uop.waiting = set(uop.sources)
+        uop.waiting, uop.pc = set(uop.sources), pc
+        self._hazards(cycle, uop)
+
+    def _hazards(self, cycle: int, uop: Uop) -> None:
+        """Note for which results the uop that issues has waited since it was its warp's first."""
+        place = uop.core, uop.warp
+        came_first = max(self._issued[place], cycle if uop.filled is None else uop.filled) + 1
+        first = max(came_first, self._released[place])
+        came = [self._came[place].get(need, (0, False)) for need in self._needs[uop.pc]]
+        memory = max((there for there, of_memory in came if of_memory), default=0)
+        other = max(there for there, _ in came)
+        spans = (Span(came_first, first, "barrier"), Span(first, memory, "memory"), Span(max(first, memory), other, "scoreboard"))
+        uop.hazards = [span for span in spans if span.start < span.end]
+        self._issued[place] = cycle
+        if self._barriers[uop.pc]:
+            self._waiting.add(place)
+
+    def _there(self, cycle: int, uop: Uop, what: int) -> None:
+        """A result of a uop is written."""
+        place = uop.core, uop.warp
+        seq, of_memory = self._pending[place].get(what, (-1, False))
+        if seq == uop.seq:
+            del self._pending[place][what]
+            self._came[place][what] = cycle + 1 + (self._late and what < _PREDICATES), of_memory
 
     def _move(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         """A decompress move: a uop of the hardware's own, which retires without a word when its register is written."""
         uop, register = self._uop(core, fields), fields["register"]
         uop.issued, uop.text, uop.destinations = cycle, f"decompress R{register}", range(register, register + 1)
         uop.sources, uop.waiting = (register,), {register}
+        self._issued[core, uop.warp] = cycle
+        self._pending[core, uop.warp][register] = uop.seq, False
 
     def _allocate(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop, collector = self._uop(core, fields), fields["collector"]
         uop.collects = True
+        if not uop.seq & MOVE:
+            results = [*self._results[uop.pc], *([_FENCE] if self._fences[uop.pc] else [])]
+            self._pending[core, uop.warp] |= dict.fromkeys(results, (uop.seq, self._memory[uop.pc]))
         self._inside.setdefault((core, collector), {})[uop.seq] = uop
         self._owner[core, collector] = uop.warp
 
@@ -165,6 +236,7 @@ class Follower:
     def _write(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop = self._uop(core, fields)
         self._writes_back(cycle, uop)
+        self._there(cycle, uop, fields["register"])
         self._access(cycle, core, fields["bank"], "write", f"R{fields['register']} of warp {uop.warp}")
         if uop.seq & MOVE:
             uop.retired = cycle
@@ -178,6 +250,8 @@ class Follower:
     def _retire(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop = self._uop(core, fields)
         uop.retired = cycle
+        for what in (*self._results[uop.pc], _FENCE):  # what no event told before
+            self._there(cycle, uop, what)
         self._leave(uop)
 
     def _leave(self, uop: Uop) -> None:
@@ -216,6 +290,7 @@ class Follower:
             uop = self._writer(core, fields["warp"], fields["register"])
         if uop is not None and name in ("cache_write", "collector_write"):
             self._writes_back(cycle, uop)
+            self._there(cycle, uop, fields["register"])
         if name in ("write_back", "fetch"):
             self._access(cycle, core, fields["bank"], name, f"R{fields['register']} of warp {fields['warp']}")
         if uop is not None and name == "forward":  # what is found in the collector waits for no bank

@@ -90,6 +90,7 @@ def kanata(timeline: Timeline) -> str:
         label = f"{uop.core}.{uop.warp} {uop.seq & 0x7FFFFFFF}: {uop.text or 'not issued'}"
         row = log.row(stages[0][1], number, uop.core * timeline.warps + uop.warp, label)
         log.spans(row, 0, stages)
+        log.spans(row, 1, ((name, first, last) for name, first, last in _clipped(uop.hazards, start, end) if first < last))
         log.marks(row, 1, uop.marks)
         leaving.append((stages[-1][2], row, uop.retired is None or uop.retired >= end))
     for cycle, row, flushed in sorted(leaving):

@@ -74,6 +74,10 @@ def _uop(uop: Uop, thread: int, timeline: Timeline) -> Iterable[dict[str, Any]]:
     yield _slice(uop.core, thread, uop.text or "not issued", stages[0][1], stages[-1][2], seq=uop.seq & 0x7FFFFFFF)
     for name, first, end in stages:
         yield _slice(uop.core, thread, name, first, end)
+    for span in uop.hazards:
+        first, end = max(span.start, timeline.start), min(span.end, timeline.end)
+        if first < end:
+            yield _slice(uop.core, thread, span.name, first, end)
     for mark in uop.marks:
         yield _instant(uop.core, thread, mark)
 

@@ -24,24 +24,36 @@ class Mark:
     text: str
 
 
+@dataclass(frozen=True)
+class Span:
+    """Cycles from `start` up to, not including, `end` in which one thing held."""
+
+    start: int
+    end: int
+    name: str
+
+
 @dataclass
 class Uop:
     """A uop's way through the pipeline, as far as it has come.
 
     Parameters
     ----------
-    core, warp, seq : which one.
+    core, warp, seq, pc : which one.
     text : its disassembly.
     sources, destinations : registers it reads and writes.
     waiting : those of its sources that have not been read.
     filled, issued, dispatched, wrote, retired : cycles; wrote: of its first write. None: not yet, or not at all.
     collects : it took a collector.
+    hazards : cycles in which its warp could not issue it: `barrier`, at one; `memory`, for a result of the load/store unit that
+        was not there, or behind a fence; `scoreboard`, for another result.
     marks : what happened to it besides, conflicts among them.
     """
 
     core: int
     warp: int
     seq: int
+    pc: int = -1
     text: str = ""
     sources: tuple[int, ...] = ()
     destinations: range = range(0)
@@ -52,6 +64,7 @@ class Uop:
     wrote: int | None = None
     retired: int | None = None
     collects: bool = False
+    hazards: list[Span] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
     def stages(self, end: int) -> Iterator[tuple[str, int, int]]:
@@ -70,15 +83,6 @@ class Uop:
         for (name, cycle), (_, following) in zip(known, [*known[1:], ("", last)], strict=True):
             if cycle < min(following, last):
                 yield name, cycle, min(following, last)
-
-
-@dataclass(frozen=True)
-class Span:
-    """Cycles from `start` up to, not including, `end` in which one thing held."""
-
-    start: int
-    end: int
-    name: str
 
 
 @dataclass

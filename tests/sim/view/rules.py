@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
+from sim.view.timeline import Timeline
+
 
 def check_kanata(text: str) -> dict[str, int]:
     """Raise AssertionError unless `text` obeys the Kanata log format, version 4. Returns how often each command stands there."""
@@ -75,3 +77,33 @@ def check_chrome(text: str) -> list[dict[str, object]]:
             assert not stack or end <= stack[-1], f"slices overlap: {first} to {end}"
             stack.append(end)
     return events
+
+
+def check_hazards(timeline: Timeline) -> dict[str, int]:
+    """Raise AssertionError unless what keeps the uops from issuing agrees with what the schedulers say.
+
+    A cycle whose stall is `memory` has a warp that waits so and none that waits for another result, and so on in the order of
+    `arch.events.Stall`. Returns cycles of stalls for memory, and those of the scoreboard that a uop shows: in the others an
+    operand is still to be read. The timeline must hold the whole run, or uops that have not issued are missing.
+    """
+    waits: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for uop in timeline.uops:
+        for span in uop.hazards:
+            assert uop.issued is not None
+            assert span.end <= uop.issued, f"a hazard lasts beyond the issue: {uop}"
+            for cycle in range(span.start, span.end):
+                waits[uop.core, cycle].add(span.name)
+    seen = {"memory": 0, "scoreboard": 0}
+    for core, spans in timeline.schedulers.items():
+        for span in spans:
+            for cycle in range(span.start, span.end):
+                names = waits[core, cycle]
+                if span.name == "memory":
+                    assert names - {"barrier"} == {"memory"}, f"cycle {cycle}: {names}"
+                    seen["memory"] += 1
+                elif span.name == "scoreboard":
+                    seen["scoreboard"] += "scoreboard" in names
+                elif span.name in ("fetch", "barrier", "no_warp"):
+                    assert "scoreboard" not in names, f"cycle {cycle}: {span.name}"
+                    assert span.name != "barrier" or "memory" not in names, f"cycle {cycle}"
+    return seen

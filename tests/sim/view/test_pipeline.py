@@ -22,7 +22,7 @@ from sim.view.kanata import kanata
 from sim.view.perfetto import perfetto
 from sim.view.timeline import Timeline, Uop
 from tests.random_trace import random_trace
-from tests.sim.view.rules import check_chrome, check_kanata
+from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
 from tests.trace_builder import BRANCH, TraceBuilder, alu, store
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -104,6 +104,13 @@ def test_a_conflict_is_marked_on_those_who_wait() -> None:
         for conflict in conflicts:
             assert any(cycle == conflict.cycle and any(mark.cycle == cycle and f"bank {bank}:" in mark.text for mark in uop.marks)
                        for cycle, uop in marked)
+
+
+@pytest.mark.parametrize("scheme", ["baseline", "bow", "bow-wb", "malekeh", "ccu-lru-gto"])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_hazards_agree_with_the_scheduler(scheme: str, seed: int) -> None:
+    seen = check_hazards(_follow(scheme, 0, 5000, random_trace(seed, ctas=2, warps=2, length=20)))
+    assert min(seen.values()) > 20, seen
 
 
 def test_stages_of_a_uop() -> None:

@@ -9,12 +9,14 @@ import pytest
 
 from arch.config import preset
 from arch.schemes import parse_scheme
+from program.emulator import MAX_INSTRUCTIONS
+from sim import experiment as exp
 from sim.view.banks import per_bank
-from sim.view.follow import follow_trace
+from sim.view.follow import follow, follow_trace
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.figures import figures
-from tests.sim.view.rules import check_chrome, check_kanata
+from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
 
 
 @pytest.mark.parametrize("step", [1, 7])
@@ -41,6 +43,12 @@ def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path
         assert done.code == 0, done.err
         assert word in path.read_text()
         check(path.read_text())
+
+
+@pytest.mark.parametrize("scheme", ["gscalar", "ltrf", "renaming", "scalar-rf"])
+def test_hazards_agree_with_the_scheduler(scheme: str) -> None:
+    experiment = exp.find("vectoradd", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
+    assert check_hazards(follow(experiment, 0, 100_000))["memory"] > 100
 
 
 def test_html_is_one_file(tmp_path: Path) -> None:
