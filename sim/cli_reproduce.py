@@ -17,7 +17,8 @@ from sim.options import JsonOption, SchedulerOption, Size, SizeOption
 from sim.progress import runs
 from sim.reproduce import PAPERS, Reproduction
 from sim.reproduce import reproduce as make
-from sim.reproduce.write import number, table_rows, write
+from sim.reproduce.paper import table_rows
+from sim.reproduce.write import number, write
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +32,7 @@ def reproduce(
     kernel: Annotated[list[str] | None, typer.Option("--kernel", help="A kernel, may be repeated [default: all].")] = None,
     kernels: Annotated[str, typer.Option("--kernels", metavar="NAME,NAME", help="The same, separated by commas.")] = "",
     figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure, may be repeated [default: all].")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for Markdown, JSON and CSV.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")] = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:

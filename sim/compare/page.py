@@ -11,10 +11,8 @@ from program.errors import WarpbankError
 from sim.compare.measures import MEASURES, Measure
 from sim.compare.table import Comparison, labels
 from sim.output import write_text
-from sim.report import Page, Plot, Section, Table, html
+from sim.report import Page, Plot, Section, Table, html, marker
 
-#: Readable on light and dark, and told apart by most who do not see all colours (Okabe and Ito's set, its black left out).
-_COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#0072b2", "#f0e442")
 #: Pixels that a bar needs.
 _BAR = 9
 
@@ -70,7 +68,7 @@ def _measure(made: Comparison, measure: Measure) -> Section:
             for scheme in made.schemes}
     rows = {scheme: row for scheme, row in rows.items() if any(value is not None for value in row)}
     data = [
-        {"type": "bar", "name": scheme, "x": names, "y": row, "marker": _marker(made.schemes.index(scheme)),
+        {"type": "bar", "name": scheme, "x": names, "y": row, "marker": marker(made.schemes.index(scheme)),
          "hovertemplate": f"%{{x}}: %{{y:.{measure.digits}f}}"}
         for scheme, row in rows.items()
     ]
@@ -90,16 +88,10 @@ def _stack(title: str, name: str, text: str, shares: Mapping[str, Mapping[str, f
              if any(row.get(part) for row in rows.values())]
     data: list[dict[str, Any]] = [
         {"type": "bar", "name": part.replace("_", " "), "orientation": "h", "y": list(rows),
-         "x": [row.get(part, 0.0) for row in rows.values()], "marker": _marker(place), "hovertemplate": "%{y}: %{x:.3f}"}
+         "x": [row.get(part, 0.0) for row in rows.values()], "marker": marker(place), "hovertemplate": "%{y}: %{x:.3f}"}
         for place, part in enumerate(parts)
     ]
     layout = {"barmode": "stack", "xaxis": {"title": {"text": "of baseline"}}, "yaxis": {"autorange": "reversed"}}
     table = Table(f"{title}, of baseline", ("scheme", *(part.replace("_", " ") for part in parts)),
                   [(scheme, [row.get(part, 0.0) for part in parts]) for scheme, row in rows.items()], [3] * len(parts))
     return Section(title, text, [Plot(f"plot-{name}", f"{title} of {', '.join(rows)}", data, layout)], [table], folded=True)
-
-
-def _marker(place: int) -> dict[str, Any]:
-    """A colour, and stripes once all colours are taken."""
-    again, colour = divmod(place, len(_COLOURS))
-    return {"color": _COLOURS[colour], "pattern": {"shape": ("", "/", "x")[again % 3]}}

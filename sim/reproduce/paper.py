@@ -104,6 +104,16 @@ class Comparison:
         }
 
 
+def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
+    """Rows of a figure's table: the kernels, our mean, the published values where there are any."""
+    rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
+    if part.mean:
+        rows.append(("mean", part.mean))
+    if part.published:
+        rows.append(("published", tuple(part.published.get(column) for column in part.figure.columns)))
+    return rows
+
+
 def compare(paper: Paper, figure: Figure, kernels: Sequence[str], size: str, results: Results,
             failures: Mapping[Task, str]) -> Comparison:
     """The figure's table from what could be done of its tasks."""

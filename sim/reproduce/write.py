@@ -1,4 +1,4 @@
-"""A reproduction as files: Markdown and JSON for the paper, CSV for each figure, each written whole or not at all."""
+"""A reproduction as files: Markdown, JSON and a page for the paper, CSV for each figure, each written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 from program.errors import WarpbankError
 from sim.output import write_text
-from sim.reproduce.paper import Comparison
+from sim.report import html
+from sim.reproduce.page import page
+from sim.reproduce.paper import Comparison, table_rows
 from sim.reproduce.run import Reproduction
 
 
@@ -22,6 +24,7 @@ def write(made: Reproduction, folder: Path) -> list[Path]:
     name = made.paper.name
     texts = {f"{name}-{part.figure.name}.csv": csv_text(part, made) for part in made.comparisons}
     texts |= {f"{name}.md": markdown(made), f"{name}.json": json.dumps(made.to_dict(), indent=2) + "\n"}
+    texts[f"{name}.html"] = html(page(made))
     for file, text in texts.items():
         write_text(folder / file, text)
     return [folder / file for file in texts]
@@ -51,16 +54,6 @@ def markdown(made: Reproduction) -> str:
         lines += ["", " ".join(part.sentences)]
         lines += [f"- failed: {label}: {cause}" for label, cause in part.failures.items()]
     return "\n".join(lines) + "\n"
-
-
-def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
-    """Rows of a figure's table: the kernels, our mean, the published values where there are any."""
-    rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
-    if part.mean:
-        rows.append(("mean", part.mean))
-    if part.published:
-        rows.append(("published", tuple(part.published.get(column) for column in part.figure.columns)))
-    return rows
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -22,6 +22,7 @@ from sim.reproduce.paper import MEANS, published
 from sim.reproduce.write import markdown, write
 from sim.runs import RunSpec, Task, store
 from tests.sim.command import warpbank
+from tests.sim.report.test_page import Tree
 from tests.trace_builder import BRANCH, TraceBuilder, alu
 
 
@@ -96,7 +97,9 @@ def test_files(small: Paper, tmp_path: Path) -> None:
     made = reproduce(small, ["vectoradd", "nn"], "tiny")
     paths = write(made, tmp_path / "a" / "b")
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
-    assert {path.name for path in paths} == {"small.md", "small.json", "small-fig1.csv", "small-fig2.csv"}
+    assert {path.name for path in paths} == {
+        "small.html", "small.md", "small.json", "small-fig1.csv", "small-fig2.csv",
+    }
     data = json.loads((tmp_path / "a" / "b" / "small.json").read_text())
     assert data == json.loads(json.dumps(made.to_dict()))
     by = data["made_by"]
@@ -110,6 +113,13 @@ def test_files(small: Paper, tmp_path: Path) -> None:
     assert [row[0] for row in rows[1:]] == ["vectoradd", "nn", "mean", "published"]
     assert float(rows[1][1]) == made.comparisons[0].rows["vectoradd"][0]
     assert rows[4][1:] == ["0.5", ""]
+    figures = Tree((tmp_path / "a" / "b" / "small.html").read_text()).figures
+    drawn = [json.loads(figure)["data"] for figure in figures]
+    assert [[trace["name"] for trace in traces] for traces in drawn] == [["ipc", "twice"], ["cycles"]]
+    assert drawn[0][0]["x"] == ["vectoradd", "nn", "mean", "published"]
+    assert drawn[0][0]["y"] == [made.comparisons[0].rows[kernel][0] for kernel in ("vectoradd", "nn")] + [
+        made.comparisons[0].mean[0], 0.5,
+    ]  # fmt: skip
     page = (tmp_path / "a" / "b" / "small.md").read_text()
     for part in ("# A paper of this test", "## Fig. 1: IPC", "their Fig. 1", "| kernel | ipc | twice |", by["command"]):
         assert part in page
