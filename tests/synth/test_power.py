@@ -11,11 +11,16 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from arch.config import preset
+from arch.schemes import parse_scheme
 from hdl.lfsr import Lfsr
 from synth import flow, gates, mapped, netlist, pdk, power
 from synth.mapped import NetlistError
+from synth.units import make
 from tests.sim.command import warpbank
 from tests.synth import library
+
+BASELINE = parse_scheme("baseline")
 
 
 def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
@@ -42,12 +47,12 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
     return inputs, outputs
 
 
-def _netlist(folder: Path) -> tuple[flow.Tools, mapped.Netlist]:
+def _netlist(folder: Path, name: str, component: Any) -> tuple[flow.Tools, mapped.Netlist]:
     (folder / "small.lib").write_text(library.text())
     tools = pdk.load([folder / "small.lib"], folder)
-    flow.coarse(netlist.to_rtlil(Lfsr(5), "lfsr"), "lfsr", folder)
-    flow.mapped(tools, "lfsr", folder, picoseconds=800, boxes={})
-    return tools, mapped.read(folder / "mapped.json", "lfsr")
+    flow.coarse(netlist.to_rtlil(component, name), name, folder)
+    flow.mapped(tools, name, folder, picoseconds=800, boxes={})
+    return tools, mapped.read(folder / "mapped.json", name)
 
 
 def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
@@ -55,7 +60,7 @@ def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")  # noqa: T201
     inputs, outputs = _recorded(Lfsr(5), 100, seed)
-    tools, net = _netlist(tmp_path)
+    tools, net = _netlist(tmp_path, "lfsr", Lfsr(5))
     active = gates.simulate(net, tools.library, inputs)
     assert active.outputs == outputs
     assert sum(active.toggles.values()) > 100
@@ -76,6 +81,24 @@ def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
     wrong = power.Stimulus(inputs, {name: [value ^ 1 for value in outputs[name]]}, "")
     with pytest.raises(NetlistError, match="differs from its RTL: in cycle 0"):
         power.estimate(net, tools, wrong, 1.0)
+
+
+#: Units whose gates are compared in the default suite, the others when there is time.
+QUICK = ("compressor", "decompressor", "address_allocation", "gto")
+SLOW = ("compressor_half", "ccu", "boc", "renaming_table", "sthld")
+
+
+@pytest.mark.parametrize("unit", [*QUICK, *(pytest.param(unit, marks=pytest.mark.long) for unit in SLOW)])
+def test_gates_of_a_unit(unit: str, tmp_path: Path) -> None:
+    """Random inputs: the mapped netlist answers as the RTL in every cycle."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")  # noqa: T201
+    config = preset("tiny")
+    inputs, outputs = _recorded(make(unit, config, BASELINE), 200, seed)
+    tools, net = _netlist(tmp_path, unit, make(unit, config, BASELINE))
+    active = gates.simulate(net, tools.library, inputs)
+    assert active.outputs == {name: column for name, column in outputs.items() if name in active.outputs}
+    assert active.outputs
 
 
 @pytest.mark.long
