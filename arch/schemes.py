@@ -14,9 +14,8 @@ from .rooms import SmConfig
 
 #: The rooms a scheme chooses, in the order of the documentation.
 ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
-
-#: Hierarchies with room for the registers of all warps.
-_WHOLE = ("flat", "compressed", "scalar_file")
+#: Storages that keep registers encoded.
+COMPRESSED = ("gscalar", "gscalar_half", "bdi")
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,10 @@ class Scheme:
         machine's scheduler cannot serve the scheme."""
         core = config.sub_core
         policy = core.front_end.scheduler
-        if self.hierarchy not in _WHOLE and policy not in ("scheme", "two_level"):
+        if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
             raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                              "sub_core.front_end.scheduler at 'scheme'.")
-        if self.hierarchy == "scalar_file" and core.bank_latency != 100:
+        if self.storage == "scalar_rf" and core.bank_latency != 100:
             raise ValueError(f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100.")
         if self.mapping == "renaming" and not config.takes_flags:
             core = replace(core, mapping=replace(core.mapping, release_flags="on"))
@@ -183,7 +182,6 @@ register_scheme(
         name="gscalar",
         description="Registers compressed byte by byte; one lane executes for all where the operands are scalar.",
         paper="G-Scalar, sections 3 and 4",
-        hierarchy="compressed",
         storage="gscalar",
         hints=("scalar", "fresh"),
     )
@@ -233,7 +231,6 @@ register_scheme(
         name="gscalar-half",
         description="The same with each half of a register compressed by itself; one lane may execute for a half.",
         paper="G-Scalar, section 4.3",
-        hierarchy="compressed",
         storage="gscalar_half",
         hints=("scalar", "fresh"),
     )
@@ -243,7 +240,6 @@ register_scheme(
         name="scalar-rf",
         description="Registers whose lanes are all equal are kept in a scalar bank; arithmetic on them is executed by one lane.",
         paper="G-Scalar, sections 4.1 and 5.3 (scalar register file: Gilani et al., HPCA 2013)",
-        hierarchy="scalar_file",
         storage="scalar_rf",
         hints=("scalar", "fresh"),
     )
@@ -253,7 +249,6 @@ register_scheme(
         name="bdi",
         description="Registers packed as a base and differences from it; nothing is executed by one lane.",
         paper="G-Scalar, sections 2.2 and 5.3 (W-C: Lee et al., ISCA 2015)",
-        hierarchy="compressed",
         storage="bdi",
         hints=("scalar", "fresh"),
     )
@@ -262,7 +257,7 @@ register_scheme(
 
 def _cache_needs_two_levels(scheme: Scheme) -> str:
     """A register file cache has room for the active warps only."""
-    if scheme.hierarchy in _WHOLE or scheme.scheduler == "two_level":
+    if scheme.hierarchy == "flat" or scheme.scheduler == "two_level":
         return ""
     return (f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler of the row named "
             "first has none; name the row with the cache first.")
@@ -298,10 +293,6 @@ def _renaming_is_flat(scheme: Scheme) -> str:
         return ""
     if scheme.hierarchy != "flat":
         return "a register file cache places registers itself, and renaming is built for register files without one."
-    if scheme.collector != "ocu":
-        return "renaming is built for collectors that keep no values: a kept one may outlive its register."
-    if scheme.storage != "plain":
-        return "renaming is built for plain banks."
     return ""
 
 
@@ -309,11 +300,15 @@ RULES.append(_renaming_is_flat)
 
 
 def _compressed_operands(scheme: Scheme) -> str:
-    """Collectors that keep values hand them on without a compressor between."""
-    if scheme.hierarchy not in ("compressed", "scalar_file") or scheme.collector == "ocu":
+    """What storages with encodings have not been built with."""
+    if scheme.storage == "scalar_rf" and (scheme.collector, scheme.hierarchy, scheme.mapping) != ("ocu", "flat", "direct"):
+        return ("scalar-rf is a comparator as it was published, a scalar bank for collectors that keep nothing and registers at "
+                "fixed places; gscalar does what it does, and joins the others.")
+    if scheme.storage not in COMPRESSED:
         return ""
-    return (f"a {scheme.collector!r} collector keeps results and evicts them without the mask of their last write, which a "
-            "compressed register file needs.")
+    if scheme.hierarchy != "flat":
+        return "a register file cache keeps values without their encodings, and scalar execution is decided from these."
+    return ""
 
 
 RULES.append(_compressed_operands)

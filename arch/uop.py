@@ -66,6 +66,10 @@ class Control(IntEnum):
     PBR = 6  # registers that are released here (register renaming)
 
 
+#: No instructions of the program: they tell the register file something, and what counts a warp's uops passes over them.
+NOTICES = (Control.PREFETCH, Control.PIR, Control.PBR)
+
+
 class Scalar(IntEnum):
     """How a uop is executed by fewer lanes than it has (G-Scalar): not; one lane for all, by unit; one for each half that is
     scalar; one for the lanes of a divergent uop."""

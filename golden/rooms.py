@@ -13,10 +13,12 @@ from .collector.boc import Boc, WriteThroughBoc
 from .collector.ccu import Ccu, LruCcu
 from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
+from .front_end.scoreboard import Scoreboard
 from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.renamed_compressed import RenamedCompressed
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
 from .hierarchy.sw_rfc import SwRfc
@@ -31,6 +33,10 @@ from .storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 CACHES: dict[str, Any] = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
+#: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
+FLAT: dict[tuple[bool, bool], Any] = {
+    (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
+}
 MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
 STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf}
 
@@ -42,20 +48,21 @@ def _unit(room: str, units: dict[str, Any], name: str) -> Any:
     return units[name]
 
 
-def build_registers(config: SmConfig, scheme: Scheme, quiet: Callable[[int], bool], probe: Probe) -> Hierarchy:
-    """The register file of one sub-core below its collectors; `quiet` tells of a warp whether all its operands have been read."""
+def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, probe: Probe) -> Hierarchy:
+    """The register file of one sub-core below its collectors."""
     core = config.sub_core
     place = _unit("mapping", MAPPINGS, scheme.mapping)
     mapping = place(core, probe) if place is Renaming else place(core)
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
     if scheme.hierarchy == "flat":
-        flat = RenamedFlat if isinstance(mapping, Renaming) else Flat
-        return flat(config, mapping, storage, Arbiter(core.banks, probe), probe)
-    if scheme.hierarchy == "compressed":
-        return Compressed(config, mapping, storage, Arbiter(core.banks, probe), probe)
-    if scheme.hierarchy == "scalar_file":
-        return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
-    registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, quiet, probe)
+        if isinstance(storage, ScalarRf):
+            return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
+        flat: Hierarchy = FLAT[isinstance(mapping, Renaming), isinstance(storage, (GScalar, BdiBanks))](
+            config, mapping, storage, Arbiter(core.banks, probe), probe)
+        if isinstance(flat, Compressed):
+            flat.pending = scoreboard.pending
+        return flat
+    registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
     return registers
 
 

@@ -36,6 +36,13 @@ class Storage(Protocol):
         """Replace the lanes of `mask`."""
 
 
+class SharedStorage(Storage, Protocol):
+    """Banks whose rows change hands."""
+
+    def poison(self, bank: int, row: int, value: Value) -> None:
+        """Nobody is to read this row before it is written again: from now on it reads as `value`."""
+
+
 class NotingStorage(Storage, Protocol):
     """Banks that keep a register in fewer bytes where they can, and note how."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arch.events import Stall
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import MOVE, Control, Memory
+from arch.uop import MOVE, NOTICES, Control, Memory
 
 from .check import OperandChecker
 from .execute.pipelines import Pipelines
@@ -59,7 +59,7 @@ class SubCore:
         self.scheduler = build_scheduler(config, scheme, probe)
         self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
-        self.registers = build_registers(config, scheme, lambda warp: not self.scoreboard.reads[warp], probe)
+        self.registers = build_registers(config, scheme, self.scoreboard, probe)
         self.renamed = self.registers if isinstance(self.registers, RenamedFlat) else None
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
@@ -76,6 +76,8 @@ class SubCore:
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
         self._moves = self.registers.moves
         self._land = self.registers.land
+        self._told = self.renamed is not None or self._moves is not None  # the registers hear of all that issues
+        self._kept: list[tuple[int, int]] = []  # registers whose results collectors have kept in this cycle
 
     def start(self, warp: int, row: int, stream: WarpStream) -> None:
         """A warp starts in this slot; it can be filled from the next cycle on."""
@@ -116,11 +118,14 @@ class SubCore:
             came, gone = self._sets.edge(self._away(), self.registers.may_activate)
         live = status.live
 
-        if self._land is not None:
-            for warp, register in self._land():
-                self._clear(warp, 1 << register)
+        landed = [] if self._land is None else self._land()
+        kept, self._kept = self._kept, []
         if self.pipelines.pending or collectors.busy:
             self.results.step(cycle)
+        for warp, register in landed:
+            self._clear(warp, 1 << register)
+        for warp, mask in kept:
+            self._clear(warp, mask)
         arrived = self.registers.step()
         refused = collectors.dispatch(cycle, self.pipelines) if collectors.any_ready else False
         for collector, slot, tag, value in arrived:
@@ -154,7 +159,9 @@ class SubCore:
     def _issue(self, warp: int, cycle: int) -> None:
         uop = self.buffers.entries[warp][0]
         probe = self.probe
-        move = None if self._moves is None else self._moves.before(uop)
+        move = None
+        if self._moves is not None:
+            move = self._moves.before(uop, 0 if self.renamed is None else self.renamed.missing(uop))
         if move is not None:
             uop = move
             probe.counters["issue.moves"] += 1
@@ -169,10 +176,11 @@ class SubCore:
         if self._checker is not None:
             self._checker.issue(uop)
         self._flying[warp] += 1
-        if self.renamed is not None:
-            self.renamed.issue(uop)
-        if uop.control is Control.PREFETCH:  # no instruction of the program: the collectors' windows do not move
-            self.registers.prefetch(uop)
+        if self._told:
+            self.registers.issue(uop)
+        if uop.control in NOTICES:  # the collectors' windows do not move
+            if uop.control is Control.PREFETCH:
+                self.registers.prefetch(uop)
             self._retired(uop)
         elif uop.collects:
             if self.registers.follows:
@@ -211,16 +219,18 @@ class SubCore:
             self.renamed.operand_read(warp, register)
         self.status.changed |= 1 << warp
 
-    def _written(self, warp: int, mask: int) -> None:
-        """Registers or predicates in `mask` have been written."""
-        if self._land is None or mask >> PREDICATE_BIT:
+    def _written(self, warp: int, mask: int, absorbed: bool = False) -> None:
+        """Registers or predicates in `mask` have been written; `absorbed`: into a collector only."""
+        if self.renamed is not None:
+            self.renamed.result_written(warp, mask)
+        if self._land is not None and absorbed:
+            self._kept.append((warp, mask))
+        elif self._land is None or mask >> PREDICATE_BIT:
             self._clear(warp, mask)
 
     def _clear(self, warp: int, mask: int) -> None:
         """Registers or predicates in `mask` are no longer pending."""
         self.scoreboard.written(warp, mask)
-        if self.renamed is not None:
-            self.renamed.result_written(warp, mask)
         self.status.changed |= 1 << warp
 
     def _retired(self, uop: TraceUop) -> None:
@@ -283,6 +293,8 @@ class SubCore:
         status = self.status
         ready = status.ready & self._active & self.registers.may_issue
         if not self._settled or self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
+            return soon
+        if self._kept:
             return soon
         if self._sets is not None and self._sets.moves(self._away(), self.registers.may_activate):
             return soon

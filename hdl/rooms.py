@@ -22,6 +22,7 @@ from .hierarchy.compressed import Compressed
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
+from .hierarchy.renamed_compressed import RenamedCompressed
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
 from .hierarchy.sw_rfc import SwRfc
@@ -37,14 +38,17 @@ from .storage.scalar_rf import ScalarRf
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
-HIERARCHIES: dict[str, Any] = {
-    "flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc, "compressed": Compressed,
-    "scalar_file": ScalarFile,
+HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
+#: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
+FLAT: dict[tuple[bool, bool], Any] = {
+    (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
 }
-MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct}
+MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct, "renaming": Renaming}
 STORAGES: dict[str, Callable[..., Any]] = {
     "plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf,
 }
+#: Storages that compress.
+COMPRESSING = (GScalar, BdiBanks)
 SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
     "lrr": lambda config, _: Lrr(config.sub_core.warps),
     "gto": lambda config, _: Gto(config.sub_core.warps),
@@ -68,19 +72,25 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     if probe and scheme.mapping == "renaming" and scheme.storage == "plain":
         storage = PoisonedBanks(config)
     tags, entries = collectors.tags(config), collectors.entries(config)
-    if scheme.mapping == "renaming":
-        return RenamedFlat(config, Renaming(config, entries, UNITS, probe=probe), storage, Arbiter(config, entries, tags, probe),
-                           entries, probe)
-    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config, hierarchy.ports(config, collectors.evicts))
+    evicts = collectors.evicts
+    place = _unit("mapping", MAPPINGS, scheme.mapping)
+    renames = place is Renaming
+    mapping = (place(config, entries, UNITS + evicts, tags, probe) if renames
+               else place(config, hierarchy.ports(config, evicts)))
     if hierarchy.follows:
-        return hierarchy(config, mapping, storage, entries, tags, collectors.evicts, probe)
-    arbiter = ScalarArbiter if hierarchy is ScalarFile else Arbiter
-    return hierarchy(config, mapping, storage, arbiter(config, entries, tags, probe), tags, collectors.evicts, probe)
+        return hierarchy(config, mapping, storage, entries, tags, evicts, probe)
+    if isinstance(storage, ScalarRf):
+        return ScalarFile(config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe)
+    flat = FLAT[renames, isinstance(storage, COMPRESSING)]
+    return flat(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
-    """The collectors of one sub-core."""
-    return _unit("collector", COLLECTORS, scheme.collector)(config, probe)
+    """The collectors of one sub-core. Those that keep values keep the storage's notes beside them."""
+    collectors, storage = _unit("collector", COLLECTORS, scheme.collector), _unit("storage", STORAGES, scheme.storage)
+    if collectors.caches and issubclass(storage, COMPRESSING):
+        return collectors(config, probe, storage.parts)
+    return collectors(config, probe)
 
 
 def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

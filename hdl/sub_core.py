@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Array, Const, Module, Signal, Value
 from amaranth.lib import wiring
 
 from arch.rooms import SmConfig
 from arch.schemes import Scheme
-from arch.uop import Control, Unit
+from arch.uop import NOTICES, Control, Unit
 
 from .execute.pipelines import Pipelines
 from .execute.result_arbiter import ResultArbiter
-from .execute.scalar import ScalarLanes
+from .execute.scalar import KeptScalarLanes, ScalarLanes
 from .front_end.cache_aware import CacheAware
 from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import InFlight, Status
@@ -56,7 +56,8 @@ class SubCore(wiring.Component):
         two_level = isinstance(self.scheduler, TwoLevel)
         self.keeps = caches or self.registers.follows  # results are asked for by unit, not by bank
         self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if self.keeps else None,
-                                     self.collectors.per_warp, two_level)
+                                     self.collectors.per_warp, two_level,
+                                     self.registers.notes and self.collectors.evicts)
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
@@ -64,7 +65,9 @@ class SubCore(wiring.Component):
         self.moves = self.scalar = None
         if self.registers.notes:
             self.moves = Moves(config, probe)
-            self.scalar = ScalarLanes(config, self.registers.parts, self.registers.executes, probe)
+            parts, executes = self.registers.parts, self.registers.executes
+            self.scalar = (KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe) if caches
+                           else ScalarLanes(config, parts, executes, probe))
             reporters += [self.moves, self.scalar]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
@@ -89,6 +92,7 @@ class SubCore(wiring.Component):
     def _front_end(self, m: Module) -> None:
         buffers, status, scheduler = self.buffers, self.status, self.scheduler
         scoreboard, collectors, in_flight = self.scoreboard, self.collectors, self.in_flight
+        notice = reduce(or_, (status.uop.control == control for control in NOTICES))
         wiring.connect(m, wiring.flipped(self.start), status.start)
         wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
         wiring.connect(m, wiring.flipped(self.fill), buffers.fill)
@@ -107,7 +111,7 @@ class SubCore(wiring.Component):
             in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
             self.drain.eq(in_flight.drain),
             scoreboard.entry.eq(collectors.entry),
-            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done & ~self._prefetch),
+            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done & ~notice),
         ]
         if self.moves is None:
             m.d.comb += [buffers.pop.eq(status.issues), status.uop.eq(buffers.uop)]
@@ -135,6 +139,8 @@ class SubCore(wiring.Component):
             moves.warp.eq(self.scheduler.pick), moves.uop.eq(self.buffers.uop), moves.issues.eq(self.status.issues),
             self.status.uop.eq(moves.goes), self.buffers.pop.eq(self.status.issues & ~moves.inserts),
         ]
+        if self.registers.renames:
+            m.d.comb += moves.missing.eq(Array(self.registers.missing)[self.scheduler.pick])
         for source, sink in zip(self.registers.stored, moves.stored, strict=True):
             wiring.connect(m, source, sink)
 
@@ -147,8 +153,13 @@ class SubCore(wiring.Component):
         ]
         if "alone" in self.pipelines.signature.members:
             m.d.comb += self.pipelines.alone.eq(scalar.clocked[Unit.SFU].alone)
-        for source, sink in zip(self.registers.operand, scalar.operand, strict=True):
+        takers = self.collectors if self.keeps else scalar
+        for source, sink in zip(self.registers.operand, takers.operand, strict=True):
             wiring.connect(m, source, sink)
+        if self.keeps:
+            m.d.comb += [sink.eq(source) for source, sink in zip(self.collectors.offered, scalar.offered, strict=True)]
+            for kept, known in zip(self.collectors.kept, scalar.kept, strict=True):
+                m.d.comb += [sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)]
         for port, taker in zip(self.collectors.dispatch, scalar.dispatch, strict=True):
             m.d.comb += [
                 taker.valid.eq(port.valid & port.ready), taker.collector.eq(port.payload.collector),
@@ -237,7 +248,8 @@ class SubCore(wiring.Component):
         collectors, results = self.collectors, self.results
         for offer, taker, written in zip(results.offer, collectors.result, self.scoreboard.written, strict=True):
             wiring.connect(m, offer, taker)
-            m.d.comb += [
+            domain = m.d.comb if self.moves is None else m.d.sync  # a result is compressed before it is there
+            domain += [
                 written.valid.eq(offer.taken), written.warp.eq(offer.payload.warp), written.register.eq(offer.payload.register),
             ]
         m.d.comb += collectors.first.eq(results.first)
@@ -253,7 +265,19 @@ class SubCore(wiring.Component):
                 wiring.connect(m, wiring.flipped(outer), inner)
         if collectors.evicts:
             wiring.connect(m, collectors.evicted, self.registers.evicted)
+            if self.moves is not None:
+                self._keep_plain(m)
             m.d.comb += results.evicted.eq(collectors.evicted.valid & collectors.evicted.ready)
+
+    def _keep_plain(self, m: Module) -> None:
+        """A value that is evicted while a write of its register is pending or issues is not compressed."""
+        evicted, issue, owed = self.collectors.evicted.payload, self.status.issue, self.scoreboard.owed
+        uop = issue.payload.uop
+        writes = (evicted.register - uop.destination)[:8] < uop.count
+        m.d.comb += [
+            owed.warp.eq(evicted.warp), owed.register.eq(evicted.register),
+            self.registers.plain.eq(owed.pending | issue.valid & (issue.payload.warp == evicted.warp) & writes),
+        ]
 
     def _execution(self, m: Module) -> None:
         pipelines, results = self.pipelines, self.results

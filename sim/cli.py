@@ -22,6 +22,7 @@ from sim import (
     cli_gating,
     cli_reproduce,
     cli_rtl,
+    cli_schemes,
     cli_sweep,
     cli_synth,
     cli_verify,
@@ -78,6 +79,7 @@ cli_compare.register(app)
 cli_sweep.register(app)
 cli_synth.register(app)
 cli_fpga.register(app)
+cli_schemes.register(app)
 cli_reproduce.register(app)
 cli_view.register(app)
 cli_waiting.register(app)
@@ -158,12 +160,6 @@ def kernels(as_json: JsonOption = False) -> None:
     rows = [workloads.get(name) for name in workloads.names()]
     data = [{"name": w.name, "summary": w.summary, "origin": w.origin, "sizes": list(workloads.SIZES)} for w in rows]
     _emit({"kernels": data}, as_json, lambda: [render.kernel_table(rows)])
-
-
-@app.command()
-def schemes(as_json: JsonOption = False) -> None:
-    """List the register-file schemes and what each is made of."""
-    _emit({"schemes": render.scheme_rows()}, as_json, lambda: [render.scheme_table()])
 
 
 @app.command("compile")

@@ -11,12 +11,13 @@ from program.trace.schema import Trace
 from tests.random_trace import random_trace
 
 
-def similar_trace(seed: int, *, fresh: bool = False) -> Trace:
+def similar_trace(seed: int, *, fresh: bool = False, **shape: int) -> Trace:
     """A random trace whose results are scalar, similar, scalar by halves or arbitrary, with random hints that are safe.
 
-    `fresh`: instructions may claim that the lanes they leave alone are dead, which is not true of a random program.
+    `fresh`: instructions may claim that the lanes they leave alone are dead, which is not true of a random program. `shape`: as
+    `random_trace` takes it.
     """
-    trace = random_trace(seed)
+    trace = random_trace(seed, **shape)
     rng = np.random.default_rng(seed)
     count = len(trace.code)
     values = trace.values.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from arch.uop import TO_BANKS, TO_COLLECTOR
+from arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
 
 from ..stream import TraceUop
 from ..values import Value, merge
@@ -155,7 +155,7 @@ class Window:
                 collected.missing += 1
         collected.inserted = True
         expected, reserved, overwritten, dropped = self._expect(uop, free)
-        transient += dropped + self._move([*touched, *expected], collects=True)
+        transient += dropped + self._move([*touched, *expected], collects=True, slides=not uop.seq & MOVE)
         found = [slot for slot in range(len(hits)) if slot not in read]
         return Insertion(found, read, reserved, overwritten, transient)
 
@@ -224,15 +224,16 @@ class Window:
         """The warp issues a uop that needs no collector. Returns the dirty values that are dropped."""
         return self._move([], collects=False)
 
-    def _move(self, touched: list[Entry], collects: bool) -> int:
-        """Move the window by one uop that accessed the entries `touched`."""
+    def _move(self, touched: list[Entry], collects: bool, slides: bool = True) -> int:
+        """Move the window by one uop that accessed the entries `touched`. One that the program does not have (`slides` is false)
+        brings no other entry nearer to the end of its stay."""
         transient = 0
         for entry in self.entries:
             if not entry.valid:
                 continue
             if entry in touched:
                 entry.idle = 0
-            else:
+            elif slides:
                 if not self._present(entry):
                     transient += entry.dirty
                     entry.valid = entry.dirty = False

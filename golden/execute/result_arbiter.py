@@ -32,13 +32,13 @@ class ResultArbiter:
     ----------
     pipelines : whose results are written.
     registers, collectors : where they go.
-    written : called with (warp, hazard mask) for every register and predicate written (seam 6).
+    written : called with (warp, hazard mask, whether into a collector only) for every register and predicate written (seam 6).
     retired : called with every uop whose last write is done.
     probe : receives `retire`, `write_wait`.
     """
 
-    def __init__(self, pipelines: Pipelines, registers: Hierarchy, collectors: Collector, written: Callable[[int, int], None],
-                 retired: Callable[[TraceUop], None], probe: Probe) -> None:
+    def __init__(self, pipelines: Pipelines, registers: Hierarchy, collectors: Collector,
+                 written: Callable[[int, int, bool], None], retired: Callable[[TraceUop], None], probe: Probe) -> None:
         self._pipelines = pipelines
         self._registers = registers
         self._collectors = collectors
@@ -115,11 +115,11 @@ class ResultArbiter:
             if self._collectors.caches:
                 self._collectors.result(unit, uop, register, value)
             uop.written += 1
-            self._written(uop.warp, 1 << register)
+            self._written(uop.warp, 1 << register, absorbed)
         if uop.written == uop.count:
             self._pipelines.finish(unit, cycle)
             if uop.predicates_written:
-                self._written(uop.warp, uop.predicates_written << PREDICATE_BIT)
+                self._written(uop.warp, uop.predicates_written << PREDICATE_BIT, False)
             self._retired(uop)
         return True
 

@@ -6,7 +6,7 @@ from arch.rooms import SmConfig
 from arch.uop import Scalar, Unit
 
 from ..probe import Probe
-from ..storage.gscalar import Note
+from ..storage.gscalar import Note, Noted
 from ..stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
@@ -18,7 +18,7 @@ class ScalarLanes:
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent is that only for
     the very lanes of that write. If each half is compressed by itself, a uop of all threads is executed by one lane of a half in
-    which all operands are equal.
+    which all operands are equal. An operand without a note, a result that its collector has kept, is not known to be equal.
 
     Parameters
     ----------
@@ -29,20 +29,14 @@ class ScalarLanes:
     """
 
     def __init__(self, config: SmConfig, parts: int, executes: frozenset[Scalar], probe: Probe) -> None:
-        self._notes: list[list[Note]] = [[] for _ in range(config.sub_core.collectors)]
         self._parts = parts
         self._executes = executes
         self._size = config.lanes // parts
         self._probe = probe
 
-    def deliver(self, collector: int, note: Note) -> None:
-        """An operand arrives in a collector."""
-        self._notes[collector].append(note)
-
-    def dispatch(self, uop: TraceUop, collector: int) -> bool:
+    def dispatch(self, uop: TraceUop) -> bool:
         """A collector's uop goes to its unit. Returns whether one lane executes it for all."""
-        notes, self._notes[collector] = self._notes[collector], []
-        kind, lanes = self._decide(uop, notes)
+        kind, lanes = self._decide(uop)
         probe = self._probe
         probe.counters["lanes.clocked"] += lanes
         if kind is not Scalar.NONE:
@@ -51,9 +45,10 @@ class ScalarLanes:
             probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
         return kind not in (Scalar.NONE, Scalar.HALF)
 
-    def _decide(self, uop: TraceUop, notes: list[Note]) -> tuple[Scalar, int]:
+    def _decide(self, uop: TraceUop) -> tuple[Scalar, int]:
         mask = uop.lane_mask
-        if uop.scalar and mask:
+        notes = [value.note for value in uop.operands if isinstance(value, Noted)]
+        if uop.scalar and mask and len(notes) == len(uop.operands):
             kind = Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)
             if kind in self._executes and all(note.scalar(mask) for note in notes):
                 return kind, 1

@@ -27,6 +27,14 @@ class Scoreboard:
         self.reads = [0] * config.warps
         self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
 
+    def quiet(self, warp: int) -> bool:
+        """All operands of the warp's issued uops have been read."""
+        return not self.reads[warp]
+
+    def pending(self, warp: int) -> int:
+        """Mask of the warp's registers and predicates that are still to be written."""
+        return self.writes[warp]
+
     def hazard(self, uop: TraceUop) -> int:
         """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a result of the
         load/store unit, 3 one with a result from beyond the SM."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+
+import numpy as np
 
 from arch.rooms import SmConfig
 from arch.uop import MOVE
@@ -11,7 +14,7 @@ from ..collector.arbiter import Arbiter
 from ..execute.scalar import ScalarLanes
 from ..probe import Probe
 from ..seams import Mapping, NotingStorage
-from ..storage.gscalar import WORD_LANES, Fill, Note, groups
+from ..storage.gscalar import WORD_LANES, Fill, Note, groups, noted
 from ..storage.moves import Moves
 from ..stream import TraceUop
 from ..values import Value
@@ -24,6 +27,9 @@ READ_DELAY = 2
 class Compressed(Flat):
     """Grants, conflicts and banks as in `Flat`. G-Scalar, sections 3.2 and 5.1.
 
+    A value that a collector evicts is compressed as well, unless a write of its register is pending or issues in the same cycle:
+    that might be a partial one, which may go to the bank and finds it as its decompress move has left it.
+
     A result is compressed before it is written, so that its register is free of hazards one cycle later (`land`); an operand
     comes `READ_DELAY` cycles later. Throughput is the same.
 
@@ -31,6 +37,10 @@ class Compressed(Flat):
     ----------
     config : the machine.
     mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`, `lanes`.
+
+    Attributes
+    ----------
+    pending : gives the mask of a warp's registers that are still to be written, at the clock edge.
     """
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: NotingStorage, arbiter: Arbiter, probe: Probe) -> None:
@@ -42,6 +52,9 @@ class Compressed(Flat):
         self._pipe: deque[list[tuple[int, int, int, tuple[int, Note, Value]]]] = deque([] for _ in range(READ_DELAY))
         self._stored: list[tuple[int, Note, int]] = []  # written in this cycle: bank, note, lanes
         self._due: list[tuple[int, Note, int]] = []  # ... in the previous one
+        self.pending: Callable[[int], int] = lambda warp: 0
+        #: The last value evicted and compressed: cycle, bank, row, warp, register, value.
+        self._evicted: tuple[int, int, int, int, int, Value] | None = None
         self._scalar = ScalarLanes(config, storage.parts, storage.executes, probe)
         self.moves = Moves(config.sub_core.warps, config.lanes)
         self.dispatched = self._dispatch
@@ -70,11 +83,38 @@ class Compressed(Flat):
         landed, self._landing = self._landing, []
         return landed
 
+    def _store_back(self, bank: int, row: int, warp: int, register: int, value: Value) -> None:
+        if self.pending(warp) >> register & 1:
+            self._stored.append(self._put_back(bank, row, warp, register, value, Fill.MOVED))
+        else:
+            self._stored.append(self._put_back(bank, row, warp, register, value, Fill.WHOLE))
+            self._evicted = self._probe.cycle, bank, row, warp, register, value
+
+    def _put_back(self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill) -> tuple[int, Note, int]:
+        """Write an evicted value. Returns what is counted."""
+        self._noting.write(bank, row, self._every_lane, value, fill)
+        note = self._noting.note(bank, row)
+        assert self.moves is not None
+        self.moves.note(warp, register, note.compressed)
+        return bank, note, self._every_lane
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues: what it will write must not have been compressed in this cycle."""
+        super().issue(uop)
+        if self._evicted is not None and self._evicted[0] == self._probe.cycle and uop.collects:
+            _, bank, row, warp, register, value = self._evicted
+            if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
+                self._due = [entry for entry in self._due if entry[0] != bank]  # they are of this cycle since `step`
+                self._due.append(self._put_back(bank, row, warp, register, value, Fill.MOVED))
+        if uop.seq & MOVE:
+            assert self.moves is not None
+            self.moves.note(uop.warp, uop.destination, False)
+
     def _dispatch(self, uop: TraceUop, collector: int) -> bool:
         """A uop goes to its unit. A move's result is its operand. Returns whether one lane executes it."""
         if uop.seq & MOVE:
-            uop.values = [uop.operands[0]]
-        return self._scalar.dispatch(uop, collector)
+            uop.values = [uop.operands[0].view(np.ndarray)]
+        return self._scalar.dispatch(uop)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Flat.step`."""
@@ -85,11 +125,15 @@ class Compressed(Flat):
         for _, _, _, (bank, note, _) in read:
             self._count("read", bank, note, self._noting.arrays_read(note), self._words)
         self._pipe.append(read)
-        arrived = []
-        for collector, slot, tag, (_, note, value) in self._pipe.popleft():
-            self._scalar.deliver(collector, note)
-            arrived.append((collector, slot, tag, value))
+        arrived: list[tuple[int, int, int, Value]] = []
+        for collector, slot, tag, (_, read_note, read_value) in self._pipe.popleft():
+            note, value = self._content((collector, slot, tag), read_note, read_value)
+            arrived.append((collector, slot, tag, noted(value, note)))
         return arrived
+
+    def _content(self, operand: tuple[int, int, int], note: Note, value: Value) -> tuple[Note, Value]:
+        """What is delivered as an operand, given what the bank held."""
+        return note, value
 
     def _count(self, what: str, bank: int, note: Note, arrays: int, plain: int) -> None:
         probe = self._probe

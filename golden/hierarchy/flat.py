@@ -97,13 +97,17 @@ class Flat:
         """Put a result into its bank."""
         self._storage.write(bank, row, uop.lane_mask, value)
 
+    def _store_back(self, bank: int, row: int, warp: int, register: int, value: Value) -> None:
+        """Put a value that a collector evicts into its bank."""
+        self._storage.write(bank, row, self._every_lane, value)
+
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts; False: its bank already takes another write in this cycle."""
         bank, row = self._mapping.locate(warp, register)
         if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False
         self._written |= 1 << bank
-        self._storage.write(bank, row, self._every_lane, value)
+        self._store_back(bank, row, warp, register, value)
         probe = self._probe
         probe.counters["rf.writes"] += 1
         probe.counters["rf.write_backs"] += 1

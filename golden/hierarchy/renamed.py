@@ -9,7 +9,7 @@ from arch.rooms import SmConfig
 from ..collector.arbiter import Arbiter
 from ..mapping.renaming import Renaming
 from ..probe import Probe
-from ..seams import Storage
+from ..seams import SharedStorage
 from ..stream import PREDICATE_BIT, TraceUop
 from ..values import Value
 from .flat import Flat
@@ -28,9 +28,10 @@ class RenamedFlat(Flat):
     config, mapping, storage, arbiter, probe : as in `Flat`.
     """
 
-    def __init__(self, config: SmConfig, mapping: Renaming, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(self, config: SmConfig, mapping: Renaming, storage: SharedStorage, arbiter: Arbiter, probe: Probe) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._renaming = mapping
+        self._shared = storage
         self._blank: set[tuple[int, int, int]] = set()  # (collector, slot, tag) of sources that were never written
         self._banks = config.sub_core.banks
         self._zeros: Value = np.zeros(config.lanes, np.uint32)
@@ -66,10 +67,20 @@ class RenamedFlat(Flat):
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts, unless its register has been released."""
-        return self._renaming.find(warp, register) is None or super().write_back(warp, register, value)
+        if self._renaming.find(warp, register) is not None:
+            return super().write_back(warp, register, value)
+        self._probe.counters["renaming.dead_values"] += 1
+        if self._probe.sink is not None:
+            self._probe.emit("dead_value", warp, register)
+        return True
+
+    def missing(self, uop: TraceUop) -> int:
+        """Mask of the destinations of a uop that have no physical register, the first one lowest."""
+        return sum(1 << register - uop.destination for register in self._renaming.new(uop))
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
+        super().issue(uop)
         self._renaming.issue(uop)
 
     def operand_read(self, warp: int, register: int) -> None:
@@ -107,4 +118,4 @@ class RenamedFlat(Flat):
                     place = slot % self._banks, 0
                 self._arbiter.request(*place, group.collector, slot, group.tag)
         for bank, row in self._renaming.released:
-            self._storage.write(bank, row, self._every_lane, self._poison)
+            self._shared.poison(bank, row, self._poison)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from arch.rooms import SmConfig
 from arch.uop import MOVE
 
@@ -13,7 +15,7 @@ from ..priority import first_from
 from ..probe import Probe
 from ..seams import Mapping
 from ..storage.compressor import SCALAR, Compressor
-from ..storage.gscalar import WORD_LANES, Note, groups
+from ..storage.gscalar import WORD_LANES, Note, groups, noted
 from ..storage.moves import Moves
 from ..storage.scalar_rf import ScalarRf
 from ..stream import TraceUop
@@ -135,15 +137,14 @@ class ScalarFile(Flat):
     def _dispatch(self, uop: TraceUop, collector: int) -> bool:
         """A uop goes to its unit. A move's result is its operand. Returns whether one lane executes it."""
         if uop.seq & MOVE:
-            uop.values = [uop.operands[0]]
-        return self._scalar.dispatch(uop, collector)
+            uop.values = [uop.operands[0].view(np.ndarray)]
+        return self._scalar.dispatch(uop)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Flat.step`."""
-        arrived = []
+        arrived: list[tuple[int, int, int, Value]] = []
         for collector, slot, tag, (scalar, value) in self.arriving:
-            self._scalar.deliver(collector, _NOTES[scalar])
-            arrived.append((collector, slot, tag, value))
+            arrived.append((collector, slot, tag, noted(value, _NOTES[scalar])))
         self.arriving = []
         if self._arbiter.pending:
             for bank, row, collector, slot, tag in self._arbiter.step(self._accessed):

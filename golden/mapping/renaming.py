@@ -80,7 +80,7 @@ class Renaming:
         """A source of a uop is asked for, in slot order."""
         self.names.read(collector, slot, warp, register, tag)
 
-    def _new(self, uop: TraceUop) -> list[int]:
+    def new(self, uop: TraceUop) -> list[int]:
         """Destinations of a uop that need a physical register."""
         have = self.table.mapped[uop.warp] | self.exempt.mask
         return [register for register in range(uop.destination, uop.destination + uop.count) if not have >> register & 1]
@@ -93,7 +93,7 @@ class Renaming:
         mask = self.release.ended
         for warp, uop in enumerate(first):
             if uop is not None and uop.count:
-                count = len(self._new(uop))
+                count = len(self.new(uop))
                 if count and count + (0 if warp == served else floor) > free:
                     mask |= 1 << warp
         return mask
@@ -109,7 +109,7 @@ class Renaming:
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
         warp = uop.warp
-        new = self._new(uop)
+        new = self.new(uop)
         for register, physical in zip(new, self.availability.take(len(new)), strict=True):
             self.table.enter(warp, register, physical)
             self._report("map", warp, register, physical)

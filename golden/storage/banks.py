@@ -33,3 +33,7 @@ class Banks:
         """Replace the lanes of `mask`."""
         rows = self._rows[bank]
         rows[row] = value if mask == self._all else merge(rows[row], value, mask)
+
+    def poison(self, bank: int, row: int, value: Value) -> None:
+        """What the row held is of no use any more: it reads as `value`."""
+        self._rows[bank][row] = value

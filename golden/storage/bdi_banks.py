@@ -36,6 +36,7 @@ class BdiBanks:
         note = Note(False, (Delta.RAW,), False, (0,))
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
+        self._poisoned: set[tuple[int, int]] = set()
         self._lanes = lanes
         self._compressor = BdiCompressor(lanes)
         self._decompressor = BdiDecompressor(lanes)
@@ -47,7 +48,7 @@ class BdiBanks:
     def read(self, bank: int, row: int) -> Value:
         """Content of a row."""
         (kind,) = self._notes[bank][row].enc
-        if kind == Delta.RAW:
+        if kind == Delta.RAW or (bank, row) in self._poisoned:
             return self._rows[bank][row]
         return self._decompressor.decompress(Delta(kind), int.from_bytes(self._rows[bank][row].astype("<u4").tobytes(), "little"))
 
@@ -62,6 +63,12 @@ class BdiBanks:
             arrays = (1 << WORD_LANES * kind.arrays(self._lanes)) - 1 & (1 << self._lanes) - 1
             rows[row] = merge(rows[row], words, arrays)
         self._notes[bank][row] = Note(False, (kind,), False, (0,))
+        self._poisoned.discard((bank, row))
+
+    def poison(self, bank: int, row: int, value: Value) -> None:
+        """What the row held is of no use any more: it reads as `value`. Its note stays, as in hardware."""
+        self._rows[bank][row] = value
+        self._poisoned.add((bank, row))
 
     def arrays_read(self, note: Note) -> int:
         """Arrays that a read of such a register activates."""

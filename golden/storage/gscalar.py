@@ -61,6 +61,20 @@ class Note:
         return 0 if self.divergent else sum(1 << part for part, enc in enumerate(self.enc) if enc == SCALAR)
 
 
+class Noted(np.ndarray):
+    """A register's value together with its note: what a compressing storage delivers. A collector may keep it; whoever changes
+    the value makes one without a note."""
+
+    note: Note
+
+
+def noted(value: Value, note: Note) -> Noted:
+    """The value with what is known of it."""
+    made = value.view(Noted)
+    made.note = note
+    return made
+
+
 class GScalar:
     """Banks whose arrays hold bytes of one position, and an array of notes.
 
@@ -86,6 +100,7 @@ class GScalar:
         note = Note(False, (0,) * self.parts, False, (0,) * self.parts)
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
+        self._poisoned: set[tuple[int, int]] = set()
         self._lanes = lanes
         self._compressor = Compressor(lanes, self.parts)
         self._decompressor = Decompressor(lanes, self.parts)
@@ -96,6 +111,8 @@ class GScalar:
 
     def read(self, bank: int, row: int) -> Value:
         """Content of a row."""
+        if (bank, row) in self._poisoned:
+            return self._rows[bank][row]
         note = self._notes[bank][row]
         return self._decompressor.decompress(self._rows[bank][row], note.kept(), note.base)
 
@@ -112,6 +129,12 @@ class GScalar:
         rows = self._rows[bank]
         rows[row] = rows[row] & ~enable | value & enable
         self._notes[bank][row] = note
+        self._poisoned.discard((bank, row))
+
+    def poison(self, bank: int, row: int, value: Value) -> None:
+        """What the row held is of no use any more: it reads as `value`. Its note stays, as in hardware."""
+        self._rows[bank][row] = value
+        self._poisoned.add((bank, row))
 
     def _spread(self, enc: tuple[int, ...], *, stored: bool) -> Value:
         """Encoding bits as bits of every lane; `stored`: of the bytes that are in the banks."""

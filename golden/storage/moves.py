@@ -30,11 +30,12 @@ class Moves:
         else:
             self._compressed[warp] &= ~(1 << register)
 
-    def before(self, uop: TraceUop) -> TraceUop | None:
-        """The move that must issue in the place of a uop that has no hazard: of the first such destination."""
+    def before(self, uop: TraceUop, missing: int = 0) -> TraceUop | None:
+        """The move that must issue in the place of a uop that has no hazard: of the first such destination. `missing`: mask of
+        its destinations that are nowhere, so that nothing of them can be lost."""
         if not uop.part or uop.fresh or not uop.collects:
             return None
-        packed = self._compressed[uop.warp] >> uop.destination & ((1 << uop.count) - 1)
+        packed = self._compressed[uop.warp] >> uop.destination & ((1 << uop.count) - 1) & ~missing
         if not packed:
             return None
         return self.make(uop, uop.destination + (packed & -packed).bit_length() - 1)

@@ -11,7 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES, Unit
+from arch.uop import MAX_SOURCES, MOVE, Unit
 from arch.uop import Memory as Op
 
 from ..lookup import read_at, write_at
@@ -31,6 +31,7 @@ from ..seams import (
     uop_layout,
 )
 from .boc_results import claim, write_back
+from .notes import keep_notes, note_ports
 from .window import Entries, Inserter, counted
 
 #: What of a uop is looked at when it is inserted.
@@ -53,6 +54,7 @@ class Boc(wiring.Component):
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
+    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver, collector_write, port_wait,
         window, occupied).
 
@@ -75,6 +77,9 @@ class Boc(wiring.Component):
     keep : Out(WriteBack) per unit. Its result is written into a collector; its value comes in.
     evicted : Out(evicted_stream), with write-back. A dirty value that leaves; from registers.
     operands : Out(value) per collector and slot. Operands of its oldest complete uop.
+    offered : Out, per collector. Number of that uop among those in collection.
+    operand : In(Noted) per collector, if `parts`. Note of the operand that arrives.
+    kept : Out(kept_layout) per collector and slot, if `parts`. What is known of `operands`.
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be dispatched in t + 1;
     requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A
@@ -84,7 +89,7 @@ class Boc(wiring.Component):
     #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
     caches, evicts, per_warp, waits = True, True, True, False
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
         core = config.sub_core
@@ -92,6 +97,7 @@ class Boc(wiring.Component):
             raise ValueError(f"{type(self).__name__} needs a collector per warp: {core.warps}, not {core.collectors}.")
         self._config = config
         self._probe = probe
+        self._note_parts = parts
         self._warps, self._window = core.warps, core.collector.window
         self._entries = core.collector.window_entries
         members = {
@@ -104,6 +110,8 @@ class Boc(wiring.Component):
             "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS + self.evicts)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
+            "offered": Out(bits(self.entries(config))).array(core.warps),
+            **note_ports(config, parts),
         }
         if self.evicts:
             members["evicted"] = Out(evicted_stream(config))
@@ -197,6 +205,7 @@ class Boc(wiring.Component):
     def _select(self, m: Module) -> None:
         """Give the inserter the uop and the state of its collector; request what it does not find."""
         unit, uop = self._inserter, self._uop
+        self._still = uop.seq[MOVE.bit_length() - 1]
         parts = ("valid", "dirty", "keep", "passed")
         states = Array(
             Cat(*(getattr(state, name) for name in parts), pinned, claimed.entry, *state.registers, *state.age)
@@ -208,7 +217,7 @@ class Boc(wiring.Component):
             Cat(*(getattr(unit, name) for name in parts), unit.pinned, unit.claimed, *unit.registers, *unit.age).eq(state),
             *(unit.sources[slot].eq(uop.sources[slot]) for slot in range(MAX_SOURCES)),
             unit.source_valid.eq(uop.source_valid), unit.destination.eq(uop.destination), unit.count.eq(uop.count),
-            unit.write_back.eq(uop.write_back), unit.full.eq(uop.full),
+            unit.write_back.eq(uop.write_back), unit.full.eq(uop.full), unit.still.eq(self._still),
         ]
         self._done = Signal(name="done")
         read = self.read
@@ -239,7 +248,7 @@ class Boc(wiring.Component):
             oldest = first_from(m, complete, self._tag[warp], f"oldest_{warp}")
             self._oldest.append(oldest)
             kinds.append(Array(kind)[oldest.index])
-            m.d.comb += offered[warp].eq(oldest.any)
+            m.d.comb += [offered[warp].eq(oldest.any), self.offered[warp].eq(warp * window + oldest.index)]
         entry = Array((warp * window + oldest.index)[: len(self.entry)] for warp, oldest in enumerate(self._oldest))
         goes, refused = [], []
         for unit, port in enumerate(self.dispatch):
@@ -266,7 +275,7 @@ class Boc(wiring.Component):
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask")]
+                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
         m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES])]
         return kept
 
@@ -279,7 +288,7 @@ class Boc(wiring.Component):
         done, slid, moves = (Signal(name=f"{name}_{warp}") for name in ("inserted_now", "slides", "moves"))
         m.d.comb += [
             mine.eq(self._inserts & (self._warp == warp)), done.eq(mine & unit.fits),
-            slid.eq(self.slide & (self.issue.payload.warp == warp)), moves.eq(done | slid),
+            slid.eq(self.slide & (self.issue.payload.warp == warp)), moves.eq(done & ~self._still | slid),
         ]
         issues = self.issue.valid & (self.issue.payload.warp == warp)
         allocated = decode(m, self._tag[warp], issues, self._window, f"allocated_{warp}")
@@ -295,12 +304,12 @@ class Boc(wiring.Component):
                 m.d.sync += uses.eq(unit.uses)
 
         delivery = self.deliver[warp]
-        place = self._values(m, warp, into)
+        arrived, taken = self._claims[warp].arrived, Mux(done, unit.taken, 0)
+        place = self._values(m, warp, into, arrived | taken)
         filled = Mux(delivery.valid, 1 << place, 0)[: self._entries]
-        arrived, wrote, squeezed = self._claims[warp].arrived, self._wrote[warp], Mux(mine, unit.squeezed, 0)
+        wrote, squeezed = self._wrote[warp], Mux(mine, unit.squeezed, 0)
         present = state.valid & (~state.passed | self._pinned[warp] | state.owed)
         dropped = Mux(moves, state.valid & ~present, 0)
-        taken = Mux(done, unit.taken, 0)
         starts, invalid = self.start[warp], Mux(done, unit.invalid, 0)
         m.d.sync += [
             state.valid.eq(Mux(starts, 0, ((state.valid & ~dropped & ~(squeezed & ~state.dirty)) | taken) & ~invalid)),
@@ -324,7 +333,7 @@ class Boc(wiring.Component):
         if self._probe:
             self._collector_events(m, warp, present)
 
-    def _values(self, m: Module, warp: int, into: Value) -> Value:
+    def _values(self, m: Module, warp: int, into: Value, changed: Value) -> Value:
         """The entries' values, with a port for operands and one for results. Returns the entry that an operand arrives for."""
         config, delivery, claimed = self._config, self.deliver[warp], self._claims[warp]
         width = self.place_width(config)
@@ -343,8 +352,11 @@ class Boc(wiring.Component):
             port.addr.eq(encode(claimed.entry)), port.data.eq(claimed.write.value),
             port.en.eq(claimed.write.valid.replicate(config.lanes) & claimed.write.mask),
         ]
-        for slot, operand in enumerate(self.operands[warp]):
-            m.d.comb += operand.eq(read_at(m, values, of_oldest.word_select(slot, width)))
+        chosen_ = [of_oldest.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]
+        m.d.comb += [operand.eq(read_at(m, values, at)) for operand, at in zip(self.operands[warp], chosen_, strict=True)]
+        if self._note_parts:
+            kept = keep_notes(m, self._note_parts, str(warp), self._entries, self.operand[warp], place, changed, chosen_)
+            m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[warp], kept, strict=True)]
         return place
 
     # --- Events.

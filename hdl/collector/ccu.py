@@ -21,6 +21,7 @@ from ..priority import decode, encode, first_from
 from ..probe import Events, emit
 from ..seams import UNITS, Delivery, ReadDone, ResultOffer, WriteBack, dispatch_layout, dispatch_stream, issue_stream, read_stream
 from .cache_table import Lines, Taken, found, take, touched, victim
+from .notes import keep_notes, note_ports
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8
@@ -43,6 +44,7 @@ class Ccu(wiring.Component):
     Parameters
     ----------
     config : the machine: collectors, lines, allocation, seed.
+    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait, window, occupied).
 
     Members
@@ -65,6 +67,9 @@ class Ccu(wiring.Component):
     first : In. Execution unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes in.
     operands : Out(value) per unit and slot. Operands of the unit's uop; right when it is dispatched.
+    offered : Out, per unit. Number of its uop among those in collection.
+    operand : In(Noted) per unit, if `parts`. Note of the operand that arrives.
+    kept : Out(kept_layout) per unit and slot, if `parts`. What is known of `operands`.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests reach the banks in
     t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A result written in t is found
@@ -78,11 +83,12 @@ class Ccu(wiring.Component):
     #: Replacement and allocation look at how near reuses are.
     far_first = True
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Ccu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
+        self._note_parts = parts
         core = config.sub_core
         self._count = core.collectors
         self._private = core.collector.allocation == "per_warp"
@@ -95,6 +101,8 @@ class Ccu(wiring.Component):
             "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
+            "offered": Out(bits(core.collectors)).array(core.collectors),
+            **note_ports(config, parts),
         }
         if probe:
             members["events"] = Out(Events(config, {
@@ -258,7 +266,7 @@ class Ccu(wiring.Component):
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask")]
+                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
         m.d.comb += [
             result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES]),
         ]
@@ -300,7 +308,7 @@ class Ccu(wiring.Component):
                     m.d.sync += register.eq(self.issue.payload.uop.sources[slot])
             with m.If(kept & line[position]):
                 m.d.sync += register.eq(self._kept[number].register)
-        self._values(m, number, place, encode(line))
+        self._values(m, number, place, encode(line), fresh | Mux(kept, line, 0))
         if self._probe:
             emit(m, self.events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
             used, before = (Signal(bits(table.size + 1), name=f"{name}_{number}") for name in ("used", "used_before"))
@@ -320,7 +328,7 @@ class Ccu(wiring.Component):
         self._slots = places
         return places
 
-    def _values(self, m: Module, number: int, place: Value, line: Value) -> None:
+    def _values(self, m: Module, number: int, place: Value, line: Value, changed: Value) -> None:
         """The lines' values, with port S and port D."""
         table, delivery, keep = self._tables[number], self.deliver[number], self._kept[number]
         values = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=table.size, init=[])
@@ -329,8 +337,12 @@ class Ccu(wiring.Component):
         m.d.comb += [
             port.addr.eq(line), port.data.eq(keep.value), port.en.eq(keep.valid.replicate(self._config.lanes) & keep.mask),
         ]
+        m.d.comb += self.offered[number].eq(number)
         for operand, slot in zip(self.operands[number], self._slots, strict=True):
             m.d.comb += operand.eq(read_at(m, values, slot))
+        if self._note_parts:
+            notes = keep_notes(m, self._note_parts, str(number), table.size, self.operand[number], place, changed, self._slots)
+            m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[number], notes, strict=True)]
 
     def _results(self, m: Module, number: int, allocated: Value, fresh_owner: Signal,
                  taken: Taken) -> tuple[Signal, Signal, Value]:

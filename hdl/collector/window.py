@@ -86,6 +86,7 @@ class Inserter(wiring.Component):
     registers : In(8) per entry. Which register each is for.
     age : In(entries) per bit. Bit planes of the ages.
     sources, source_valid, destination, count, write_back, full : In. The uop, as in `uop_layout`; `full`: it writes all lanes.
+    still : In(1). It is no uop of the program: the window does not move.
     fits : Out(1). There are entries for all sources; else nothing is done but what `squeezed` says.
     found, read : Out(6). Source slots that are in the window; those that have to be read.
     places : Out per source slot. Their entries.
@@ -108,7 +109,7 @@ class Inserter(wiring.Component):
             **{name: In(count) for name in masks},
             "registers": In(REGISTER_WIDTH).array(count), "age": In(count).array(AGE_WIDTH),
             "sources": In(REGISTER_WIDTH).array(MAX_SOURCES), "source_valid": In(MAX_SOURCES), "destination": In(REGISTER_WIDTH),
-            "count": In(bits(MAX_DESTINATIONS + 1)), "write_back": In(2), "full": In(1),
+            "count": In(bits(MAX_DESTINATIONS + 1)), "write_back": In(2), "full": In(1), "still": In(1),
             "fits": Out(1), "found": Out(MAX_SOURCES), "read": Out(MAX_SOURCES),
             "places": Out(bits(count)).array(MAX_SOURCES),
             **{name: Out(count) for name in results},
@@ -194,7 +195,7 @@ class Inserter(wiring.Component):
             self.touched.eq(self.uses | self.expected), self.invalid.eq(reduce(or_, invalid)),
             self.clean.eq(self.taken | reduce(or_, clean)), self.keep_set.eq(reduce(or_, sets)),
             self.keep_clear.eq(given | reduce(or_, clears)),
-            self.dropped.eq(self.valid & ~self._present & ~self.taken),
+            self.dropped.eq(Mux(self.still, 0, self.valid & ~self._present & ~self.taken)),
             self.overwritten.eq(sum(reduce(or_, lost))), self.reserved.eq(sum(self.expected)),
             self.transient.eq(sum(self.valid & self.dirty & (self.taken | self.dropped))),
         ]

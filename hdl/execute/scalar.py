@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.events import field_width
 from arch.rooms import SmConfig, bits
 from arch.uop import Scalar, Unit
 
+from ..collector.notes import Noted, kept_layout
+from ..lookup import read_at, write_at
 from ..probe import Events, emit
 from ..seams import UNITS, issue_stream
-from ..storage.gscalar import note_layout
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
-
-
-class Noted(wiring.Signature):
-    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
-
-    def __init__(self, parts: int) -> None:
-        super().__init__({"valid": Out(1), "note": Out(note_layout(parts))})
 
 
 class Dispatched(wiring.Signature):
@@ -78,18 +77,24 @@ class ScalarLanes(wiring.Component):
         self._parts = parts
         self._executes = executes
         self._probe = probe
-        core = config.sub_core
-        members = {
-            "issue": In(issue_stream(config)), "entry": In(core.collector_width),
-            "operand": In(Noted(parts)).array(core.collectors),
+        members: dict[str, Any] = {
+            "issue": In(issue_stream(config)), **self._ports(),
             "dispatch": In(Dispatched(config)).array(UNITS), "clocked": Out(Clocked(config)).array(UNITS),
         }
         if probe:
             members["events"] = Out(Events(config, {"lanes": UNITS}))
         super().__init__(members)
 
+    def _ports(self) -> dict[str, Any]:
+        """How it learns of operands."""
+        core = self._config.sub_core
+        return {"entry": In(core.collector_width), "operand": In(Noted(self._parts)).array(core.collectors)}
+
     def elaborate(self, platform: object) -> Module:
-        m = Module()
+        return self._tell(Module())
+
+    def _tell(self, m: Module) -> Module:
+        """What the units are told."""
         decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
             found = Signal(_decision(self._config), name=f"found_{unit}")
@@ -111,7 +116,6 @@ class ScalarLanes(wiring.Component):
     def _collector(self, m: Module, number: int) -> Signal:
         """What is known of the uop in a collector. Returns a `_decision`."""
         config = self._config
-        size = config.lanes // self._parts
         uop, operand = self.issue.payload.uop, self.operand[number]
         mask = Signal(config.lanes, name=f"mask_{number}")
         may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))
@@ -121,9 +125,14 @@ class ScalarLanes(wiring.Component):
             m.d.sync += [mask.eq(uop.mask), may.eq(uop.scalar & uop.mask.any()), part.eq(uop.part), equal.eq(1), halves.eq(-1)]
         with m.Elif(operand.valid):
             mine = self._equal(note, mask)
-            scalar = Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
-            m.d.sync += [equal.eq(equal & mine), halves.eq(halves & scalar)]
+            m.d.sync += [equal.eq(equal & mine), halves.eq(halves & self._scalar_parts(note))]
 
+        return self._decide(m, number, mask, may, part, equal, halves)
+
+    def _decide(self, m: Module, number: int, mask: Signal, may: Signal, part: Signal, equal: Signal, halves: Signal) -> Signal:
+        """Who executes the uop of a collector. Returns a `_decision`."""
+        config = self._config
+        size = config.lanes // self._parts
         decision = Signal(_decision(config), name=f"decision_{number}")
         counts, alone = [], []
         for index in range(self._parts):
@@ -142,6 +151,69 @@ class ScalarLanes(wiring.Component):
     def _equal(self, note: data.View, mask: Value) -> Value:
         """Whether the lanes of `mask` of an operand are known to be equal."""
         return note.full & (~note.divergent | (note.base[0] == mask))
+
+
+    def _scalar_parts(self, note: Any) -> Value:
+        """Parts of an operand that are known to be equal in themselves, for a uop of all threads."""
+        return Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
+
+
+class KeptScalarLanes(ScalarLanes):
+    """The same with collectors that keep values and the notes of those that came from the banks. An operand without a note is not
+    known to be equal.
+
+    Members
+    -------
+    as in `ScalarLanes` without `operand`, and
+    entry : In. Number of the uop that issues among those that can be in collection.
+    kept : In(kept_layout) per collector and slot. What is known of the operands of the uop that it offers.
+    offered : In, per collector. Number of that uop among those that can be in collection.
+    """
+
+    def __init__(self, config: SmConfig, parts: int, entries: int, executes: frozenset[Scalar] = frozenset(Scalar),
+                 probe: bool = False) -> None:
+        self._entries = entries
+        super().__init__(config, parts, executes, probe)
+
+    def _ports(self) -> dict[str, Any]:
+        core, number = self._config.sub_core, bits(self._entries)
+        return {
+            "entry": In(number), "kept": In(kept_layout(self._parts)).array(core.collectors, core.collector.slots),
+            "offered": In(number).array(core.collectors),
+        }
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, issue = self._config, self.issue
+        layout = data.StructLayout({"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots})
+        uops = m.submodules.uops = Memory(shape=layout, depth=self._entries, init=[])
+        uop, row = issue.payload.uop, Signal(layout, name="issued")
+        m.d.comb += [
+            row.mask.eq(uop.mask), row.may.eq(uop.scalar & uop.mask.any()), row.part.eq(uop.part),
+            row.sources.eq(uop.source_valid),
+        ]
+        write_at(m, uops, self.entry, row, issue.valid)
+        self._uops = uops
+        return self._tell(m)
+
+    def _collector(self, m: Module, number: int) -> Signal:
+        config = self._config
+        row = Signal(self._uops.shape, name=f"offered_row_{number}")
+        m.d.comb += row.as_value().eq(read_at(m, self._uops, self.offered[number]).as_value())
+        mask = Signal(config.lanes, name=f"mask_{number}")
+        may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))
+        halves = Signal(self._parts, name=f"halves_{number}")
+        m.d.comb += [mask.eq(row.mask), part.eq(row.part)]
+        known, mine, scalar = [], [], []
+        for slot, kept in enumerate(self.kept[number]):
+            note, absent = kept.note, ~row.sources[slot]
+            known.append(absent | kept.known)
+            mine.append(absent | self._equal(note, mask))
+            scalar.append(absent.replicate(self._parts) | self._scalar_parts(note))
+        m.d.comb += [
+            may.eq(row.may & Cat(known).all()), equal.eq(Cat(mine).all()), halves.eq(reduce(and_, scalar)),
+        ]
+        return self._decide(m, number, mask, may, part, equal, halves)
 
 
 def _decision(config: SmConfig) -> data.StructLayout:

@@ -16,8 +16,21 @@ from arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
 
 from ..lookup import read_at, write_at
 from ..priority import decode
-from ..seams import UNITS, ReadDone, Retired, Written, issue_stream
+from ..seams import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
 from .instruction_buffer import Hazards
+
+
+class Owed(wiring.Signature):
+    """Whether a register is still to be written (seen from who asks). Combinational from registers and the question.
+
+    Members
+    -------
+    warp, register : Out. Which.
+    pending : In(1). It is.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "pending": In(1)})
 
 
 class Scoreboard(wiring.Component):
@@ -36,6 +49,7 @@ class Scoreboard(wiring.Component):
     writes : registers that can be written in a cycle; by default one per bank.
     per_warp : every warp has entries / warps of them to itself, in order.
     far : generate `distant`, at a third bit per register and warp.
+    asked : generate `owed`.
 
     Members
     -------
@@ -49,6 +63,7 @@ class Scoreboard(wiring.Component):
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
     retired : In(Retired) per unit. Predicates were written.
+    owed : In(Owed), if `asked`. Whether some register is pending.
 
     Latency: what is set or released in cycle t counts from t + 1.
 
@@ -61,11 +76,12 @@ class Scoreboard(wiring.Component):
     registers = 256
 
     def __init__(self, config: SmConfig, entries: int, writes: int | None = None, per_warp: bool = False,
-                 far: bool = False) -> None:
+                 far: bool = False, asked: bool = False) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
         self._config = config
         self._far = far
+        self._asked = asked
         self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
         super().__init__({
@@ -79,11 +95,13 @@ class Scoreboard(wiring.Component):
             "read": In(ReadDone(config)).array(entries),
             "written": In(Written(config)).array(core.banks if writes is None else writes),
             "retired": In(Retired(config)).array(UNITS),
+            **({"owed": In(Owed(config))} if asked else {}),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
+        self._owed: list[Value] = []
         issued = decode(m, self.issue.payload.warp, self.issue.valid, warps, "issued")
         predicates = self._predicates(m)
         reads = self._reads(m)
@@ -99,6 +117,8 @@ class Scoreboard(wiring.Component):
             distant += pending[2:]
         m.d.comb += self.blocked.eq(Cat(blocked) | reads)
         m.d.comb += self.memory.eq(Cat(memory))
+        if self._asked:
+            m.d.comb += self.owed.pending.eq(Array(self._owed)[self.owed.warp])
         if self._far:
             m.d.comb += self.distant.eq(Cat(distant))
         return m
@@ -116,6 +136,8 @@ class Scoreboard(wiring.Component):
             write_at(m, pending, (uop.destination + number)[:8], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
+        if self._asked:
+            self._owed.append(read_at(m, pending, self.owed.register)[0])
         found = Signal(width, name=f"found_{warp}")
         looked_up = [read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)]
         m.d.comb += found.eq(_any(looked_up))

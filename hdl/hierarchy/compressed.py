@@ -6,15 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
 from arch.uop import MOVE, Scalar
 
-from ..collector.arbiter import Arbiter
-from ..execute.scalar import Noted
-from ..storage.bdi_banks import BdiBanks
-from ..storage.gscalar import GScalar
+from ..collector.notes import Noted
+from ..seams import UNITS
 from ..storage.moves import Stored
 from .flat import Flat
 
@@ -30,29 +27,19 @@ class Compressed(Flat):
 
     Parameters
     ----------
-    config, mapping, storage, arbiter, tags, evicts, probe : as in `Flat`; collectors that have more than one uop each, or evict,
-        are refused. The `events` of the storage come with those of `Flat`.
+    config, mapping, storage, arbiter, tags, evicts, probe : as in `Flat`. The `events` of the storage come with those of `Flat`.
 
     Members
     -------
     as in `Flat`, and
     operand : Out(Noted) per collector. The note of what `deliver` delivers in this cycle.
-    stored : Out(Stored) per bank. A result is in its bank from the next cycle on.
+    stored : Out(Stored) per bank. What was written in the cycle before is in its bank from the next cycle on.
+    plain : In(1), if `evicts`. A value that a collector evicts in this cycle is not to be compressed.
 
     Latency: an operand granted in t is delivered in t + 3.
-
-    Raises
-    ------
-    ValueError : collectors that it cannot serve.
     """
 
     notes = True
-
-    def __init__(self, config: SmConfig, mapping: wiring.Component, storage: GScalar | BdiBanks, arbiter: Arbiter, tags: int = 1,
-                 evicts: bool = False, probe: bool = False) -> None:
-        if tags > 1 or evicts:
-            raise ValueError("A register file that compresses serves collectors with one uop each that evict nothing.")
-        super().__init__(config, mapping, storage, arbiter, tags, evicts, probe)
 
     def _reporters(self) -> list[wiring.Component]:
         return [self._arbiter, self._storage]
@@ -61,6 +48,7 @@ class Compressed(Flat):
         core = self._config.sub_core
         return {
             "operand": Out(Noted(self.parts)).array(core.collectors), "stored": Out(Stored(self._config)).array(core.banks),
+            **({"plain": In(1)} if self._writers > UNITS else {}),
         }
 
     @property
@@ -75,33 +63,46 @@ class Compressed(Flat):
 
     def _tell(self, m: Module, number: int, result: Value, payload: data.View) -> None:
         """The scoreboard hears of a write when its value is compressed."""
-        written, stored = self.written[number], self.stored[number]
+        written = self.written[number]
         m.d.sync += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
-        m.d.comb += [
-            stored.valid.eq(written.valid), stored.warp.eq(written.warp), stored.register.eq(written.register),
-            stored.compressed.eq(self._storage.bank[number].compressed),
-        ]
 
     def _access(self, m: Module, number: int, row: Value, back: Value, payload: data.View) -> None:
         """The bank also hears which lanes are written, and whether they are moved."""
         super()._access(m, number, row, back, payload)
-        bank = self._storage.bank[number]
-        m.d.comb += [bank.part.eq(payload.part), bank.moved.eq(payload.seq[MOVE.bit_length() - 1])]
+        bank, stored = self._storage.bank[number], self.stored[number]
+        m.d.comb += [
+            bank.part.eq(payload.part), bank.moved.eq(payload.seq[MOVE.bit_length() - 1]), stored.compressed.eq(bank.compressed),
+        ]
+        m.d.sync += [
+            stored.valid.eq(self.write[number].valid | back), stored.warp.eq(payload.warp), stored.register.eq(payload.register),
+        ]
+        if self._writers > UNITS:
+            evicted = self.evicted.payload
+            with m.If(back):
+                m.d.comb += [bank.part.eq(0), bank.moved.eq(self.plain)]
+                m.d.sync += [stored.warp.eq(evicted.warp), stored.register.eq(evicted.register)]
 
     def _deliver(self, m: Module) -> None:
         """The crossbar, `READ_DELAY` cycles later: numbers of bank and slot go through registers beside the banks' pipelines."""
         contents = Array(bank.data for bank in self._storage.bank)
         notes = Array(bank.note.as_value() for bank in self._storage.bank)
         for number, (grant, delivery, operand) in enumerate(zip(self._arbiter.grant, self.deliver, self.operand, strict=True)):
-            valid, slot, source = grant.valid, grant.slot, grant.bank
+            names = ("valid", "slot", "source", *(("tag",) if self._tags > 1 else ()))
+            signals = [grant.valid, grant.slot, grant.bank, *([grant.tag] if self._tags > 1 else [])]
             for stage in range(1 + READ_DELAY):
-                ahead = valid, slot, source
-                valid, slot, source = (
-                    Signal.like(signal, name=f"{name}_{number}_{stage}", init=0)
-                    for name, signal in zip(("valid", "slot", "source"), ahead, strict=True)
-                )
-                m.d.sync += [valid.eq(ahead[0]), slot.eq(ahead[1]), source.eq(ahead[2])]
+                ahead = signals
+                signals = [Signal.like(signal, name=f"{name}_{number}_{stage}", init=0)
+                           for name, signal in zip(names, ahead, strict=True)]
+                m.d.sync += [signal.eq(before) for signal, before in zip(signals, ahead, strict=True)]
+            valid, slot, source, *tag = signals
+            if tag:
+                m.d.comb += delivery.tag.eq(tag[0])
             m.d.comb += [
-                delivery.valid.eq(valid), delivery.slot.eq(slot), delivery.value.eq(contents[source]),
-                operand.valid.eq(valid), operand.note.as_value().eq(notes[source]),
+                delivery.valid.eq(valid), delivery.slot.eq(slot),
+                delivery.value.eq(self._content(number, delivery, contents[source])),
+                operand.valid.eq(valid), operand.note.as_value().eq(self._noted(number, delivery, notes[source])),
             ]
+
+    def _noted(self, number: int, delivery: Any, note: Value) -> Value:
+        """What is known of a delivery to collector `number`, given the bank's note."""
+        return note

@@ -69,8 +69,7 @@ class Flat(wiring.Component):
         if evicts:
             members["evicted"] = In(evicted_stream(config))
         if probe:
-            backs = {"write_back": 1} if evicts else {}
-            own = Events(config, {"write": core.banks, "write_wait": self._writers, **backs})
+            own = Events(config, self._own_events())
             inner = [part.events.signature for part in self._reporters()]
             members["events"] = Out(Events(config, total([own, *inner])))
         members |= self._more_members()
@@ -79,6 +78,11 @@ class Flat(wiring.Component):
     def _reporters(self) -> list[wiring.Component]:
         """The units inside that have events."""
         return [self._arbiter]
+
+    def _own_events(self) -> dict[str, int]:
+        """Events of the hierarchy itself, and how many of each there may be in a cycle."""
+        backs = {"write_back": 1} if self._writers > UNITS else {}
+        return {"write": self._config.sub_core.banks, "write_wait": self._writers, **backs}
 
     def _more_members(self) -> dict[str, Any]:
         """What a hierarchy made from this one has besides."""
@@ -136,8 +140,8 @@ class Flat(wiring.Component):
         served: list[Value] = []
         for number, port in enumerate(self.write):
             offers = Signal(self._writers, name=f"offers_{number}")
-            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & self._free(number)
-                                      for writer, place in zip(writers, places, strict=True)))
+            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & self._exists(unit) & self._free(number)
+                                      for unit, (writer, place) in enumerate(zip(writers, places, strict=True))))
             choice = first_from(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
             payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
@@ -155,12 +159,12 @@ class Flat(wiring.Component):
         taken = Signal(self._writers)
         m.d.comb += taken.eq(reduce(or_, served))
         for unit, (writer, place) in enumerate(zip(writers, places, strict=True)):
-            m.d.comb += writer.ready.eq(taken[unit])
+            m.d.comb += writer.ready.eq(taken[unit] | ~self._exists(unit))
             if self._probe:
-                emit(m, self.events.write_wait[unit], writer.valid & ~taken[unit], unit=unit, bank=place.bank)
+                emit(m, self.events.write_wait[unit], writer.valid & ~writer.ready, unit=unit, bank=place.bank)
         if self._probe and self._writers > UNITS:
             place, evicted = places[UNITS], self.evicted
-            emit(m, self.events.write_back[0], evicted.valid & evicted.ready, bank=place.bank, row=place.row,
+            emit(m, self.events.write_back[0], evicted.valid & taken[UNITS], bank=place.bank, row=place.row,
                  warp=evicted.payload.warp, register=evicted.payload.register)
 
     def _tell(self, m: Module, number: int, result: Value, payload: data.View) -> None:
@@ -176,8 +180,12 @@ class Flat(wiring.Component):
         """The mapping's ports for the writers."""
         return list(self._mapping.locate)[self._config.sub_core.collector.slots :]
 
-    def _content(self, number: int, slot: Value, value: Value) -> Value:
-        """What collector `number` receives for a slot, given what the bank held."""
+    def _exists(self, writer: int) -> Value:
+        """Whether the register that a writer offers is anywhere; if not, its value is dropped."""
+        return Const(1, 1)
+
+    def _content(self, number: int, delivery: Any, value: Value) -> Value:
+        """What collector `number` receives with a delivery, given what the bank held."""
         return value
 
     def _access(self, m: Module, number: int, row: Value, back: Value, payload: data.View) -> None:
@@ -202,4 +210,4 @@ class Flat(wiring.Component):
             m.d.sync += [delivery.valid.eq(grant.valid), delivery.slot.eq(grant.slot), source.eq(grant.bank)]
             if self._tags > 1:
                 m.d.sync += delivery.tag.eq(grant.tag)
-            m.d.comb += delivery.value.eq(self._content(number, delivery.slot, contents[source]))
+            m.d.comb += delivery.value.eq(self._content(number, delivery, contents[source]))

@@ -12,7 +12,7 @@ from arch.rooms import SmConfig
 from arch.uop import MOVE, Scalar
 
 from ..collector.arbiter import ScalarArbiter
-from ..execute.scalar import Noted
+from ..collector.notes import Noted
 from ..storage.moves import Stored
 from ..storage.scalar_rf import ScalarRf
 from .flat import Flat

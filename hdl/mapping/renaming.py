@@ -51,6 +51,7 @@ class Renaming(wiring.Component):
     start : In(Start). launch : In(1). A launch begins; `start.registers` and `start.exempt` are its.
     here : In(warps). Warps that have uops to issue and do not wait at a barrier.
     hazards : In(Hazards) per warp. Its first uop.
+    missing : Out(4) per warp. Destinations of that uop that have no physical register.
     lacking : Out(warps). Its result finds no physical register, or those of the slot's last warp are still being released.
     issue : In(issue_stream). A uop that collects issues.
     slide : In(1). The uop of `issue.payload` issues, and needs no collector.
@@ -80,7 +81,8 @@ class Renaming(wiring.Component):
         self.reserve = Reserve(config)
         members: dict[str, Any] = {
             "start": In(Start(config)), "launch": In(1), "here": In(core.warps), "hazards": In(Hazards()).array(core.warps),
-            "lacking": Out(core.warps), "issue": In(issue_stream(config)), "slide": In(1), "entry": In(range(max(2, entries))),
+            "missing": Out(MAX_DESTINATIONS).array(core.warps), "lacking": Out(core.warps), "issue": In(issue_stream(config)),
+            "slide": In(1), "entry": In(range(max(2, entries))),
             "read": In(read_stream(config, tags)), "request": Out(Requests(config, tags)), "blank": Out(MAX_SOURCES),
             "locate": In(Location(config)).array(writers), "mapped": Out(writers), "done": In(ReadDone(config)).array(entries),
             "written": In(Written(config)).array(UNITS), "end": In(core.warps),
@@ -126,7 +128,8 @@ class Renaming(wiring.Component):
         """Which warps' first uops find too few registers."""
         free, short = self.availability.free, Signal(len(self.lacking))
         for warp, hazards in enumerate(self.hazards):
-            missing = self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}")
+            missing = self.missing[warp]
+            m.d.comb += missing.eq(self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}"))
             count = Signal(3, name=f"missing_{warp}")
             m.d.comb += count.eq(sum(missing))
             floor = Mux(self.reserve.first == warp, 0, self.reserve.floor)

@@ -42,11 +42,12 @@ class Moves(wiring.Component):
     stored : In(Stored) per bank.
     warp : In. The warp that issues.
     uop : In(uop_layout). Its first uop, without hazards.
+    missing : In(4). Its destinations that are nowhere, so that nothing of them can be lost.
     issues : In(1). It issues in this cycle.
     goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
     inserts : Out(1). It is a move; the uop stays where it is.
 
-    Latency: none; what was stored in cycle t counts from t + 1.
+    Latency: none; what was stored in cycle t counts in t. A register that is being moved counts as not compressed.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class Moves(wiring.Component):
         core = config.sub_core
         members = {
             "stored": In(Stored(config)).array(core.banks), "warp": In(core.warp_width), "uop": In(uop_layout(config)),
-            "issues": In(1), "goes": Out(uop_layout(config)), "inserts": Out(1),
+            "missing": In(MAX_DESTINATIONS), "issues": In(1), "goes": Out(uop_layout(config)), "inserts": Out(1),
         }
         if probe:
             members["events"] = Out(Events(config, {"move": 1}))
@@ -73,15 +74,22 @@ class Moves(wiring.Component):
         table = m.submodules.compressed = Memory(
             shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[]
         )
-        for stored in self.stored:
-            write_at(m, table, Cat(stored.register, stored.warp), stored.compressed, stored.valid)
         packed = Signal(MAX_DESTINATIONS)
-        m.d.comb += packed.eq(Cat(
-            read_at(m, table, Cat((uop.destination + number)[:REGISTER_WIDTH], self.warp)) & (number < uop.count)
-            for number in range(MAX_DESTINATIONS)
-        ))
+        for number in range(MAX_DESTINATIONS):
+            place = Signal(REGISTER_WIDTH + len(self.warp), name=f"place_{number}")
+            m.d.comb += place.eq(Cat((uop.destination + number)[:REGISTER_WIDTH], self.warp))
+            there = (number < uop.count) & ~self.missing[number]
+            m.d.comb += packed[number].eq(there & read_at(m, table, place))
+            for stored in self.stored:  # what a collector evicted in the cycle before
+                with m.If(stored.valid & (Cat(stored.register, stored.warp) == place)):
+                    m.d.comb += packed[number].eq(there & stored.compressed)
         first = chosen(m, packed, "first")
         register = Signal(REGISTER_WIDTH)
+        moved = Cat(register, self.warp)
+        for stored in self.stored:
+            place = Cat(stored.register, stored.warp)
+            write_at(m, table, place, stored.compressed & ~(self.inserts & (place == moved)), stored.valid)
+        write_at(m, table, moved, 0, self.inserts)
         m.d.comb += [
             self.inserts.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
             register.eq(uop.destination + first.index), goes.eq(uop),

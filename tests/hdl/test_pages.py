@@ -15,7 +15,7 @@ from hdl.collector.ocu import Ocu
 from hdl.collector.window import Inserter
 from hdl.execute.pipelines import Pipelines
 from hdl.execute.result_arbiter import ResultArbiter
-from hdl.execute.scalar import ScalarLanes
+from hdl.execute.scalar import KeptScalarLanes, ScalarLanes
 from hdl.front_end.cache_aware import CacheAware
 from hdl.front_end.gto import Gto
 from hdl.front_end.instruction_buffer import InstructionBuffers
@@ -73,7 +73,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
-    "gscalar": (GScalar, Moves, ScalarLanes, Compressed),
+    "gscalar": (GScalar, Moves, ScalarLanes, KeptScalarLanes, Compressed),
     "bdi": (BdiCompressor, BdiDecompressor, BdiBanks),
     "scalar_rf": (ScalarRf, ScalarFile),
     "pipelines": (Pipelines,),

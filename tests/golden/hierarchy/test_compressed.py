@@ -186,14 +186,14 @@ class Checked(ScalarLanes):
 
     seen = 0
 
-    def dispatch(self, uop: TraceUop, collector: int) -> None:
-        kind, _ = self._decide(uop, self._notes[collector])
+    def dispatch(self, uop: TraceUop) -> bool:
+        kind, _ = self._decide(uop)
         if kind not in (Scalar.NONE, Scalar.HALF):
             Checked.seen += 1
             for value in uop.values:
                 active = [int(value[lane]) for lane in range(len(value)) if uop.lane_mask >> lane & 1]
                 assert len(set(active)) == 1, f"pc {uop.pc}: {active}"
-        super().dispatch(uop, collector)
+        return super().dispatch(uop)
 
 
 @pytest.mark.parametrize("kernel", ["reduction", "bfs", "blackscholes", "pathfinder", "hotspot", "spmv"])
@@ -219,7 +219,7 @@ def mismatches(scheme: str, *, fresh: bool = False) -> bool:
 
 def test_a_packed_register_needs_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches("bdi")
-    monkeypatch.setattr(Moves, "before", lambda self, uop: None)
+    monkeypatch.setattr(Moves, "before", lambda self, uop, missing: None)
     assert mismatches("bdi")
 
 
@@ -229,12 +229,12 @@ def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Non
         context.setattr(Note, "kept", lambda self: self.enc)
         assert mismatches(scheme)
     with monkeypatch.context() as context:  # the decompress move is missing
-        context.setattr(Moves, "before", lambda self, uop: None)
+        context.setattr(Moves, "before", lambda self, uop, missing: None)
         assert mismatches(scheme)
     assert mismatches(scheme, fresh=True)  # the compiler says dead where it is not
     assert not mismatches(scheme)
 
 
-def test_collectors_that_keep_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot work: a 'ccu' collector keeps results and evicts them without the mask"):
-        parse_scheme("malekeh+gscalar")
+def test_a_register_file_cache_is_refused() -> None:
+    with pytest.raises(ValueError, match="cannot work: a register file cache keeps values without their encodings"):
+        parse_scheme("ltrf+gscalar")

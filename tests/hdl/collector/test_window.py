@@ -15,7 +15,7 @@ from hypothesis import given, strategies
 
 from arch.config import preset, with_overrides
 from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES
+from arch.uop import MAX_SOURCES, MOVE
 from golden.collector.window import Collected, Entry, Insertion, Window
 from golden.stream import TraceUop
 from hdl.collector.window import Inserter
@@ -48,9 +48,9 @@ class Noted(Window):
         self.taken[entry.number] = register
         super()._take(entry, register)
 
-    def _move(self, touched: list[Entry], collects: bool) -> int:
+    def _move(self, touched: list[Entry], collects: bool, slides: bool = True) -> int:
         self.touched = {entry.number for entry in touched}
-        return super()._move(touched, collects)
+        return super()._move(touched, collects, slides)
 
 
 def mask_of(numbers: Iterable[int]) -> int:
@@ -83,7 +83,8 @@ def drawn_uop(rng: random.Random, config: SmConfig) -> TraceUop:
     """A uop on the registers that the collector knows."""
     registers = config.sub_core.collector.window_entries + 4
     return make_uop(
-        0, 0, sources=tuple(rng.sample(range(registers), rng.choice((0, 1, 2, 3, 6)))), destination=rng.randrange(registers - 4),
+        0, MOVE if rng.random() < 0.2 else 0, sources=tuple(rng.sample(range(registers), rng.choice((0, 1, 2, 3, 6)))),
+        destination=rng.randrange(registers - 4),
         count=rng.choice((0, 1, 1, 1, 2, 4)), lane_mask=FULL if rng.random() < 0.6 else rng.randint(1, FULL),
         write_back=rng.randrange(4),
     )
@@ -106,6 +107,7 @@ def given_to(ctx: Any, unit: Any, window: Noted, uop: TraceUop, config: SmConfig
     for name in ("destination", "count", "write_back"):
         ctx.set(getattr(unit, name), getattr(uop, name))
     ctx.set(unit.full, uop.lane_mask == FULL)
+    ctx.set(unit.still, uop.seq == MOVE)
 
 
 def lockstep(machine: str, seed: int, changes: dict[str, Change] | None = None, cases: int = 150) -> Counter[str]:
@@ -129,6 +131,7 @@ def lockstep(machine: str, seed: int, changes: dict[str, Change] | None = None, 
                 _same_state(ctx, unit, window, before)
                 happened.update(overwritten=done.overwritten, transient=done.transient, found=len(done.found),
                                 read=len(done.read), reserved=done.reserved, none=uop.count - done.reserved)
+                happened["still"] += uop.seq == MOVE
                 happened["partial"] += uop.lane_mask != FULL and done.reserved > 0
             else:
                 assert ctx.get(unit.squeezed) == (0 if done is None else 1 << done.number), f"case {case}"

@@ -1,0 +1,58 @@
+"""The flat hierarchy over renamed registers in a storage that compresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..storage.compressor import SCALAR
+from ..storage.gscalar import Note
+from ..stream import TraceUop
+from ..values import Value
+from .compressed import Compressed
+from .renamed import RenamedFlat
+
+
+class RenamedCompressed(RenamedFlat, Compressed):
+    """As both. A source that was never written is known to be scalar: it is delivered as zeros.
+
+    Whether a register is compressed is remembered by its own number, not that of its physical register. What is remembered of a
+    register that is nowhere is of the value before its release, and counts no more.
+
+    A source that was never written is read from a row that may be anybody's, also in the cycle after a write of it, when its note
+    is still that from before.
+
+    Parameters
+    ----------
+    config, mapping, storage, arbiter, probe : as in `Flat`.
+    """
+
+    def __init__(self, *rooms: Any) -> None:
+        super().__init__(*rooms)
+        parts = self._noting.parts
+        self._blank_note = Note(False, (SCALAR,) * parts, True, (0,) * parts)
+        self._now: dict[tuple[int, int], Note] = {}  # notes before the writes of this cycle
+        self._before: dict[tuple[int, int], Note] = {}  # ... of the previous one
+
+    def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
+        self._now[bank, row] = self._noting.note(bank, row)
+        super()._store(bank, row, uop, register, value)
+
+    def _store_back(self, bank: int, row: int, warp: int, register: int, value: Value) -> None:
+        self._now[bank, row] = self._noting.note(bank, row)
+        super()._store_back(bank, row, warp, register, value)
+
+    def _read(self, bank: int, row: int) -> tuple[int, Note, Value]:
+        _, note, value = super()._read(bank, row)
+        return bank, self._before.get((bank, row), note), value
+
+    def step(self) -> list[tuple[int, int, int, Value]]:
+        """See `Flat.step`."""
+        arrived = super().step()
+        self._before, self._now = self._now, {}
+        return arrived
+
+    def _content(self, operand: tuple[int, int, int], note: Note, value: Value) -> tuple[Note, Value]:
+        if operand not in self._blank:
+            return note, value
+        self._blank.discard(operand)
+        return self._blank_note, self._zeros

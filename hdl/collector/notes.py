@@ -1,0 +1,65 @@
+"""What is known of the values that a collector keeps, where the storage knows anything of its registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from arch.rooms import SmConfig
+
+from ..lookup import read_at, write_at
+from ..storage.gscalar import note_layout
+
+
+class Noted(wiring.Signature):
+    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__({"valid": Out(1), "note": Out(note_layout(parts))})
+
+
+def kept_layout(parts: int) -> data.StructLayout:
+    """The note of a value in a collector (`hdl.storage.gscalar.note_layout`), if it is `known`."""
+    return data.StructLayout({"known": 1, "note": note_layout(parts)})
+
+
+def note_ports(config: SmConfig, parts: int) -> dict[str, Any]:
+    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for dispatch."""
+    if not parts:
+        return {}
+    core = config.sub_core
+    return {
+        "operand": In(Noted(parts)).array(core.collectors),
+        "kept": Out(kept_layout(parts)).array(core.collectors, core.collector.slots),
+    }
+
+
+def keep_notes(m: Module, parts: int, name: str, count: int, operand: Any, place: Value, forgotten: Value,
+               wanted: list[Value]) -> list[Value]:
+    """A note beside each value of a collector: that of the operand which has arrived there, until a result is written into it.
+
+    Parameters
+    ----------
+    parts : of a register, as they are compressed.
+    name : of the memory and signals.
+    count : values.
+    operand, place : `Noted`, an operand that arrives, and where.
+    forgotten : mask of the values that are replaced or changed in this cycle.
+    wanted : places of which the notes are looked up.
+
+    Returns a `kept_layout` for each of `wanted`.
+    """
+    known = Signal(count, name=f"known_{name}")
+    layout = note_layout(parts)
+    notes = m.submodules[f"notes_{name}"] = Memory(shape=layout.size, depth=count, init=[])
+    write_at(m, notes, place, operand.note.as_value(), operand.valid)
+    for entry in range(count):
+        with m.If(operand.valid & (place == entry)):
+            m.d.sync += known[entry].eq(1)
+        with m.Elif(forgotten[entry]):
+            m.d.sync += known[entry].eq(0)
+    return [Cat(known.bit_select(number, 1), read_at(m, notes, number)) for number in wanted]

@@ -1,0 +1,25 @@
+"""The flat hierarchy over renamed registers in a storage that compresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Const, Mux, Value
+
+from ..storage.gscalar import note_layout
+from .compressed import Compressed
+from .renamed import RenamedFlat
+
+
+class RenamedCompressed(RenamedFlat, Compressed):
+    """As both. A source that was never written is known to be scalar: it is delivered as zeros.
+
+    Parameters
+    ----------
+    config, mapping, storage, arbiter, tags, evicts, probe : as in `RenamedFlat`.
+    """
+
+    def _noted(self, number: int, delivery: Any, note: Value) -> Value:
+        layout = note_layout(self.parts)
+        blank = layout.const({"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts})
+        return Mux(self._is_blank(number, delivery), Const(blank.as_value().value, layout.size), note)

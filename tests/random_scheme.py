@@ -1,0 +1,34 @@
+"""Random programs with whatever hints and instructions a scheme asks of the compiler, all of them safe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from arch.rooms import SmConfig
+from arch.schemes import Scheme
+from program.hints import Hints
+from program.trace.schema import Trace
+from tests.random_intervals import with_prefetches
+from tests.random_release import with_flags
+from tests.random_trace import random_trace
+from tests.similar_trace import similar_trace
+
+#: Overrides that make the preset `tiny` as small as the programs are.
+SMALL = ("sub_core.warps=2", "sub_core.rows=64")
+
+
+def random_for(scheme: Scheme, config: SmConfig, seed: int, *, ctas: int = 2, warps: int = 2, length: int = 12) -> Trace:
+    """A random trace for the scheme. Results always also go to the banks, since nothing is known of their last reads."""
+    shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length}
+    trace = random_trace(seed, **shape) if scheme.storage == "plain" else similar_trace(seed, **shape)
+    rng = np.random.default_rng(seed)
+    count = len(trace.code)
+    hints = trace.hints or Hints.none(count)
+    hints = replace(hints, write_back=rng.integers(2, 4, count, np.uint8), near=rng.integers(0, 128, count, np.uint8))
+    trace = replace(trace, hints=hints)
+    if scheme.hierarchy != "flat":
+        trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
+    return with_flags(trace, seed) if scheme.mapping == "renaming" else trace
