@@ -37,6 +37,7 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert counters["cache.fetches"] > 0
     assert counters["rf.write_backs"] > 0
     assert counters["rf.reads"] == counters["cache.fetches"], "an operand was read from the main register file"
+    assert counters["cache.interval_reads"] == 0
 
 
 @pytest.mark.parametrize(("scheme", "latency"), [

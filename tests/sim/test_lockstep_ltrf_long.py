@@ -40,6 +40,7 @@ def _lockstep(scheme: str, registers: int, active: int, latency: int, name: str)
         assert outcome.result is not None
         if scheme.startswith("ltrf"):
             assert outcome.result.counters["rf.reads"] == outcome.result.counters["cache.fetches"]
+            assert outcome.result.counters["cache.interval_reads"] == 0
         else:
             assert outcome.result.counters["cache.fetches"] == 0
 
