@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arch.uop import Unit
 from program import runner
 from program.intervals.dynamic import form_all, report
 from program.launch import Job
@@ -60,6 +61,15 @@ def values(job: Job, options: runner.Options, *, warp_size: int) -> dict[str, An
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
     return asdict(similarity(trace, {name: kernels[name] for name in trace.kernels}, warp_size))
+
+
+def lanes(job: Job, options: runner.Options) -> dict[str, int]:
+    """Lanes that execute the uops of a job, by unit; uops that no lane executes and branches without operands have none."""
+    trace = runner.trace_job(job, options)
+    code, pcs = trace.code, trace.dynamic["pc"]
+    counts = np.bitwise_count(trace.dynamic["mask"]).astype(np.int64)
+    counts[(code["unit"][pcs] == Unit.CONTROL) & (code["source_count"][pcs] == 0)] = 0
+    return {unit.name.lower(): int(counts[code["unit"][pcs] == unit].sum()) for unit in Unit}
 
 
 def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> dict[str, Any]:
