@@ -1,0 +1,26 @@
+"""What the hardware counts as scalar in a run is what the statistics of its trace say, which know nothing of a machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from arch.config import preset
+from arch.schemes import parse_scheme
+from golden.sm import simulate
+from program import annotate
+from program.similarity.statistics import similarity
+from tests.sim import lockstep_cases
+
+TURING = preset("turing")
+
+
+@pytest.mark.parametrize("kernel", ["reduction", "bfs", "spmv"])
+def test_counters_equal_the_statistics(kernel: str) -> None:
+    trace, code = lockstep_cases.trace(kernel, "tiny", 64), lockstep_cases._code(kernel, 64)
+    expected = similarity(trace, {name: code[name] for name in trace.kernels}).by_hardware
+    scheme = parse_scheme("gscalar-half")
+    counters = simulate(annotate.annotate(trace, scheme.hints, TURING, lambda: code), TURING, scheme).counters
+    found = [counters[f"scalar.{kind}"] for kind in ("alu", "sfu", "memory", "half", "divergent")]
+    assert found == [expected.alu, expected.sfu, expected.memory, expected.part, expected.divergent]
+    assert expected.divergent
+    assert expected.alu
