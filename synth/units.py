@@ -37,6 +37,7 @@ from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
 from hdl.hierarchy.mover import Mover
 from hdl.hierarchy.rfc import Departing, Rfc
+from hdl.hierarchy.scalar_file import ScalarFile
 from hdl.hierarchy.sw_rfc import SwRfc
 from hdl.hierarchy.tags import TagRow
 from hdl.hierarchy.wcb import WarpControlBlocks
@@ -55,10 +56,12 @@ from hdl.seams import UNITS as EXECUTION_UNITS
 from hdl.sm import Sm
 from hdl.storage.banks import Banks
 from hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from hdl.storage.bdi_banks import BdiBanks
 from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
 from hdl.storage.gscalar import GScalar
 from hdl.storage.moves import Moves
+from hdl.storage.scalar_rf import ScalarRf
 from hdl.sub_core import SubCore
 from program.errors import WarpbankError
 
@@ -146,6 +149,9 @@ UNITS: dict[str, Unit] = {
         Unit("flag_cache", FlagCache, lambda config, *_: FlagCache(config.sub_core.warps)),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("gscalar", GScalar, lambda config, _, probe: GScalar(config, probe)),
+        Unit("bdi_banks", BdiBanks, lambda config, _, probe: BdiBanks(config, probe)),
+        Unit("scalar_rf", ScalarRf, lambda config, _, probe: ScalarRf(config, probe)),
+        Unit("scalar_registers", ScalarFile, lambda config, _, probe: build_registers(config, parse_scheme("scalar-rf"), probe)),
         Unit("moves", Moves, lambda config, _, probe: Moves(config, probe)),
         Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),

@@ -22,11 +22,12 @@ amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 from arch.config import SmConfig, preset, with_overrides  # noqa: E402
 from hdl.collector.boc import WriteThroughBoc  # noqa: E402
 from hdl.collector.ccu import LruCcu  # noqa: E402
+from hdl.storage.bdi_banks import BdiBanks  # noqa: E402
 from tests.cocotb import memory_bench, sm_bench  # noqa: E402
 from tests.hdl import test_cta_dispatch, test_lfsr  # noqa: E402
 from tests.hdl.bench import MACHINES  # noqa: E402
 from tests.hdl.collector import test_arbiter, test_boc, test_ccu, test_ocu, test_window  # noqa: E402
-from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter  # noqa: E402
+from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter, test_scalar  # noqa: E402
 from tests.hdl.front_end import (  # noqa: E402
     test_barrier,
     test_instruction_buffer,
@@ -35,7 +36,7 @@ from tests.hdl.front_end import (  # noqa: E402
     test_sthld,
     test_two_level,
 )
-from tests.hdl.hierarchy import ltrf_bench, test_allocation, test_flat, test_mover, test_wcb  # noqa: E402
+from tests.hdl.hierarchy import ltrf_bench, test_allocation, test_flat, test_mover, test_scalar_file, test_wcb  # noqa: E402
 from tests.hdl.hierarchy.ltrf_bench import LTRFS  # noqa: E402
 from tests.hdl.mapping import (  # noqa: E402
     test_availability,
@@ -47,7 +48,7 @@ from tests.hdl.mapping import (  # noqa: E402
     test_reserve,
     test_table,
 )
-from tests.hdl.storage import test_banks, test_codec  # noqa: E402
+from tests.hdl.storage import test_banks, test_codec, test_gscalar, test_moves  # noqa: E402
 
 
 def _config(overrides: list[str]) -> SmConfig:
@@ -123,6 +124,11 @@ BENCHES: dict[str, Any] = {
     "decompressor_half": lambda lanes, seed: test_codec.decompressor(lanes, 2, seed),
     "bdi_compressor": test_codec.bdi_compressor,
     "bdi_decompressor": test_codec.bdi_decompressor,
+    "gscalar": test_gscalar.lockstep,
+    "bdi_banks": lambda lanes, seed: test_gscalar.lockstep(lanes, seed, BdiBanks),
+    "moves": test_moves.lockstep,
+    "scalar_lanes": lambda machine, seed: test_scalar.lockstep(machine, seed, 1),
+    "scalar_registers": test_scalar_file.lockstep,
     "pipelines": test_pipelines.lockstep,
     "result_arbiter": test_result_arbiter.lockstep,
     "lsu": lambda overrides, seed: _same(test_lsu.compare(_config(overrides), seed, 300, 12, 4, 0.3)),

@@ -21,7 +21,8 @@ from tests.hdl.mapping.test_renaming import SMALL as RENAMING
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
               "instruction_buffers", "registers", "banks", "pipelines", "result_arbiter",
-              "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache")
+              "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache",
+              "moves", "scalar_lanes", "scalar_registers")
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
@@ -38,7 +39,8 @@ BY_CONFIG: dict[str, list[str]] = {
     "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
 }
 #: Units whose bench takes a number of lanes.
-BY_LANES = ("compressor", "compressor_half", "decompressor", "decompressor_half", "bdi_compressor", "bdi_decompressor")
+BY_LANES = ("compressor", "compressor_half", "decompressor", "decompressor_half", "bdi_compressor", "bdi_decompressor",
+            "gscalar", "bdi_banks")
 LANES = 8
 
 

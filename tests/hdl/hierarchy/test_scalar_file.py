@@ -1,0 +1,169 @@
+"""The register file with a scalar bank: reads, writes, waits, values and what the scoreboard hears, as golden's."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+
+from arch.config import preset, with_overrides
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from arch.uop import MOVE
+from golden.collector.arbiter import ScalarArbiter as GoldenArbiter
+from golden.hierarchy.scalar_file import ScalarFile as Golden
+from golden.mapping.direct import Direct as GoldenDirect
+from golden.storage.scalar_rf import ScalarRf as GoldenRf
+from hdl.hierarchy.scalar_file import ScalarFile
+from hdl.rooms import build_registers
+from hdl.seams import UNITS
+from hdl.storage.scalar_rf import ScalarRf
+from tests.hdl.bench import MACHINES, Log, fails, make_uop, seen, simulate
+from tests.hdl.sub_core_bench import pack
+from tests.similar import similar
+
+SCHEME = parse_scheme("scalar-rf")
+FOUR = with_overrides(preset("tiny"), ["sub_core.banks=4", "sub_core.collectors=3"])
+CASES = {"tiny": MACHINES["tiny"], "odd": MACHINES["odd"], "single": MACHINES["single"], "four": FOUR}
+REGISTERS = 6
+
+
+def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int = 200) -> None:
+    rng = random.Random(seed)
+    config: SmConfig = CASES[machine]
+    core = config.sub_core
+    log = Log()
+    rtl = build(config, SCHEME, True)
+    model = Golden(config, GoldenDirect(core), GoldenRf(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
+    notes: dict[int, Any] = {}
+    model._scalar.deliver = notes.__setitem__  # type: ignore[method-assign]
+    warps = min(2, core.warps)
+    rows = core.rows // core.warps
+    busy: set[tuple[int, int]] = set()  # registers with a write under way, or a read
+    reading: dict[int, set[tuple[int, int]]] = {number: set() for number in range(core.collectors)}
+    left = [0] * core.collectors
+    heard: list[int] = []  # scalar or not, of every write that landed
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(rtl.start.warps, (1 << core.warps) - 1)
+        ctx.set(rtl.start.rows, rows)
+        for warp in range(core.warps):
+            model.start(warp, warp * rows)
+        await ctx.tick()
+        ctx.set(rtl.start.warps, 0)
+        for cycle in range(cycles):
+            landed = model._land()
+            waits = _write(ctx)
+            ports = [port for port in rtl.written if ctx.get(port.valid)]
+            assert sorted((ctx.get(port.warp), ctx.get(port.register)) for port in ports) == sorted(landed), f"cycle {cycle}"
+            for port in rtl.stored:
+                if ctx.get(port.valid):
+                    scalar = ctx.get(port.compressed)
+                    assert scalar == model.moves._compressed[ctx.get(port.warp)] >> ctx.get(port.register) & 1
+                    heard.append(scalar)
+            found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(rtl.deliver)
+                     if ctx.get(port.valid)}
+            notes.clear()
+            arrived = model.step()
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, f"cycle {cycle}"
+            for number, port in enumerate(rtl.operand):
+                assert ctx.get(port.valid) == (number in notes)
+                if number in notes:
+                    assert (ctx.get(port.note.full), ctx.get(port.note.enc[0])) == (notes[number].full, *notes[number].enc)
+            assert seen(ctx, rtl.events) == sorted([*log.take(), *waits]), f"cycle {cycle}"
+            _read(ctx)
+            busy.difference_update(landed)  # heard of at the clock edge
+            for collector, *_ in arrived:
+                left[collector] -= 1
+                if not left[collector]:
+                    reading[collector].clear()
+            await ctx.tick()
+
+    def _write(ctx: Any) -> list[tuple[str, tuple[int, ...]]]:
+        """Offer a result of each unit; golden is offered them in rotating order."""
+        first = rng.randrange(UNITS)
+        ctx.set(rtl.first, first)
+        taken, waits, values = {}, [], {}
+        held = set().union(busy, *reading.values())
+        for unit in [*range(first, UNITS), *range(first)]:
+            place = rng.randrange(warps), rng.randrange(REGISTERS)
+            valid = rng.random() < 0.4 and place not in held
+            port = rtl.result[unit]
+            ctx.set(port.valid, valid)
+            if not valid:
+                continue
+            held.add(place)
+            value, mask = similar(rng, config.lanes)
+            part, seq = rng.random() < 0.2, unit | (MOVE if rng.random() < 0.1 else 0)
+            ctx.set(port.payload, {"warp": place[0], "seq": seq, "register": place[1], "mask": mask, "part": part})
+            taken[unit] = model.write(make_uop(place[0], seq, lane_mask=mask, part=part), place[1], value)
+            values[unit] = value
+            if taken[unit]:
+                busy.add(place)
+            else:
+                waits.append(("write_wait", (unit, model.bank_of(*place))))
+        for unit, expected in taken.items():
+            assert ctx.get(rtl.result[unit].ready) == expected
+        for port in rtl.write:
+            if ctx.get(port.valid):
+                ctx.set(port.value, pack(values[ctx.get(port.seq) & ~MOVE]))
+        return waits
+
+    def _read(ctx: Any) -> None:
+        free = [number for number, count in enumerate(left) if not count]
+        warp = rng.randrange(warps)
+        sources = [register for register in rng.sample(range(REGISTERS), rng.randrange(REGISTERS)) if (warp, register) not in busy]
+        valid = bool(free) and rng.random() < 0.6
+        ctx.set(rtl.read.valid, valid)
+        if valid:
+            collector = rng.choice(free)
+            ctx.set(rtl.read.payload, {"collector": collector, "warp": warp, "source_valid": (1 << len(sources)) - 1,
+                                       "sources": [*sources, *(0 for _ in range(6 - len(sources)))]})
+            for slot, register in enumerate(sources):
+                model.read(collector, slot, warp, register)
+            left[collector] = len(sources)
+            reading[collector] = {(warp, register) for register in sources}
+
+    simulate(rtl, bench)
+    assert {0, 1} <= set(heard), f"seed {seed}: only one kind of write"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("machine", CASES)
+def test_equals_golden(machine: str, seed: int) -> None:
+    lockstep(machine, seed)
+
+
+class Unheld(ScalarFile):
+    """A stage takes a result while it waits for the scalar bank."""
+
+    def _free(self, number: int) -> Any:
+        return Const(1)
+
+
+class Unheard(ScalarFile):
+    """The scalar bank is read while it is written."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self._arbiter.written[-1].eq(0)
+        return m
+
+
+@pytest.mark.parametrize("mutant", [Unheld, Unheard])
+def test_mutants_are_caught(mutant: Any) -> None:
+    def build(*arguments: Any) -> Any:
+        unit = build_registers(*arguments)
+        return mutant(unit._config, unit._mapping, unit._storage, unit._arbiter, probe=True)
+
+    assert fails(lambda seed: lockstep("four", seed, build))
+
+
+def test_what_it_cannot_be_built_with() -> None:
+    nothing: Any = None
+    with pytest.raises(ValueError, match="serves collectors with one uop each that evict nothing"):
+        ScalarFile(FOUR, nothing, nothing, nothing, tags=2)
+    with pytest.raises(TypeError, match="ScalarRf needs the machine's configuration, an SmConfig, not 3"):
+        ScalarRf(3)  # type: ignore[arg-type]
