@@ -13,6 +13,8 @@ from arch.uop import MOVE, Scalar
 
 from ..collector.arbiter import ScalarArbiter
 from ..collector.notes import Noted
+from ..storage.compressor import BYTES
+from ..storage.gscalar import note_layout
 from ..storage.moves import Stored
 from ..storage.scalar_rf import ScalarRf
 from .flat import Flat
@@ -113,11 +115,12 @@ class ScalarFile(Flat):
     def _deliver(self, m: Module) -> None:
         """The crossbar, with one more input that goes to all lanes."""
         banks = self._config.sub_core.banks
+        known = note_layout(1).const({"full": 1, "enc": [(1 << BYTES) - 1]})
         contents = Array([*(bank.data for bank in self._storage.bank), self._storage.scalar.data.replicate(self._config.lanes)])
         for number, (grant, delivery, operand) in enumerate(zip(self._arbiter.grant, self.deliver, self.operand, strict=True)):
             source, scalar = Signal.like(grant.bank, name=f"source_{number}"), Signal(name=f"scalar_{number}")
             m.d.sync += [delivery.valid.eq(grant.valid), delivery.slot.eq(grant.slot), source.eq(grant.bank)]
             m.d.comb += [
                 scalar.eq(source == banks), delivery.value.eq(contents[source]), operand.valid.eq(delivery.valid),
-                operand.note.full.eq(scalar), operand.note.enc[0].eq(Mux(scalar, ~0, 0)),
+                operand.note.as_value().eq(Mux(scalar, known.as_value(), 0)),
             ]

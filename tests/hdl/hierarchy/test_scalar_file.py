@@ -114,7 +114,8 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     def _read(ctx: Any) -> None:
         free = [number for number, count in enumerate(left) if not count]
         warp = rng.randrange(warps)
-        sources = [register for register in rng.sample(range(REGISTERS), rng.randrange(REGISTERS)) if (warp, register) not in busy]
+        chosen = rng.sample(range(REGISTERS), rng.randrange(REGISTERS))
+        sources = [register for register in chosen if (warp, register) not in busy]
         valid = bool(free) and rng.random() < 0.6
         ctx.set(rtl.read.valid, valid)
         if valid:
