@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies
 
 from arch.uop import Scalar, Unit
 from golden.execute.scalar import ScalarLanes as Golden
-from golden.storage.gscalar import Note
+from golden.storage.gscalar import Note, noted
 from hdl.execute.scalar import ScalarLanes
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
 
@@ -48,7 +49,7 @@ def lockstep(machine: str, seed: int, parts: int = 2, executes: frozenset[Scalar
                     uop, _ = holding.pop(mine[0])
                     for name, value in (("collector", mine[0]), ("warp", uop.warp), ("seq", uop.seq)):
                         ctx.set(getattr(port, name), value)
-                    alone[number] = model.dispatch(uop, mine[0])
+                    alone[number] = model.dispatch(uop)
             for number, expected in alone.items():
                 assert ctx.get(rtl.clocked[number].alone) == expected, f"cycle {cycle}, {Unit(number)!r}"
             events = log.take()
@@ -62,7 +63,7 @@ def lockstep(machine: str, seed: int, parts: int = 2, executes: frozenset[Scalar
                     note = some_note(uop)
                     ctx.set(port.note, {"divergent": note.divergent, "enc": list(note.enc), "full": note.full,
                                         "base": list(note.base)})
-                    model.deliver(collector, note)
+                    uop.operands.append(noted(np.zeros(lanes, np.uint32), note))
                     holding[collector][1] -= 1
             free = [collector for collector in range(core.collectors) if collector not in holding]
             issues = bool(free) and rng.random() < 0.8
@@ -76,6 +77,7 @@ def lockstep(machine: str, seed: int, parts: int = 2, executes: frozenset[Scalar
                 record = {**uop_record(uop), "scalar": uop.scalar, "part": int(part)}
                 ctx.set(rtl.issue.payload, {"warp": uop.warp, "uop": record})
                 ctx.set(rtl.entry, collector)
+                uop.operands = []
                 holding[collector] = [uop, rng.randrange(3)]
             await ctx.tick()
 

@@ -15,6 +15,7 @@ from arch.uop import MOVE
 from golden.collector.arbiter import ScalarArbiter as GoldenArbiter
 from golden.hierarchy.scalar_file import ScalarFile as Golden
 from golden.mapping.direct import Direct as GoldenDirect
+from golden.storage.gscalar import Noted
 from golden.storage.scalar_rf import ScalarRf as GoldenRf
 from hdl.hierarchy.scalar_file import ScalarFile
 from hdl.rooms import build_registers
@@ -37,8 +38,6 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     log = Log()
     rtl = build(config, SCHEME, True)
     model = Golden(config, GoldenDirect(core), GoldenRf(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
-    notes: dict[int, Any] = {}
-    model._scalar.deliver = notes.__setitem__  # type: ignore[method-assign]
     warps = min(2, core.warps)
     rows = core.rows // core.warps
     busy: set[tuple[int, int]] = set()  # registers with a write under way, or a read
@@ -65,8 +64,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                     heard.append(scalar)
             found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(rtl.deliver)
                      if ctx.get(port.valid)}
-            notes.clear()
             arrived = model.step()
+            notes = {collector: value.note for collector, _, _, value in arrived if isinstance(value, Noted)}
+            assert len(notes) == len(arrived)
             assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, f"cycle {cycle}"
             for number, port in enumerate(rtl.operand):
                 assert ctx.get(port.valid) == (number in notes)

@@ -26,6 +26,13 @@ def lockstep(machine: str, seed: int, unit: Any = Moves, cycles: int = 200) -> N
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
+            places = rng.sample([(w, r) for w in range(core.warps) for r in range(REGISTERS)], len(rtl.stored))
+            for port, (owner, register) in zip(rtl.stored, places, strict=True):
+                valid, compressed = rng.random() < 0.5, rng.random() < 0.5
+                for name, value in (("valid", valid), ("warp", owner), ("register", register), ("compressed", compressed)):
+                    ctx.set(getattr(port, name), value)
+                if valid:
+                    model.note(owner, register, compressed)
             warp, count = rng.randrange(core.warps), rng.randrange(MAX_DESTINATIONS + 1)
             uop = make_uop(warp, cycle, destination=rng.randrange(REGISTERS - count), count=count, sources=(1, 3),
                            lane_mask=rng.getrandbits(config.lanes), part=rng.random() < 0.8, fresh=int(rng.random() < 0.2),
@@ -46,15 +53,9 @@ def lockstep(machine: str, seed: int, unit: Any = Moves, cycles: int = 200) -> N
             assert ctx.get(rtl.goes.sources[0]) == goes.sources[0]
             if move is not None:
                 log.probe.emit("move", warp, move.seq, move.destination)
+                model.note(warp, move.destination, False)
             moved[move is not None] += issues
             assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
-            places = rng.sample([(w, r) for w in range(core.warps) for r in range(REGISTERS)], len(rtl.stored))
-            for port, (owner, register) in zip(rtl.stored, places, strict=True):
-                valid, compressed = rng.random() < 0.5, rng.random() < 0.5
-                for name, value in (("valid", valid), ("warp", owner), ("register", register), ("compressed", compressed)):
-                    ctx.set(getattr(port, name), value)
-                if valid:
-                    model.note(owner, register, compressed)
             await ctx.tick()
 
     simulate(rtl, bench)
