@@ -29,6 +29,12 @@ def test_a_kernel() -> None:
     one, two = (_run(scheme, "bank_latency=100").result.counters for scheme in ("baseline", "ltrf"))
     accesses = [counters["rf.reads"] + counters["rf.writes"] for counters in (one, two)]
     assert rows["accesses"]["LTRF"] == pytest.approx(accesses[0] / accesses[1])
+    for column, scheme in (("hardware", "rfc"), ("software", "sw-rfc")):
+        counters = _run(scheme, "bank_latency=100").result.counters
+        assert rows["fig4"][column] == pytest.approx(
+            100 * counters["cache.reads"] / (counters["cache.reads"] + counters["rf.reads"]))
+    assert rows["fig10"]["LTRF+"] < 0
+    assert rows["occupancy"]["warps, 1x"] <= rows["occupancy"]["warps, 8x"] <= 64
     assert rows["fig11-1"]["LTRF"] <= rows["fig11"]["LTRF"] <= rows["fig11-10"]["LTRF"]
     assert rows["fig14"]["BL, 8x"] < rows["fig14"]["BL, 1x"]
 
