@@ -83,9 +83,9 @@ def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
         power.estimate(net, tools, wrong, 1.0)
 
 
-#: Units whose gates are compared in the default suite, the others when there is time.
+#: Units that any input is legal for: compared in the default suite, and when there is time.
 QUICK = ("compressor", "decompressor", "address_allocation", "gto")
-SLOW = ("compressor_half", "ccu", "boc", "renaming_table", "sthld")
+SLOW = ("compressor_half",)
 
 
 @pytest.mark.parametrize("unit", [*QUICK, *(pytest.param(unit, marks=pytest.mark.long) for unit in SLOW)])
