@@ -1,4 +1,7 @@
-"""Golden and RTL in lockstep with register file caches that results are written into, on random programs."""
+"""Golden and RTL in lockstep with register file caches that results are written into, on random programs.
+
+    pytest -m "long or not long" tests/sim/test_lockstep_rfc.py
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,26 @@ from tests.random_trace import random_trace
 
 CORE = "sub_core."
 CASES = [
-    ("rfc", ("cache.registers=8",)),
     ("rfc", ("cache.registers=8", "cache.replacement=lru", "active_warps=3", "bank_latency=280", "collectors=3")),
+    ("sw-rfc", ("cache.registers=16", "active_warps=3", "bank_latency=280", "collectors=3")),
+]
+MORE = [
+    ("rfc", ("cache.registers=8",)),
     ("rfc", ("cache.registers=16", "active_warps=1", "bank_latency=630")),
     ("rfc", ("cache.registers=8", "active_warps=4", "banks=8", "rows=64", "cache.replacement=lru")),
     ("sw-rfc", ("cache.registers=8",)),
-    ("sw-rfc", ("cache.registers=16", "active_warps=3", "bank_latency=280", "collectors=3")),
     ("sw-rfc", ("cache.registers=8", "active_warps=1", "bank_latency=630", "banks=8", "rows=64")),
 ]
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), CASES)
+@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
     if scheme == "rfc":
-        trace = random_trace(7, ctas=2, length=25)
+        trace = random_trace(7, ctas=2, length=15)
         trace = replace(trace, hints=replace(Hints.none(len(trace.code)), dead=dead_bits(trace)))
     else:
-        trace = with_strands(strand_trace(7, 3, 30), config.sub_core.cache.registers)
+        trace = with_strands(strand_trace(7, 3, 20), config.sub_core.cache.registers)
     outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 7: {outcome.divergence.reason}"
     assert outcome.result is not None
