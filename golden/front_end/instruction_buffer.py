@@ -43,6 +43,7 @@ class InstructionBuffers:
         self._pointer = 0
         self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
         self._fetch: tuple[int, int] | None = None  # warp, and first pc of the pir word that is fetched in this cycle
+        self._hit: int | None = None  # warp whose word was found in the cycle before
 
     def start(self, warp: int, stream: WarpStream) -> None:
         """A new warp's stream."""
@@ -54,7 +55,7 @@ class InstructionBuffers:
 
     def next_cycle(self, cycle: int) -> int:
         """The next cycle after `cycle` in which a buffer can be filled."""
-        if self._fillable or self._fetch is not None:
+        if self._fillable or self._fetch is not None or self._hit is not None:
             return cycle + 1
         return self._held[0][0] if self._held else NEVER
 
@@ -63,6 +64,9 @@ class InstructionBuffers:
         held = self._held
         while held and held[0][0] <= cycle:
             self._fillable |= 1 << held.popleft()[1]
+        if self._hit is not None:
+            self._report("flag_hit", self._hit)
+            self._hit = None
         if self._fetch is not None:
             self._report("flag_fetch", *self._fetch)
             self._fetch = None
@@ -87,11 +91,11 @@ class InstructionBuffers:
         return 1 << warp if len(entries) == 1 else 0
 
     def _meet(self, uop: TraceUop) -> None:
-        """Look for the release flags of a uop, and fetch them in the next cycle if they are not there."""
+        """Look for the release flags of a uop. What was found is known, and what was not is fetched, in the next cycle."""
         assert self._flags is not None
         hit = self._flags.fill(uop.warp, uop.pc, uop.covered)
         if hit:
-            self._report("flag_hit", uop.warp)
+            self._hit = uop.warp
         elif hit is False:
             assert uop.covered is not None
             self._fetch = uop.warp, uop.covered

@@ -133,15 +133,16 @@ class InstructionBuffers(wiring.Component):
         those of the uop before were not there."""
         cache = m.submodules.flags = FlagCache(self._config.sub_core.warps)
         fill, uop = self.fill, self.fill.uop
-        fetches = Signal()
+        fetches, hit = Signal(), Signal()
         warp, first = Signal.like(fill.warp, reset_less=True), Signal.like(uop.first, reset_less=True)
         m.d.comb += [
             cache.start.eq(self.start), cache.fill.eq(fill.valid), cache.warp.eq(fill.warp), cache.pc.eq(uop.pc),
             cache.covered.eq(uop.covered), cache.first.eq(uop.first),
         ]
-        m.d.sync += [fetches.eq(cache.asks & ~cache.hit), warp.eq(fill.warp), first.eq(uop.first)]
+        # A testbench's answer is for the next state only, so what it found is reported a cycle later.
+        m.d.sync += [fetches.eq(cache.asks & ~cache.hit), hit.eq(cache.asks & cache.hit), warp.eq(fill.warp), first.eq(uop.first)]
         if self._probe:
-            emit(m, self.events.flag_hit[0], cache.asks & cache.hit, warp=fill.warp)
+            emit(m, self.events.flag_hit[0], hit, warp=warp)
             emit(m, self.events.flag_fetch[0], fetches, warp=warp, pc=first)
         return fetches
 
