@@ -216,8 +216,9 @@ def _start(folder: Path, log: Path, count: int, seconds: float, free: int) -> su
     script = folder / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(log), str(count), str(seconds), str(free)]
+    # A shell that starts the tests in the background leaves SIGINT ignored, and that would be inherited.
     return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, start_new_session=True)
+                            text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def _wait(condition: Any, what: str) -> None:

@@ -19,7 +19,7 @@ SOME = 0x3
 
 def _uop(sources: Sequence[int], to: int | None, count: int, mask: int, write_back: int) -> TraceUop:
     uop = TraceUop.__new__(TraceUop)
-    uop.sources = tuple(sources)
+    uop.seq, uop.sources = 0, tuple(sources)
     uop.destination, uop.count = (to, count) if to is not None else (0, 0)
     uop.lane_mask, uop.write_back = mask, write_back
     return uop

@@ -44,7 +44,7 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
     pipelines = SimpleNamespace(results=queues, pending=0, finish=lambda unit, cycle: queues[unit].popleft())
     rtl = unit(config, probe=True)
     collectors = SimpleNamespace(caches=False)
-    model = Golden(pipelines, registers, collectors, lambda warp, mask: None, retired.append, log.probe)  # type: ignore[arg-type]
+    model = Golden(pipelines, registers, collectors, lambda *_: None, retired.append, log.probe)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
