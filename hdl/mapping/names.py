@@ -53,7 +53,7 @@ class Names(wiring.Component):
 
     Members
     -------
-    read : In(read_stream). A uop's operands are requested (seam 2), at least one.
+    read : In(read_stream). A uop's operands are requested (seam 2). One that asks for none has no turn.
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
     looked_up : Out. Sources that are looked up in this cycle.
@@ -84,9 +84,9 @@ class Names(wiring.Component):
         layout = read_layout(self._config, self._tags)
         fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups)
         group = Signal(layout)
-        some = Signal()
+        some, asks = Signal(), Signal()
         m.d.comb += [
-            some.eq(fifo.r_rdy | self.read.valid),
+            asks.eq(self.read.valid & self.read.payload.source_valid.any()), some.eq(fifo.r_rdy | asks),
             group.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, self.read.payload.as_value())),
         ]
 
@@ -125,7 +125,7 @@ class Names(wiring.Component):
             self.looked_up.eq(sum(asked)),
             self.named.valid.eq(complete), self.named.collector.eq(group.collector), self.named.warp.eq(group.warp),
             self.named.slots.eq(group.source_valid), self.named.mapped.eq(before | found),
-            fifo.w_data.eq(self.read.payload.as_value()), fifo.w_en.eq(self.read.valid & (fifo.r_rdy | ~complete)),
+            fifo.w_data.eq(self.read.payload.as_value()), fifo.w_en.eq(asks & (fifo.r_rdy | ~complete)),
             fifo.r_en.eq(fifo.r_rdy & complete),
         ]
         if self._tags > 1:

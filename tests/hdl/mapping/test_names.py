@@ -42,11 +42,13 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: 
                 collector, tag = free.pop(rng.randrange(len(free)))
                 warp = rng.randrange(core.warps)
                 top = rng.choice((8, 256))
-                chosen = sorted(rng.sample(range(6), rng.randint(1, 6)))
+                chosen = sorted(rng.sample(range(6), rng.randint(0, 6)))
                 sources = [rng.randrange(top) for _ in range(6)]
                 read = {"collector": collector, "warp": warp, "sources": sources,
                         "source_valid": sum(1 << slot for slot in chosen)}
                 ctx.set(rtl.read.payload, {**read, "tag": tag} if tags > 1 else read)
+                if not chosen:  # nothing to ask for: no turn is taken
+                    free.append((collector, tag))
                 for slot in chosen:
                     model.read(collector, slot, warp, sources[slot], tag)
             for port in rtl.place:
