@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -60,35 +60,62 @@ class Sthld(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         shape = self._config.sub_core.collector
-        running, cycle = Signal(), Signal(range(shape.sthld_interval))
-        width = bits(shape.sthld_interval * self._config.sub_cores + 1)
-        count, before, now = Signal(width), Signal(width), Signal(width)
+        running, cycle, end = Signal(), Signal(range(shape.sthld_interval)), Signal()
         state, value = Signal(3, init=START), Signal(WIDTH)
-        end = Signal()
-        m.d.comb += [
-            now.eq(count + sum(self.issues)), end.eq(running & (cycle == shape.sthld_interval - 1)), self.value.eq(value),
-        ]
-        change = Signal(width)
-        m.d.comb += change.eq(Mux(now > before, now - before, before - now))
-        large = Signal()
-        m.d.comb += large.eq(Mux(before == 0, now != 0, change * LARGE >= before))
+        m.d.comb += [end.eq(running & (cycle == shape.sthld_interval - 1)), self.value.eq(value)]
+        large = self._large(m, running, end)
+
+        # What follows a small change and a large one is ready when the last issues are known.
+        following, bounded = Signal.like(state), Signal(WIDTH)
+        after = [Signal.like(state, name=f"after_{size}") for size in ("small", "large")]
+        moved = [Signal(WIDTH, name=f"moved_{size}") for size in ("small", "large")]
+        with m.Switch(state):
+            for number, edges in TRANSITIONS.items():
+                with m.Case(number):
+                    for (step, target), to, where in zip(edges, after, moved, strict=True):
+                        m.d.comb += [to.eq(target), where.eq(_bounded(value, step, shape.sthld_max))]
+        m.d.comb += [following.eq(Mux(large, after[1], after[0])), bounded.eq(Mux(large, moved[1], moved[0]))]
         with m.If(self.launch):
             m.d.sync += running.eq(1)
         with m.If(running):
-            m.d.sync += [cycle.eq(Mux(end, 0, cycle + 1)), count.eq(Mux(end, 0, now))]
-        following, step = Signal.like(state), Signal(signed(3))
-        with m.Switch(state):
-            for number, (small_change, large_change) in TRANSITIONS.items():
-                with m.Case(number):
-                    m.d.comb += [
-                        step.eq(Mux(large, large_change[0], small_change[0])),
-                        following.eq(Mux(large, large_change[1], small_change[1])),
-                    ]
-        moved, bounded = Signal(signed(WIDTH + 2)), Signal(WIDTH)
-        m.d.comb += moved.eq(value + step)
-        m.d.comb += bounded.eq(Mux(moved < 0, 0, Mux(moved > shape.sthld_max, shape.sthld_max, moved)))
+            m.d.sync += cycle.eq(Mux(end, 0, cycle + 1))
         with m.If(end):
-            m.d.sync += [before.eq(now), state.eq(following), value.eq(bounded)]
+            m.d.sync += [state.eq(following), value.eq(bounded)]
         if self._probe:
             emit(m, self.events.sthld[0], end, state=following, cycles=bounded)
         return m
+
+    def _large(self, m: Module, running: Value, end: Value) -> Signal:
+        """Whether the interval's uops, those of this cycle among them, differ largely from those of the one before.
+
+        That is so from before + part and down to before - part, with a part of before / 50, rounded up, and at least 1. Both
+        bounds are kept while the uops are counted: a part more for every group of 50 that begins. So nothing is multiplied, and
+        at an end only this cycle's issues are compared.
+        """
+        cores = self._config.sub_cores
+        width = bits(2 * self._config.sub_core.collector.sthld_interval * cores)
+        issued, phase, begins = Signal(range(cores + 1)), Signal(range(LARGE + 1)), Signal()
+        grown = Signal(range(LARGE + cores + 1))
+        m.d.comb += [issued.eq(sum(self.issues)), grown.eq(phase + issued), begins.eq(grown > LARGE)]
+        # Of the interval that runs: uops + part, part - uops. What is missing to the bounds from the interval before.
+        upper, lower = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
+        rise, fall = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
+        above, below = Signal.like(upper), Signal.like(lower)
+        m.d.comb += [above.eq(upper + (issued + begins)), below.eq(lower - issued + begins)]
+        with m.If(end):
+            m.d.sync += [phase.eq(0), upper.eq(1), lower.eq(1), rise.eq(above), fall.eq(below)]
+        with m.Elif(running):
+            m.d.sync += [
+                phase.eq(Mux(begins, grown - LARGE, grown)), upper.eq(above), lower.eq(below),
+                rise.eq(rise - issued), fall.eq(fall + issued),
+            ]
+        large = Signal()
+        m.d.comb += large.eq((rise <= issued) | (fall <= -issued))
+        return large
+
+
+def _bounded(value: Value, step: int, limit: int) -> Value:
+    """value + step, from 0 to `limit`; `value` is in these bounds."""
+    if step < 0:
+        return Mux(value < -step, 0, value + step)
+    return Mux(value > limit - step, limit, value + step) if step else value
