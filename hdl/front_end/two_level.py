@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,9 @@ from ..priority import encode
 from ..probe import Events, emit
 from .age import age_matrix, oldest_of
 from .lrr import Lrr
+
+#: Warps that are counted together.
+GROUP = 8
 
 
 class TwoLevel(wiring.Component):
@@ -66,19 +69,32 @@ class TwoLevel(wiring.Component):
         m.submodules.inner = inner = Lrr(warps)
         m.d.comb += [inner.start.eq(self.start), inner.eligible.eq(self.eligible), self.pick.eq(inner.pick)]
 
-        active = Signal(warps)
+        active, staying = Signal(warps), Signal(warps)
         room, candidates = Signal(), Signal(warps)
         m.d.comb += [
             self.active.eq(active),
-            room.eq(population(active) < self._config.sub_core.active_warps),
-            candidates.eq(Mux(room, self.may_activate & ~self.away & ~active, 0)),
-            self.activated.eq(oldest_of(candidates, age_matrix(m, self.start))),
+            staying.eq(active & ~self.away),
+            room.eq(self._count(m, staying, room & candidates.any()) < self._config.sub_core.active_warps),
+            candidates.eq(self.may_activate & ~self.away & ~active),
+            self.activated.eq(oldest_of(candidates, age_matrix(m, self.start)) & room.replicate(warps)),
             self.deactivated.eq(active & self.away),
         ]
-        m.d.sync += active.eq(active & ~self.away | self.activated)
+        m.d.sync += active.eq(staying | self.activated)
         if self._probe:
             self._events(m, active)
         return m
+
+    def _count(self, m: Module, staying: Value, came: Value) -> Value:
+        """Number of active warps, counted by groups in the cycle before: a count of all would take most of a cycle."""
+        late = Signal()
+        m.d.sync += late.eq(came)
+        groups = []
+        for first in range(0, len(staying), GROUP):
+            group = staying[first : first + GROUP]
+            count = Signal(range(len(group) + 1), name=f"staying_{first}")
+            m.d.sync += count.eq(population(group))
+            groups.append(count)
+        return reduce(add, groups, late)
 
     def _events(self, m: Module, active: Signal) -> None:
         emit(m, self.events.activate[0], self.activated.any(), warp=encode(self.activated))
