@@ -349,12 +349,14 @@ class SmConfig(_Checked):
     def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
         """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per thread, `exempt` of
         which are never renamed. A machine that renames gives no warp rows of its own: as many warps run as the renaming table has
-        room for, if one warp's registers fit beside the exempt ones of all."""
+        room for and as leave one warp's registers beside the exempt ones of all."""
         core = self.sub_core
         if self.takes_flags:
             renamed = registers - exempt
-            fits = exempt * core.warps + renamed <= core.warp_registers
-            return 0, min(core.warps, core.table_entries // max(1, renamed)) if fits else 0
+            if registers > core.warp_registers:
+                return 0, 0
+            room = (core.warp_registers - renamed) // exempt if exempt else core.warps
+            return 0, min(core.warps, core.table_entries // renamed if renamed else core.warps, room)
         rows = self.rows_per_warp(registers)
         return rows, min(core.warps, core.rows // rows)
 

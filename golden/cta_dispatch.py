@@ -47,6 +47,7 @@ class CtaDispatch:
         self._free_ctas: list[int] = []
         self._free_warps: list[list[int]] = []
         self.rows_per_warp = 0
+        self.slots = 0  # warp slots of a sub-core that the launch may use
         self.running: dict[int, Cta] = {}
 
     def next_launch(self) -> bool:
@@ -61,12 +62,12 @@ class CtaDispatch:
         self._first_warp = int(launch["first_warp"])
         self._shared_per_cta = int(launch["shared_bytes"])
         registers = int(launch["registers"])
-        self.rows_per_warp, slots = self._config.launch_shape(registers, self.exempt.bit_count())
-        self._check(self._trace.kernels[int(launch["kernel"])], registers, slots)
+        self.rows_per_warp, self.slots = self._config.launch_shape(registers, self.exempt.bit_count())
+        self._check(self._trace.kernels[int(launch["kernel"])], registers)
         self._shared_free = self._config.cta.shared_bytes
         self._begin = 0
         self._free_ctas = list(range(self._config.cta.max_ctas))
-        self._free_warps = [list(range(slots)) for _ in range(self._config.sub_cores)]
+        self._free_warps = [list(range(self.slots)) for _ in range(self._config.sub_cores)]
         return True
 
     @property
@@ -80,9 +81,9 @@ class CtaDispatch:
         kernel = int(self._trace.launches[self._launch]["kernel"])
         return self._trace.exempt[kernel] if self._trace.exempt else 0
 
-    def _check(self, kernel: str, registers: int, slots: int) -> None:
+    def _check(self, kernel: str, registers: int) -> None:
         config = self._config
-        needed = -(-self._warps_per_cta // config.sub_cores)
+        slots, needed = self.slots, -(-self._warps_per_cta // config.sub_cores)
         problem = ""
         if needed > config.sub_core.warps:
             problem = f"it has {self._warps_per_cta} warps and the SM has {config.warps} warp slots"

@@ -197,7 +197,7 @@ class Sm:
             if not self.ctas.exhausted:
                 for core in self.cores:
                     if core.renamed is not None:
-                        core.renamed.launch(self.ctas.registers, self.ctas.exempt)
+                        core.renamed.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
                 return True
         return False
 

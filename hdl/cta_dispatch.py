@@ -157,8 +157,10 @@ class CtaDispatch(wiring.Component):
                 self.start[core].rows.eq(rows),
             ]
             if config.takes_flags:
-                launched = self.launch.payload
-                m.d.comb += [self.start[core].registers.eq(launched.registers), self.start[core].exempt.eq(launched.exempt)]
+                start, launched = self.start[core], self.launch.payload
+                m.d.comb += [
+                    start.registers.eq(launched.registers), start.exempt.eq(launched.exempt), start.slots.eq(launched.slots),
+                ]
         m.d.comb += [
             self.started.valid.eq(starts), self.started.cta.eq(cta.index), self.started.begin.eq(place.index),
             self.started.warps.eq(per_cta),

@@ -218,12 +218,15 @@ class Start(wiring.Signature):
     warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next cycle on. Of
         several, the lower slot is the older warp.
     rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while warps run.
-    registers, exempt : Out, if the machine takes release flags. Registers per thread of the launch that is taken in this cycle,
-        and the mask of those that are not renamed.
+    registers, exempt, slots : Out, if the machine takes release flags. Registers per thread of the launch that is taken in this
+        cycle, the mask of those that are not renamed, and the warp slots that it may use.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        flags = {"registers": Out(REGISTER_WIDTH + 1), "exempt": Out(1 << REGISTER_WIDTH)} if config.takes_flags else {}
+        flags = {
+            "registers": Out(REGISTER_WIDTH + 1), "exempt": Out(1 << REGISTER_WIDTH),
+            "slots": Out(bits(config.sub_core.warps + 1)),
+        } if config.takes_flags else {}  # fmt: skip
         super().__init__({"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1)), **flags})
 
 

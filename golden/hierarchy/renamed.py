@@ -38,9 +38,9 @@ class RenamedFlat(Flat):
         self._poison: Value = np.full(config.lanes, POISON, np.uint32)
         self.may_issue = -1
 
-    def launch(self, registers: int, exempt: int) -> None:
-        """A launch begins: registers per thread, mask of those that are not renamed."""
-        self._renaming.launch(registers, exempt)
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins: registers per thread, mask of those that are not renamed, warp slots that it may use."""
+        self._renaming.launch(registers, exempt, slots)
 
     def look(self, first: list[TraceUop | None], here: int) -> bool:
         """The first uops of the warps, and those that have uops to issue and do not wait at a barrier: sets `may_issue`. Returns

@@ -7,29 +7,22 @@ class Exempt:
     """The exempt registers of a launch. Renaming, section 7.1.
 
     The first physical registers are theirs: those of warp slot w begin at w x count, in the order of their numbers. A register's
-    place in that order is its name; the names of a launch are a table of 256 numbers.
-
-    Parameters
-    ----------
-    warps : warp slots.
+    place in that order is its name; the names of a launch are a table of 256 numbers. Warp slots that a launch leaves unused get
+    none.
     """
 
-    def __init__(self, warps: int) -> None:
-        self._warps = warps
+    def __init__(self) -> None:
         self._names = [0] * 256
         self.mask = 0
         self.count = 0
+        self.reserved = 0  # physical registers that are theirs
 
-    def launch(self, mask: int) -> None:
-        """A launch begins; `mask`: its registers that are not renamed."""
+    def launch(self, mask: int, slots: int) -> None:
+        """A launch begins; `mask`: its registers that are not renamed; `slots`: warp slots that it may use."""
         self.mask = mask
         self.count = mask.bit_count()
+        self.reserved = slots * self.count
         self._names = [(mask & ((1 << register) - 1)).bit_count() for register in range(256)]
-
-    @property
-    def reserved(self) -> int:
-        """Physical registers that are theirs."""
-        return self._warps * self.count
 
     def find(self, warp: int, register: int) -> int | None:
         """The physical register; None: it is renamed."""

@@ -31,24 +31,24 @@ class Renaming:
     """
 
     def __init__(self, config: SubCoreConfig, probe: Probe) -> None:
-        self._warps = config.warps
         self._banks = config.banks
         self._registers = config.warp_registers
         self._probe = probe
         self.table = RenamingTable(config.warps)
-        self.exempt = Exempt(config.warps)
+        self.exempt = Exempt()
         self.names = Names(self.table, self.exempt)
         self.availability = Availability(config.warp_registers, config.mapping.policy, config.subarray_registers)
         self.release = Release(config.warps)
         self.reserve = Reserve(config.warps)
         self.released: list[tuple[int, int]] = []  # places that were released in this cycle
 
-    def launch(self, registers: int, exempt: int) -> None:
-        """A launch begins after this cycle: registers per thread, and the mask of those that are not renamed."""
-        self.exempt.launch(exempt)
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins after this cycle: registers per thread, the mask of those that are not renamed, warp slots that it may
+        use."""
+        self.exempt.launch(exempt, slots)
         self.availability.launch(self.exempt.reserved)
         needs = registers - self.exempt.count
-        self.reserve.launch(needs, self._warps * needs <= self._registers - self.exempt.reserved)
+        self.reserve.launch(needs, slots * needs <= self._registers - self.exempt.reserved)
         self.table.launch()
         self.release.launch()
 

@@ -33,7 +33,8 @@ class Exempt(wiring.Component):
     """The exempt registers of a launch. Renaming, section 7.1.
 
     The first physical registers are theirs: those of warp slot w begin at w x count, in the order of their numbers. A register's
-    place in that order is its name; the names of a launch are a table of 256 numbers.
+    place in that order is its name; the names of a launch are a table of 256 numbers. Warp slots that a launch leaves unused get
+    none.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ class Exempt(wiring.Component):
 
     Members
     -------
-    launch, mask : In. A launch begins; its registers that are not renamed. They count from the next cycle on.
+    launch, mask, slots : In. A launch begins; its registers that are not renamed, and the warp slots that it may use. They count
+        from the next cycle on.
     count, reserved : Out. How many there are by `mask`, and how many physical registers are theirs; meaningful with `launch`,
         combinational.
     find : In(Place) per port.
@@ -60,7 +62,8 @@ class Exempt(wiring.Component):
             raise TypeError(f"Exempt needs a number of ports of at least 1, not {ports!r}.")
         self._config = config
         super().__init__({
-            "launch": In(1), "mask": In(self.registers), "count": Out(bits(self.registers + 1)),
+            "launch": In(1), "mask": In(self.registers), "slots": In(bits(config.sub_core.warps + 1)),
+            "count": Out(bits(self.registers + 1)),
             "reserved": Out(bits(config.sub_core.warp_registers + 1)),
             "find": In(Place(config)).array(ports),
         })
@@ -73,7 +76,7 @@ class Exempt(wiring.Component):
         ranks = [Signal(width, name=f"rank_{register}") for register in range(self.registers + 1)]
         m.d.comb += [ranks[register + 1].eq(ranks[register] + self.mask[register]) for register in range(self.registers)]
         m.d.comb += self.count.eq(ranks[-1])
-        m.d.comb += self.reserved.eq(ranks[-1] * self._config.sub_core.warps)
+        m.d.comb += self.reserved.eq(ranks[-1] * self.slots)
         with m.If(self.launch):
             m.d.sync += [mask.eq(self.mask), count.eq(ranks[-1]), names.eq(Cat(ranks[:-1]))]
         for port in self.find:

@@ -48,7 +48,7 @@ class Renaming(wiring.Component):
 
     Members
     -------
-    start : In(Start). launch : In(1). A launch begins; `start.registers` and `start.exempt` are its.
+    start : In(Start). launch : In(1). A launch begins; `start.registers`, `start.exempt` and `start.slots` are its.
     here : In(warps). Warps that have uops to issue and do not wait at a barrier.
     hazards : In(Hazards) per warp. Its first uop.
     missing : Out(4) per warp. Destinations of that uop that have no physical register.
@@ -118,9 +118,9 @@ class Renaming(wiring.Component):
         m.d.comb += [count.eq(self.exempt.count), needs.eq(start.registers - count)]
         m.d.comb += [
             self.table.launch.eq(self.launch), self.release.launch.eq(self.launch), self.exempt.launch.eq(self.launch),
-            self.exempt.mask.eq(start.exempt), self.availability.launch.eq(self.launch),
+            self.exempt.mask.eq(start.exempt), self.exempt.slots.eq(start.slots), self.availability.launch.eq(self.launch),
             self.availability.reserved.eq(self.exempt.reserved), self.reserve.launch.eq(self.launch),
-            self.reserve.needs.eq(needs), self.reserve.everybody.eq((needs + count) * core.warps <= total),
+            self.reserve.needs.eq(needs), self.reserve.everybody.eq((needs + count) * start.slots <= total),
             self.reserve.here.eq(self.here),
         ]
 

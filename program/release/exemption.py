@@ -80,7 +80,7 @@ def exemptions(kernels: Mapping[str, Kernel], trace: Trace, config: SmConfig) ->
     """The registers that are not renamed, per kernel of a trace, for the table of a machine.
 
     The table is to serve as many warps as a sub-core would hold without renaming, and at least those of a CTA. Exempt registers
-    are reserved in every warp slot, so that there can not be more of them than leave room for the others of one warp.
+    are reserved for each of these warps, so that there can not be more of them than leave room for the others of one warp.
     """
     core = config.sub_core
     found = {}
@@ -89,6 +89,6 @@ def exemptions(kernels: Mapping[str, Kernel], trace: Trace, config: SmConfig) ->
         largest = max((int(row["warps_per_cta"]) for row in trace.launches if row["kernel"] == number), default=1)
         direct = core.rows // config.rows_per_warp(kernel.registers)
         warps = min(core.warps, max(direct, -(-largest // config.sub_cores)))
-        room = max(0, core.warp_registers - kernel.registers) // max(1, core.warps - 1)
+        room = max(0, core.warp_registers - kernel.registers) // max(1, warps - 1)
         found[name] = exempt_registers(kernel, warps, core.warp_registers, core.mapping.table_bytes, room)
     return found

@@ -74,8 +74,8 @@ class Harness(Elaboratable):
         self.unit = unit(machine(policy), 1, len(PLACES))
         self.inductive = inductive
         rename = self.unit
-        self.free = [rename.start.registers, rename.start.exempt, rename.launch, rename.here, rename.issue.valid,
-                     rename.issue.payload.as_value(), rename.slide, rename.end, rename.done[0].slots]
+        self.free = [rename.start.registers, rename.start.exempt, rename.start.slots, rename.launch, rename.here,
+                     rename.issue.valid, rename.issue.payload.as_value(), rename.slide, rename.end, rename.done[0].slots]
         for hazards in rename.hazards:
             self.free += [hazards.destination, hazards.count]
         for port in rename.written:
@@ -91,7 +91,10 @@ class Harness(Elaboratable):
         self.mapped, self.physical = [port.mapped for port in table], [port.physical for port in table]
         self.exempt, self.own = [port.exempt for port in exempt], [port.physical for port in exempt]
         self.reserved = Signal(3)
-        m.d.comb += self.reserved.eq(WARPS * sum(self.exempt[:REGISTERS]))
+        self.slots = Signal.like(self.unit.start.slots)
+        m.d.comb += self.reserved.eq(self.slots * sum(self.exempt[:REGISTERS]))
+        with m.If(self.unit.launch):
+            m.d.sync += self.slots.eq(self.unit.start.slots)
         self._environment(m)
         self._claims(m)
         if self.inductive:
@@ -113,7 +116,8 @@ class Harness(Elaboratable):
         m.d.comb += [
             Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS),
             *(Assume(source < REGISTERS) for source in uop.sources), Assume(rename.start.registers == REGISTERS),
-            Assume(rename.exempt.count <= 1), Assume(~(issues & rename.slide)), Assume(~(done & ~self.left).any()),
+            Assume(rename.exempt.count <= 1), Assume(rename.start.slots <= WARPS), Assume(~issues | (warp < self.slots)),
+            Assume(~(issues & rename.slide)), Assume(~(done & ~self.left).any()),
             Assume(~issues | ~(rename.lacking >> warp)[0]), Assume(~issues | (first == Cat(uop.destination, uop.count))),
             Assume(~issues | ~self.left.any()), Assume(~issues | ~(now & destinations).any()),
         ]

@@ -19,6 +19,7 @@ from golden.mapping.exempt import Exempt
 from golden.mapping.names import Group
 from golden.mapping.release import Release
 from golden.mapping.renaming import Renaming
+from golden.probe import Probe
 from golden.sm import simulate
 from program.annotate import annotate
 from program.errors import ExecutionError, LaunchError
@@ -136,8 +137,8 @@ def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.Monke
 class RenamesExempt(Exempt):
     """Exempt registers are renamed, too."""
 
-    def launch(self, mask: int) -> None:
-        super().launch(0)
+    def launch(self, mask: int, slots: int) -> None:
+        super().launch(0, slots)
 
 
 def test_an_exempt_register_that_is_renamed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,3 +151,21 @@ def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(renaming, "Release", ReleasesEarly)
     with pytest.raises(OperandMismatch, match="found 0xdeadbeef"):
         run("reduction", scheduler="lrr")
+
+
+def test_exempt_registers_take_no_room_in_unused_slots() -> None:
+    """A table of 256 bytes leaves a sub-core of fermi eight warps of this kernel: the other slots' registers are for renaming."""
+    machine = with_overrides(preset("fermi"), ["sub_core.mapping.table_bytes=256", "sub_core.mapping.release_flags=on"])
+    registers, mask = 38, (1 << 14) - 1
+    slots = machine.launch_shape(registers, mask.bit_count())[1]
+    assert slots == machine.sub_core.table_entries // 24 == 8
+    unit = Renaming(machine.sub_core, Probe(0, None))
+    unit.launch(registers, mask, slots)
+    assert unit.availability.free == machine.sub_core.warp_registers - 8 * 14
+    assert unit.exempt.find(7, 13) == 8 * 14 - 1
+
+
+def test_a_launch_uses_no_more_slots_than_leave_one_warp_its_registers() -> None:
+    machine = with_overrides(preset("fermi"), ["sub_core.rows=8", "sub_core.mapping.release_flags=on"])  # 128 of them
+    shapes = [machine.launch_shape(*kernel)[1] for kernel in ((40, 0), (40, 20), (128, 0), (129, 1))]
+    assert shapes == [1170 // 40, (128 - 20) // 20, 1170 // 128, 0]

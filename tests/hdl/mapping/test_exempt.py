@@ -18,23 +18,25 @@ def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> N
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    rtl, model = unit(config, 3), Golden(core.warps)
+    rtl, model = unit(config, 3), Golden()
     exempt = 0
 
     async def bench(ctx: Any) -> None:
         nonlocal exempt
         for _ in range(cycles):
-            registers = rng.sample(range(255), rng.randint(0, min(60, core.warp_registers // core.warps)))
+            slots = rng.randint(1, core.warps)
+            registers = rng.sample(range(255), rng.randint(0, min(60, core.warp_registers // slots)))
             mask = sum(1 << register for register in registers)
             ctx.set(rtl.launch, 1)
             ctx.set(rtl.mask, mask)
-            model.launch(mask)
+            ctx.set(rtl.slots, slots)
+            model.launch(mask, slots)
             assert ctx.get(rtl.reserved) == model.reserved
             await ctx.tick()
             ctx.set(rtl.launch, 0)
             places = set()
             for port in rtl.find:
-                warp = rng.randrange(core.warps)
+                warp = rng.randrange(slots)
                 register = rng.choice(registers) if registers and rng.random() < 0.7 else rng.randrange(256)
                 ctx.set(port.warp, warp)
                 ctx.set(port.register, register)
@@ -44,7 +46,7 @@ def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> N
                     exempt += 1
                     assert place < model.reserved
                     assert ctx.get(port.physical) == place
-            every = {model.find(warp, register) for warp in range(core.warps) for register in registers}
+            every = {model.find(warp, register) for warp in range(slots) for register in registers}
             places |= every
             assert len(places) == model.reserved  # each has a place of its own
 

@@ -23,8 +23,8 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: 
     core = config.sub_core
     groups = core.collectors * tags
     rtl, table = unit(config, groups, tags), RenamingTable(core.warps)
-    exempt = Exempt(core.warps)
-    exempt.launch(rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0)
+    exempt = Exempt()
+    exempt.launch(rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps)
     model = Golden(table, exempt)
     for warp in range(core.warps):
         for register in rng.sample(range(256), 100):

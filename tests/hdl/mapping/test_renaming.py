@@ -111,6 +111,7 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
         config = with_flags(MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks)))
         core = config.sub_core
     entries = core.collectors
+    slots = core.warps if rng.random() < 0.5 else rng.randint(1, core.warps)  # warp slots that the launch uses
     log = Log()
     rtl, model = unit(config, entries, 2, probe=True), Golden(core, log.probe)
     front = FrontEnd(rng, config, entries, top)
@@ -120,31 +121,32 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
     async def bench(ctx: Any) -> None:
         nonlocal exempt
         fits = [mask for mask in (sum(1 << r for r in rng.sample(range(top), rng.randrange(3))),)
-                if mask.bit_count() * core.warps + top <= core.warp_registers]
+                if mask.bit_count() * slots + top <= core.warp_registers]
         exempt = fits[0] if fits else 0
         ctx.set(rtl.launch, 1)
         ctx.set(rtl.start.registers, top)
         ctx.set(rtl.start.exempt, exempt)
+        ctx.set(rtl.start.slots, slots)
         await ctx.tick()
         ctx.set(rtl.launch, 0)
-        model.launch(top, exempt)
-        here = (1 << core.warps) - 1
+        model.launch(top, exempt, slots)
+        here = (1 << slots) - 1
         for cycle in range(cycles):
-            for warp in range(core.warps):
+            for warp in range(slots):
                 if front.first[warp] is None and rng.random() < 0.7:
                     front.first[warp] = front.uop(warp)
                 uop = front.first[warp]
                 ctx.set(rtl.hazards[warp].destination, uop.destination if uop else 0)
                 ctx.set(rtl.hazards[warp].count, uop.count if uop else 0)
             if rng.random() < 0.2:
-                here = rng.getrandbits(core.warps)
+                here = rng.getrandbits(slots)
             ctx.set(rtl.here, here)
             short = model.short(front.first, here)
             model.settle(here)
             assert ctx.get(rtl.lacking) == short, f"cycle {cycle}"
             counts["short"] += short.bit_count()
             for number in range(2):
-                warp, register = rng.randrange(core.warps), rng.randrange(top)
+                warp, register = rng.randrange(slots), rng.randrange(top)
                 ctx.set(rtl.locate[number].warp, warp)
                 ctx.set(rtl.locate[number].register, register)
                 place = model.find(warp, register)

@@ -69,7 +69,7 @@ def test_the_kernels_fit_into_the_table() -> None:
 
 
 def test_exemptions_of_a_machine() -> None:
-    """The table serves the warps that the banks would hold; exempt registers are reserved in every slot."""
+    """The table serves the warps that the banks would hold; exempt registers are reserved for each of them."""
     job = workloads.get("nw").job("tiny")
     kernels, trace = compile_job(job), trace_job(job)
     (kernel,) = kernels.values()
@@ -81,7 +81,20 @@ def test_exemptions_of_a_machine() -> None:
     assert annotate(trace, ("release",), fermi, lambda: kernels).exempt == (mask,)
     renames = with_overrides(fermi, ["sub_core.mapping.release_flags=on"])
     assert renames.launch_shape(kernel.registers, mask.bit_count()) == (0, 819 // (kernel.registers - mask.bit_count()))
-    small = with_overrides(fermi, ["sub_core.mapping.table_bytes=1"])  # no entry at all
+    small = with_overrides(fermi, ["sub_core.mapping.table_bytes=1"])  # no entry at all: nothing is renamed, and needs no table
     (most,) = exemptions(kernels, trace, small).values()
-    assert most.bit_count() == (1024 - kernel.registers) // 47
-    assert with_overrides(renames, ["sub_core.mapping.table_bytes=1"]).launch_shape(kernel.registers, most.bit_count())[1] == 0
+    assert most.bit_count() == kernel.registers
+    assert renames.launch_shape(kernel.registers, most.bit_count()) == (0, 1024 // kernel.registers)
+
+
+def test_exemptions_leave_one_warp_its_registers() -> None:
+    """Where a CTA's warps do not fit without renaming: refused if the table has no room for the rest."""
+    job = workloads.get("sgemm").job("tiny")
+    kernels, trace = compile_job(job), trace_job(job)
+    (kernel,) = kernels.values()
+    small = with_overrides(preset("fermi"), ["sub_core.rows=8", "sub_core.mapping.table_bytes=1", "sub_core.mapping.release_flags=on"])
+    share = -(-int(trace.launches[0]["warps_per_cta"]) // small.sub_cores)
+    room = (small.sub_core.warp_registers - kernel.registers) // (share - 1)
+    assert 0 < room < kernel.registers
+    assert exemptions(kernels, trace, small)[kernel.name].bit_count() == room
+    assert small.launch_shape(kernel.registers, room) == (0, 0)
