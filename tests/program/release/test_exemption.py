@@ -92,7 +92,9 @@ def test_exemptions_leave_one_warp_its_registers() -> None:
     job = workloads.get("sgemm").job("tiny")
     kernels, trace = compile_job(job), trace_job(job)
     (kernel,) = kernels.values()
-    small = with_overrides(preset("fermi"), ["sub_core.rows=8", "sub_core.mapping.table_bytes=1", "sub_core.mapping.release_flags=on"])
+    small = with_overrides(preset("fermi"), [
+        "sub_core.rows=8", "sub_core.mapping.table_bytes=1", "sub_core.mapping.release_flags=on",
+    ])  # fmt: skip
     share = -(-int(trace.launches[0]["warps_per_cta"]) // small.sub_cores)
     room = (small.sub_core.warp_registers - kernel.registers) // (share - 1)
     assert 0 < room < kernel.registers
