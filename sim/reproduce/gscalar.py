@@ -7,6 +7,7 @@ from typing import Any
 
 from program.similarity.statistics import CLASSES
 from program.similarity.steps import WARP_SIZES
+from sim.reproduce import counted
 from sim.reproduce.measures import gain
 from sim.reproduce.paper import Figure, Paper, Results
 from sim.reproduce.power import BASELINE, PRESET, SCHEMES, SFU_WEIGHT, efficiency, registers, run, runs
@@ -106,17 +107,20 @@ GSCALAR = Paper(
         Figure(
             "fig8", "Fig. 8: register accesses by the leading bytes that are equal on all lanes", "%", _FIG8, _tasks, _fig8_row,
             f"Reads and results are counted, each word of a pair; {_CONSTANTS}; and {_MIX}.",
+            shape="parts",
         ),
         Figure(
             "fig9", "Fig. 9: executed instructions eligible for scalar execution, as the hardware knows", "%", _FIG9, _tasks,
             _fig9_row("by_hardware"),
             "Each instruction counts once, in the first class that covers it. Branches and barriers are never eligible; our "
             f"kernels use the special-function unit on values that differ between threads; {_CONSTANTS}; and {_MIX}.",
+            shape="parts", beside=("all",),
         ),
         Figure(
             "fig9-values", "Fig. 9, by the values themselves", "%", _FIG9, _tasks, _fig9_row("by_values"),
             "More than in fig9 by what the hardware does not know: predicates that are the same in all lanes, scalars that "
             "several divergent writes made, and those of which fewer lanes are read than a divergent instruction wrote.",
+            shape="parts", beside=("all",),
         ),
         Figure(
             "fig10", "Fig. 10: executed instructions that are scalar only on some group of 16 threads", "%",
@@ -156,5 +160,6 @@ GSCALAR = Paper(
             "baseline's divergent writes activate the arrays of their lanes only. An array is an eighth of a published bank, and "
             f"what the paper charges for the crossbar and for base-delta-immediate is not printed; {_CONSTANTS}; and {_MIX}.",
         ),
+        *counted.GSCALAR,
     ),
 )

@@ -20,6 +20,9 @@ MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "change": lambda values: 100 * (geometric_mean([1 + value / 100 for value in values]) - 1),
 }
+#: Ways to draw a figure (`sim.reproduce.page`): bars beside each other, or on top of each other as parts of a whole; lines of
+#: kernels along the columns; curves of means, whose columns are called "curve, place".
+SHAPES = ("bars", "parts", "lines", "curves")
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class Figure:
     unit : of all its values.
     columns : one name per value of a row.
     tasks : (kernel, size) -> what has to be done for the kernel's row.
-    row : (kernel, size, results) -> the row.
-    reason : why ours and the paper's differ, in a sentence.
+    row : (kernel, size, results) -> the row; None: ours cannot be had.
+    reason : why ours and the paper's differ, or why ours cannot be had, in a sentence.
     mean : a key of `MEANS`.
     kernels : the kernels it is about; empty: those asked for.
     digits : of its values behind the point, as people see them.
+    shape : of `SHAPES`, as the paper draws it.
+    beside : columns that are no parts of the whole.
     """
 
     name: str
@@ -45,11 +50,40 @@ class Figure:
     unit: str
     columns: tuple[str, ...]
     tasks: Callable[[str, str], list[Task]]
-    row: Callable[[str, str, Results], tuple[float, ...]]
+    row: Callable[[str, str, Results], tuple[float, ...]] | None
     reason: str
     mean: str = "arithmetic"
     kernels: tuple[str, ...] = ()
     digits: int = 1
+    shape: str = "bars"
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper states of a figure, by column.
+
+    Parameters
+    ----------
+    values : means, or single values.
+    least, most : of its benchmarks, or of a range that it states.
+    source : where.
+    """
+
+    values: Mapping[str, float]
+    least: Mapping[str, float]
+    most: Mapping[str, float]
+    source: str
+
+    @property
+    def rows(self) -> dict[str, Mapping[str, float]]:
+        """By their names in tables, those that state anything."""
+        named = {"published": self.values, "published, least": self.least, "published, most": self.most}
+        return {name: values for name, values in named.items() if values}
+
+
+#: Of a figure that the paper prints no number of.
+NOTHING = Published({}, {}, {}, "")
 
 
 @dataclass(frozen=True)
@@ -69,29 +103,37 @@ class Comparison:
     ----------
     rows : kernel -> our values; kernels whose runs failed are missing.
     mean : our means, empty without rows.
-    published : column -> published value, for those that the paper states.
-    source : where the paper states them.
+    published : what the paper states.
     failures : label of a failed task -> its cause.
     """
 
     figure: Figure
     rows: dict[str, tuple[float, ...]]
     mean: tuple[float, ...]
-    published: dict[str, float]
-    source: str
+    published: Published
     failures: dict[str, str]
 
     @property
     def sentences(self) -> list[str]:
         """Ours beside the published value for each column that has one, and why they differ."""
-        unit, digits = self.figure.unit, self.figure.digits
-        said = [
-            f"{column}: ours {ours:.{digits}f} {unit}, published {self.published[column]:g} {unit}, "
-            f"difference {ours - self.published[column]:+.{digits}f}."
-            for column, ours in zip(self.figure.columns, self.mean, strict=False)
-            if column in self.published
-        ]
+        stated, said = self.published, []
+        for place, column in enumerate(self.figure.columns):
+            if column in stated.values:
+                said.append(self._beside(column, self.mean[place] if self.mean else None, stated.values[column]))
+            for word, choose, ends in (("least", min, stated.least), ("most", max, stated.most)):
+                if column in ends:
+                    kernel, ours = choose(((name, row[place]) for name, row in self.rows.items()), default=("", None),
+                                          key=lambda pair: pair[1])  # fmt: skip
+                    said.append(self._beside(f"{column}, {word}", ours, ends[column], kernel))
         return [*said, self.figure.reason]
+
+    def _beside(self, name: str, ours: float | None, published: float, kernel: str = "") -> str:
+        """One number beside the published one."""
+        digits, unit = self.figure.digits, f" {self.figure.unit}".rstrip()
+        if ours is None:
+            return f"{name}: published {published:g}{unit}, ours is not here."
+        return (f"{name}: ours {ours:.{digits}f}{unit}{f' ({kernel})' * bool(kernel)}, published {published:g}{unit}, "
+                f"difference {ours - published:+.{digits}f}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries for JSON."""
@@ -99,8 +141,9 @@ class Comparison:
         return {
             "figure": figure.name, "title": figure.title, "unit": figure.unit, "columns": list(figure.columns),
             "rows": {kernel: list(row) for kernel, row in self.rows.items()},
-            "mean_kind": figure.mean, "mean": list(self.mean), "published": self.published, "source": self.source,
-            "sentences": self.sentences, "failures": self.failures,
+            "mean_kind": figure.mean, "mean": list(self.mean), "published": dict(self.published.values),
+            "published_least": dict(self.published.least), "published_most": dict(self.published.most),
+            "source": self.published.source, "sentences": self.sentences, "failures": self.failures,
         }
 
 
@@ -109,8 +152,8 @@ def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
     rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
     if part.mean:
         rows.append(("mean", part.mean))
-    if part.published:
-        rows.append(("published", tuple(part.published.get(column) for column in part.figure.columns)))
+    for name, values in part.published.rows.items():
+        rows.append((name, tuple(values.get(column) for column in part.figure.columns)))
     return rows
 
 
@@ -122,16 +165,15 @@ def compare(paper: Paper, figure: Figure, kernels: Sequence[str], size: str, res
     for kernel in figure.kernels or kernels:
         causes = {task.label: failures[task] for task in figure.tasks(kernel, size) if task in failures}
         failed |= causes
-        if not causes:
+        if figure.row is not None and not causes:
             rows[kernel] = figure.row(kernel, size, results)
     mean = tuple(MEANS[figure.mean](column) for column in zip(*rows.values(), strict=True))
-    values, source = published(paper).get(figure.name, ({}, ""))
-    return Comparison(figure, rows, mean, values, source, failed)
+    return Comparison(figure, rows, mean, published(paper).get(figure.name, NOTHING), failed)
 
 
 @cache
-def published(paper: Paper) -> dict[str, tuple[dict[str, float], str]]:
-    """Published values of a paper: figure -> (column -> value, where they stand), from its data file.
+def published(paper: Paper) -> dict[str, Published]:
+    """Published values of a paper by figure, from its data file.
 
     Raises WarpbankError if the file names a figure or column that the paper's module does not have.
     """
@@ -140,8 +182,12 @@ def published(paper: Paper) -> dict[str, tuple[dict[str, float], str]]:
     columns = {figure.name: figure.columns for figure in paper.figures}
     read = {}
     for figure, entry in data.items():
-        unknown = [column for column in entry["values"] if column not in columns.get(figure, ())]
-        if figure not in columns or unknown:
-            raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}" if unknown else f"{name}: no figure {figure!r}")
-        read[figure] = ({column: float(value) for column, value in entry["values"].items()}, str(entry["source"]))
+        if figure not in columns:
+            raise WarpbankError(f"{name}: no figure {figure!r}")
+        means, least, most = ({column: float(value) for column, value in entry.get(kind, {}).items()}
+                              for kind in ("values", "least", "most"))  # fmt: skip
+        unknown = [column for column in (*means, *least, *most) if column not in columns[figure]]
+        if unknown:
+            raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}")
+        read[figure] = Published(means, least, most, str(entry["source"]))
     return read

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import workloads
+from arch.config import preset, with_overrides
 from arch.names import unknown
 from program.errors import WarpbankError
 from program.runner import tool_versions
 from sim.reproduce.paper import Comparison, Figure, Paper, compare
-from sim.runs import execute
+from sim.runs import RunSpec, Task, execute
 from sim.runs.execute import Progress
 
 
@@ -22,7 +23,7 @@ class Reproduction:
 
     Parameters
     ----------
-    made_by : command, size, kernels, tool versions, and the configuration hashes of the machines that ran.
+    made_by : command, size, kernels, tool versions, the configuration hashes of the machines that ran, and their seed.
     """
 
     paper: Paper
@@ -77,9 +78,16 @@ def reproduce(
     words += [word for figure in figures for word in ("--figure", figure)]
     made_by = {
         "command": shlex.join(words), "size": size, "kernels": chosen, "configurations": hashes, "versions": tool_versions(),
-        "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
+        "seed": _seeds(tasks), "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
     return Reproduction(paper, comparisons, made_by)
+
+
+def _seeds(tasks: Sequence[Task]) -> str:
+    """What the machines' random choices start from."""
+    machines = {(task.preset, task.overrides) for task in tasks if isinstance(task, RunSpec)}
+    seeds = {with_overrides(preset(name), list(overrides)).sub_core.collector.seed for name, overrides in machines}
+    return ", ".join(f"sub_core.collector.seed={seed}" for seed in sorted(seeds))
 
 
 def _figure(paper: Paper, name: str) -> Figure:

@@ -46,8 +46,8 @@ def markdown(made: Reproduction) -> str:
     for part in made.comparisons:
         figure = part.figure
         lines += ["", f"## {figure.title}", "", f"In {figure.unit}. Mean: {figure.mean}."]
-        if part.published:
-            lines[-1] += f" Published: {part.source}."
+        if part.published.rows:
+            lines[-1] += f" Published: {part.published.source}."
         lines += ["", "| kernel | " + " | ".join(figure.columns) + " |", "|---" + "|---:" * len(figure.columns) + "|"]
         rows = [(name, *(number(value, figure.digits) for value in values)) for name, values in table_rows(part)]
         lines += [f"| {' | '.join(row)} |" for row in rows]

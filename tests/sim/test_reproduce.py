@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,9 @@ from sim.events import Batch, encode
 from sim.reproduce import PAPERS, Figure, Paper, reproduce
 from sim.reproduce import paper as papers
 from sim.reproduce.observe import Stages
-from sim.reproduce.paper import MEANS, published
+from sim.reproduce.page import page
+from sim.reproduce.paper import MEANS, SHAPES, Comparison, Published, published
+from sim.reproduce.run import Reproduction
 from sim.reproduce.write import markdown, write
 from sim.runs import RunSpec, Task, store
 from tests.sim.command import warpbank
@@ -70,12 +73,12 @@ def test_a_figure_by_hand(small: Paper) -> None:
     first, second = made.comparisons
     assert first.rows == {kernel: (value, 2 * value) for kernel, value in zip(kernels, ipc, strict=True)}
     assert first.mean == pytest.approx((sum(ipc) / 2, sum(ipc)))
-    assert first.published == {"ipc": 0.5}
+    assert first.published.values == {"ipc": 0.5}
     ours = sum(ipc) / 2
     difference = f"ipc: ours {ours:.1f} uops, published 0.5 uops, difference {ours - 0.5:+.1f}."
     assert first.sentences == [difference, "They had other kernels."]
     assert list(second.rows) == ["nn"]
-    assert second.published == {}
+    assert second.published.rows == {}
     assert made.failures == {}
 
 
@@ -90,7 +93,7 @@ def test_a_failed_run_leaves_its_kernel_out(small: Paper) -> None:
 def test_every_run_failed(small: Paper) -> None:
     made = reproduce(small, ["nbody"], "tiny", figures=["fig1"])
     assert made.comparisons[0].rows == {}
-    assert made.comparisons[0].sentences == ["They had other kernels."]
+    assert made.comparisons[0].sentences == ["ipc: published 0.5 uops, ours is not here.", "They had other kernels."]
 
 
 def test_files(small: Paper, tmp_path: Path) -> None:
@@ -106,6 +109,7 @@ def test_files(small: Paper, tmp_path: Path) -> None:
     assert by["command"] == "warpbank reproduce small --size tiny --kernel vectoradd --kernel nn"
     assert by["configurations"]
     assert by["versions"]["warpbank"]
+    assert by["seed"] == "sub_core.collector.seed=1"
     lines = (tmp_path / "a" / "b" / "small-fig1.csv").read_text().splitlines()
     assert json.loads(lines[0].removeprefix("# ")) == by
     rows = list(csv.reader(lines[1:]))
@@ -177,6 +181,51 @@ def test_published_values_name_figures_and_columns(small: Paper, tmp_path: Path)
             published(small)
 
 
+def _drawn(shape: str, columns: tuple[str, ...], rows: dict[str, tuple[float, ...]], beside: tuple[str, ...] = ()) -> Any:
+    """The plot of a figure whose first column is published as 7, and the most of it as 9."""
+    figure = Figure("fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.", shape=shape, beside=beside)
+    mean = tuple(sum(column) / len(rows) for column in zip(*rows.values(), strict=True))
+    part = Comparison(figure, rows, mean, Published({columns[0]: 7.0}, {}, {columns[0]: 9.0}, "there"), {})
+    (section,) = page(Reproduction(Paper("p", "P", (figure,)), (part,), {})).sections
+    (plot,) = section.plots
+    return plot
+
+
+def test_shapes() -> None:
+    rows = {"a": (1.0, 2.0), "b": (3.0, 4.0)}
+    names = ["a", "b", "mean", "published", "published, most"]
+    bars = _drawn("bars", ("x", "y"), rows)
+    assert [(trace["type"], trace["name"], trace["x"]) for trace in bars.data] == [("bar", "x", names), ("bar", "y", names)]
+    assert bars.data[0]["y"] == [1.0, 3.0, 2.0, 7.0, 9.0]
+    assert bars.layout["barmode"] == "group"
+    parts = _drawn("parts", ("x", "y"), rows, beside=("x",))
+    assert [trace["name"] for trace in parts.data] == ["y"]
+    assert parts.layout["barmode"] == "stack"
+    lines = _drawn("lines", ("x", "y"), rows)
+    assert [(trace["type"], trace["name"]) for trace in lines.data] == [("scatter", name) for name in names]
+    assert lines.data[2]["y"] == [2.0, 3.0]
+    assert lines.data[3]["mode"] == "markers"
+    curves = _drawn("curves", ("c, 1", "d, 1", "c, 2", "d, 2"), {"a": (1.0, 2.0, 3.0, 4.0)})
+    assert [(trace["name"], trace["x"], trace["y"]) for trace in curves.data] == [
+        ("c", ["1", "2"], [1.0, 3.0]), ("d", ["1", "2"], [2.0, 4.0]),
+    ]  # fmt: skip
+
+
+def test_sentences_on_extremes_and_on_what_is_not_here() -> None:
+    columns = ("x", "y")
+    figure = Figure("fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.")
+    stated = Published({"x": 7.0}, {"y": 1.0}, {"x": 9.0}, "there")
+    part = Comparison(figure, {"a": (1.0, 2.0), "b": (3.0, 4.0)}, (2.0, 3.0), stated, {})
+    assert part.sentences == [
+        "x: ours 2.0 %, published 7 %, difference -5.0.", "x, most: ours 3.0 % (b), published 9 %, difference -6.0.",
+        "y, least: ours 2.0 % (a), published 1 %, difference +1.0.", "Why.",
+    ]  # fmt: skip
+    assert Comparison(figure, {}, (), stated, {}).sentences == [
+        "x: published 7 %, ours is not here.", "x, most: published 9 %, ours is not here.",
+        "y, least: published 1 %, ours is not here.", "Why.",
+    ]  # fmt: skip
+
+
 def test_means() -> None:
     assert MEANS["arithmetic"]([1.0, 2.0]) == 1.5
     assert MEANS["change"]([100.0, -50.0]) == pytest.approx(0.0)  # twice and half
@@ -190,6 +239,8 @@ def test_papers_are_whole(paper: Paper) -> None:
     assert len(set(names)) == len(names)
     for figure in paper.figures:
         assert figure.mean in MEANS
+        assert figure.shape in SHAPES
+        assert set(figure.beside) <= set(figure.columns)
         assert figure.reason.endswith(".")
         for task in figure.tasks("vectoradd", "tiny"):
             task.check()

@@ -93,8 +93,8 @@ def test_a_register_file_without_scalar_execution_clocks_all_lanes() -> None:
 
 def test_published_values_are_of_columns_there_are() -> None:
     assert PAPERS["gscalar"] is GSCALAR
-    assert published(GSCALAR)["fig9"][0]["all"] == sum(
-        published(GSCALAR)["fig9"][0][part] for part in ("ALU", "SFU and memory", "half-warp", "divergent")
+    assert published(GSCALAR)["fig9"].values["all"] == sum(
+        published(GSCALAR)["fig9"].values[part] for part in ("ALU", "SFU and memory", "half-warp", "divergent")
     )
 
 

@@ -84,4 +84,4 @@ def test_rows_of_runs() -> None:
 
 def test_published_values_are_of_columns_there_are() -> None:
     assert PAPERS["renaming"] is RENAMING
-    assert published(RENAMING)["fig12"][0] == {"code, empty pir kept": 11}
+    assert published(RENAMING)["fig12"].values == {"code, empty pir kept": 11}
