@@ -94,7 +94,7 @@ class Release(wiring.Component):
         writing = [Signal(width, name=f"writing_{warp}") for warp in range(warps)]
         waiting = [Signal(width, name=f"waiting_{warp}") for warp in range(warps)]
         m.d.comb += [mask.eq(marked & ~pending) for mask, marked, pending in zip(waiting, dying, writing, strict=True)]
-        self._dying, self._writing = dying, writing
+        self._dying, self._writing, self._pointer = dying, writing, pointer
         some = Signal(warps)
         m.d.comb += some.eq(Cat(mask.any() for mask in waiting))
         served = first_from(m, some, pointer, "served")
