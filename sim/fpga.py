@@ -23,7 +23,7 @@ from program.trace.schema import Trace
 from sim.engines import packing
 from sim.engines.rtl import check_fits
 from synth.fpga.demonstrator import Demonstrator
-from synth.fpga.image import CONSTANT, MICRO, OPERANDS, READ, WRITTEN, Do, Image, Step
+from synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image, Step
 
 #: The machine: one sub-core of `tiny` with 8 lanes and 4 warps.
 OVERRIDES = ("lanes=8", "sub_core.warps=4", "sub_core.rows=32", "memory.l2_sets=4", "lsu.pending=4")
@@ -172,12 +172,12 @@ class _Builder:
         instr = self._code[pc]
         row = self._trace.code[pc]
         if instr.op in _NOTHING:
-            return {"do": Do.NOTHING}
+            return {"do": Do.NOTHING, **NO_PREDICATES}
         sources = [int(register) for register in row["sources"][: int(row["source_count"])]]
         if row["unit"] == Unit.LSU and not row["predicates_written"]:
-            return {"do": Do.MEMORY, "aux": len(sources)}
+            return {"do": Do.MEMORY, "aux": len(sources), **NO_PREDICATES}
         if instr.op in _GIVEN and row["count"] == 1:
-            return {"do": Do.GIVEN}
+            return {"do": Do.GIVEN, **NO_PREDICATES}
         if instr.op not in _ARITHMETIC:
             raise WarpbankError(f"the demonstrator's integer unit does not do {instr.op.name}, at {pc} of {self._name}: "
                                 f"{self._trace.text[pc].strip()}. pathfinder and bfs are integer kernels.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -18,13 +19,17 @@ from hdl.lookup import read_at, write_at
 from hdl.seams import uop_layout
 from hdl.sm import Sm
 
-from .image import CONSTANT, MICRO, OPERANDS, READ, WRITTEN, Do, Image
+from .image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image
 from .integer import Lane, arithmetic, product
+from .results import Computed, Given, block_rom, read_next
 
-#: Units that compute: arithmetic, products, memory. A result must be there when the shortest of them first offers it.
+#: Units that compute: arithmetic, products, memory.
 COMPUTING = (Unit.ALU, Unit.FMA, Unit.LSU)
-#: Cycles from dispatch to the first one in which a result can be read.
-READY = {Unit.ALU: 2, Unit.FMA: 3, Unit.LSU: 2}
+#: What is a product.
+PRODUCTS = (Do.MUL, Do.MULHI, Do.MULW)
+#: Cycles from dispatch to the first one in which a result can be read: slots, operands, arithmetic; a product takes one more.
+READY = {Unit.ALU: 3, Unit.FMA: 4}
+
 
 class Demonstrator(wiring.Component):
     """Runs one launch of a kernel and checks it.
@@ -32,6 +37,8 @@ class Demonstrator(wiring.Component):
     The SM is the one of every lockstep run; what a testbench answers comes from hardware here. Uops, memory lines and what loads
     return stand in ROMs. Results are computed from the operands that the register file delivers, so that a value passes through
     the register file as often as in the kernel, and every address and every stored value is compared with the emulator's.
+
+    It is made for its program: the scoreboard has the program's registers only, the units the operations and operands that occur.
 
     Parameters
     ----------
@@ -58,62 +65,50 @@ class Demonstrator(wiring.Component):
                 raise ValueError(f"the demonstrator's {unit.name} takes {READY[unit]} cycles; the machine's has a latency of "
                                  f"{execute.unit(unit).latency}.")
         self._image = image
-        self._register_width = bits(image.registers)
+        self._done = frozenset(Do(MICRO.from_bits(image.micro[step.pc]).do) for step in image.steps) | {Do.MOV}
         self.sm = Sm(image.config, scheme)
+        self.sm.cores[0].scoreboard.registers = 1 << bits(image.registers + 1)  # RZ is one that no uop names
         super().__init__({"done": Out(1), "wrong": Out(1), "passed": Out(1), "checked": Out(16), "cycles": Out(32)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        image, core = self._image, self.sm.cores[0]
         m.submodules.sm = self.sm
-        lanes, width = image.config.lanes, image.config.value_width
         self._roms(m)
         self._front(m)
-        wrong: list[Value] = [self.sm.overflow]
-        results: dict[Unit, list[Any]] = {}
-        depth = image.config.sub_core.warps << self._register_width
-        words = {Unit.ALU: 1, Unit.FMA: 2, Unit.LSU: image.given}
-        # Which unit, and which word of its result, a register comes from.
-        places = [(unit, word) for unit in COMPUTING for word in range(words[unit])]
-        owner = Array([Signal(range(len(places)), name=f"owner_{place}") for place in range(depth)])
-        self._predicates = Array([Signal(8 * lanes, name=f"predicates_{warp}") for warp in range(image.config.sub_core.warps)])
-        for unit in COMPUTING:
-            stores = [Memory(shape=width, depth=depth, init=[]) for _ in range(words[unit])]
-            for word, store in enumerate(stores):
-                m.submodules[f"results_{unit.name.lower()}_{word}"] = store
-            results[unit] = stores
-            found = self._unit(m, unit, stores, owner, [places.index((unit, word)) for word in range(words[unit])])
-            if found is not None:
-                wrong.append(found)
-        questions = [*self.sm.write[0], *(self.sm.keep[0] if core.keeps else [])]
-        for question in questions:
-            address = Cat(question.register[:self._register_width], question.warp)
-            values = Array([read_at(m, results[unit][word], address) for unit, word in places])
-            m.d.comb += question.value.eq(values[owner[address]])
-        with m.If(reduce(or_, wrong)):
+        wrong = self.sm.overflow | self._memory(m)
+        self._arithmetic(m)
+        self._products(m)
+        self._answer(m)
+        with m.If(wrong):
             m.d.sync += self.wrong.eq(1)
-        m.d.comb += self.passed.eq(self.done & ~self.wrong & (self.checked == image.checks))
+        m.d.comb += self.passed.eq(self.done & ~self.wrong & (self.checked == self._image.checks))
         return m
 
     def _roms(self, m: Module) -> None:
         image = self._image
         steps = len(image.steps)
+        self._step_width = bits(steps)
         roms = {
-            "pc": (bits(len(image.micro)), [step.pc for step in image.steps]),
             "uop": (uop_layout(image.config).size, [step.uop for step in image.steps]),
             "line": (bits(len(image.lines) + 1), [step.line for step in image.steps]),
             "row": (bits(len(image.values) + 1), [step.values for step in image.steps]),
             "lines": (len(self.sm.lines.line), list(image.lines) or [0]),
-            "micro": (MICRO.size, list(image.micro)),
         }
         self._rom = {name: Memory(shape=width, depth=len(init), init=init) for name, (width, init) in roms.items()}
+        # What is asked for a cycle ahead is in block RAMs.
+        width = image.config.value_width
+        self._rom["micro"] = block_rom(MICRO.size, tuple(image.micro[step.pc] for step in image.steps))
+        compared = image.operands * width
+        self._rom["operands"] = block_rom(compared, tuple(row % (1 << compared) for row in image.values))
         for name, memory in self._rom.items():
             m.submodules[f"rom_{name}"] = memory
-        words = image.operands + image.given
-        values = Memory(shape=words * image.config.value_width, depth=max(1, len(image.values)), init=list(image.values),
-                        attrs={"rom_style": "block", "ram_style": "block"})
-        m.submodules.rom_values = self._values = values
-        self._step_width = bits(steps)
+        given = tuple(row >> compared for row in image.values)
+        core = image.config.sub_core
+        m.submodules.given = self._given = Given(given, image.given * width, 4 * image.config.lsu.pending)
+        self._computed = {}
+        for unit, words in ((Unit.ALU, 1), (Unit.FMA, 2 if Do.MULW in self._done else 1)):
+            queue = Computed(words * width, core.execute.result_queue)
+            m.submodules[f"results_{unit.name.lower()}"] = self._computed[unit] = queue
 
     def _step(self, warp: Value, seq: Value) -> Value:
         """Row of a warp's uop in the ROMs of steps."""
@@ -141,92 +136,125 @@ class Demonstrator(wiring.Component):
         with m.If(taken & ~self.done):
             m.d.sync += self.cycles.eq(self.cycles + 1)
 
-    def _unit(self, m: Module, unit: Unit, stores: list[Memory], owner: Any, places: list[int]) -> Value | None:
-        """What a unit makes of the uops that are dispatched to it. Returns "a comparison failed", of the unit that compares."""
-        image, core = self._image, self.sm.cores[0]
-        lanes = image.config.lanes
+    def _answer(self, m: Module) -> None:
+        """The values of the results that are written, into a bank or a collector: those at the heads of the units' queues."""
+        core, width = self.sm.cores[0], self._image.config.value_width
+        heads = {}
+        for unit in COMPUTING:
+            done = core.pipelines.result[unit]
+            leaves = done.valid & done.ready
+            if unit is Unit.LSU:
+                back = core.returned
+                row = read_at(m, self._rom["row"], self._step(back.payload.warp, back.payload.seq))
+                m.d.comb += [self._given.arrive.eq(back.valid), self._given.row.eq(row), self._given.leave.eq(leaves)]
+                head = self._given.head
+            else:
+                m.d.comb += self._computed[unit].leave.eq(leaves)
+                head = self._computed[unit].head
+            word = core.results.result[unit].payload.register - done.payload.destination
+            words = Array(head.word_select(place, width) for place in range(len(head) // width))
+            heads[unit] = Signal(width, name=f"result_{unit.name.lower()}")
+            m.d.comb += heads[unit].eq(words[word[:bits(len(words))]])
+        for question in self.sm.write[0]:
+            for unit, head in heads.items():
+                offered = core.results.result[unit].payload
+                same = Cat(getattr(offered, name) == getattr(question, name) for name in ("warp", "seq", "register")).all()
+                with m.If(core.pipelines.result[unit].valid & same):
+                    m.d.comb += question.value.eq(head)
+        if core.keeps:
+            m.d.comb += [self.sm.keep[0][unit].value.eq(head) for unit, head in heads.items()]
+
+    def _enter(self, m: Module, unit: Unit) -> _Entered:
+        """A uop that is dispatched to a unit, a cycle later, with what its collector's slots held."""
+        core = self.sm.cores[0]
         name = unit.name.lower()
         port = core.collectors.dispatch[unit]
         result = port.payload.result
-        enters = port.valid & port.ready
+        busy, moves = Signal(name=f"busy_{name}"), Signal(name=f"moves_{name}", reset_less=True)
+        warp = Signal(len(result.warp), name=f"warp_{name}", reset_less=True)
+        mask = Signal(len(result.mask), name=f"mask_{name}", reset_less=True)
+        row = Signal(bits(len(self._image.values) + 1), name=f"row_{name}", reset_less=True)
+        step = self._step(result.warp, result.seq)
         # A move that the hardware inserted has its uop's number, and hands on its one operand.
         move = result.seq[MOVE.bit_length() - 1] if len(result.seq) >= MOVE.bit_length() else Const(0, 1)
-        step = self._step(result.warp, result.seq)
-        read = Signal(MICRO, name=f"read_{name}")
-        m.d.comb += read.as_value().eq(read_at(m, self._rom["micro"], read_at(m, self._rom["pc"], step)))
-        with m.If(move):
-            m.d.comb += [read.do.eq(Do.MOV), read.a_from.eq(0)]
-        slots = [Array([operands[slot] for operands in core.collectors.operands])[port.payload.collector]
-                 for slot in range(MAX_SOURCES)]
-        # From here on a cycle later.
-        busy, micro = Signal(name=f"busy_{name}"), Signal(MICRO, name=f"micro_{name}", reset_less=True)
-        warp = Signal(len(result.warp), name=f"warp_{name}", reset_less=True)
-        mask, count = Signal(lanes, name=f"mask_{name}", reset_less=True), Signal(3, name=f"count_{name}", reset_less=True)
-        destination = Signal(self._register_width, name=f"destination_{name}", reset_less=True)
         m.d.sync += [
-            busy.eq(enters), micro.eq(read), warp.eq(result.warp), mask.eq(result.mask), destination.eq(result.destination),
-            count.eq(result.count),
+            busy.eq(port.valid & port.ready), moves.eq(move), warp.eq(result.warp), mask.eq(result.mask),
+            row.eq(read_at(m, self._rom["row"], step)),
         ]
-        address = [Cat((destination + word)[:self._register_width], warp) for word in range(len(stores))]
-        for word, place in enumerate(places):
-            with m.If(busy & (count > word)):
-                m.d.sync += owner[address[word]].eq(place)
-        writes = [busy & (count > word) for word in range(len(stores))]
-        if unit is Unit.LSU:
-            return self._memory(m, busy, writes, micro, mask, stores, address, self._row(m, step), slots)
-        operands = self._operands(m, name, read, slots)
-        if unit is Unit.ALU:
-            self._arithmetic(m, busy, writes, micro, warp, mask, operands, stores, address, self._row(m, step)[1][0])
-        else:
-            self._products(m, writes, micro, operands, stores, address)
-        return None
+        micro = Signal(MICRO, name=f"micro_{name}")
+        m.d.comb += micro.as_value().eq(read_next(m, self._rom["micro"], step))
+        with m.If(moves):
+            m.d.comb += [micro.do.eq(Do.MOV), micro.a_from.eq(0)]
+            m.d.comb += [micro[name].eq(none) for name, none in NO_PREDICATES.items()]
+        slots = []
+        for slot in range(MAX_SOURCES):
+            held = Signal(self._image.config.value_width, name=f"slot_{slot}_{name}", reset_less=True)
+            m.d.sync += held.eq(Array(operands[slot] for operands in core.collectors.operands)[port.payload.collector])
+            slots.append(held)
+        return _Entered(busy, micro, warp, mask, row, step, slots)
 
-    def _row(self, m: Module, step: Value) -> tuple[list[Any], list[Any]]:
-        """The uop's row in the ROM of values, a cycle later: what its operands should be, and what it gives."""
-        port = self._values.read_port(domain="sync")
-        m.d.comb += [port.addr.eq(read_at(m, self._rom["row"], step)), port.en.eq(1)]
-        image = self._image
-        words = [port.data.word_select(word, image.config.value_width) for word in range(image.operands + image.given)]
-        return words[:image.operands], words[image.operands:]
-
-    def _operands(self, m: Module, name: str, read: Any, slots: list[Any]) -> dict[str, Any]:
-        """Words a, b, c and c's high one, of all lanes; registers."""
-        width = self._image.config.value_width
+    def _operands(self, m: Module, unit: Unit, entered: _Entered) -> tuple[Any, dict[str, Signal]]:
+        """What to do, and words a, b, c and c's high one, of all lanes; registers, a cycle later. Only what the program reads is
+        there to be chosen from."""
+        micro = Signal(MICRO, name=f"micro_of_{unit.name.lower()}", reset_less=True)
+        m.d.sync += micro.eq(entered.micro)
         found = {}
         for operand in OPERANDS:
-            value = Signal(width, name=f"{operand}_{name}", reset_less=True)
-            constant = read[f"{operand}_constant"].replicate(self._image.config.lanes)
-            choices = [*slots, constant]
-            m.d.sync += value.eq(Array(choices)[read[f"{operand}_from"]])
+            value = Signal(self._image.config.value_width, name=f"{operand}_{unit.name.lower()}", reset_less=True)
+            constant = entered.micro[f"{operand}_constant"].replicate(self._image.config.lanes)
+            with m.Switch(entered.micro[f"{operand}_from"]):
+                for source in self._sources(unit, operand):
+                    with m.Case(source):
+                        m.d.sync += value.eq(constant if source == CONSTANT else entered.slots[source])
+                with m.Default():
+                    m.d.sync += value.eq(0)
             found[operand] = value
-        assert len(slots) == CONSTANT
-        return found
+        return micro, found
 
-    def _arithmetic(self, m: Module, busy: Value, writes: list[Value], micro: Any, warp: Value, mask: Value,
-                    operands: dict[str, Any], stores: list[Memory], address: list[Value], given: Any) -> None:
-        lanes = self._image.config.lanes
+    def _sources(self, unit: Unit, operand: str) -> list[int]:
+        """The slots that an operand comes from, and whether it is ever a constant other than 0."""
+        found = {0} if unit is Unit.ALU and operand == "a" else set()  # a move's
+        for pc in sorted({step.pc for step in self._image.steps}):
+            micro = MICRO.from_bits(self._image.micro[pc])
+            if (micro.do in PRODUCTS) == (unit is Unit.FMA) and micro.do not in (Do.NOTHING, Do.GIVEN, Do.MEMORY):
+                source = micro[f"{operand}_from"]
+                if source != CONSTANT or micro[f"{operand}_constant"]:
+                    found.add(source)
+        return sorted(found)
+
+    def _arithmetic(self, m: Module) -> None:
+        lanes, warps = self._image.config.lanes, self._image.config.sub_core.warps
+        entered = self._enter(m, Unit.ALU)
+        micro, operands = self._operands(m, Unit.ALU, entered)
+        busy, warp = Signal(name="computes"), Signal.like(entered.warp, name="warp_of_alu", reset_less=True)
+        mask = Signal(lanes, name="mask_of_alu", reset_less=True)
+        m.d.sync += [busy.eq(entered.busy), warp.eq(entered.warp), mask.eq(entered.mask)]
+        m.d.comb += self._given.other_row.eq(entered.row)
+        m.submodules.predicates = predicates = Memory(shape=8 * lanes, depth=max(2, warps), init=[])
         held = Signal(8 * lanes, name="predicates")
-        m.d.comb += held.eq(self._predicates[warp])
+        m.d.comb += held.eq(read_at(m, predicates, warp))
         results, after = [], []
         for lane in range(lanes):
             mine = held.word_select(lane, 8) | 0x80  # number 7 is constant true
             words = {name: operands[name].word_select(lane, 32) for name in OPERANDS}
             asked = {name: mine.bit_select(micro[name][:3], 1) ^ micro[name][3] for name in READ}
-            value, *written = arithmetic(m, micro, Lane(**words, **asked), f"lane_{lane}")
+            value, *written = arithmetic(m, micro, Lane(**words, **asked), f"lane_{lane}", self._done)
             results.append(value)
             next_ = mine
             for name, predicate in zip(WRITTEN, written, strict=True):
                 one = Const(1, 8) << micro[name]
                 next_ = next_ & ~one[:8] | (predicate << micro[name])[:8]
             after.append(Mux(mask[lane], next_, mine))
-        write_at(m, stores[0], address[0], Mux(micro.do == Do.GIVEN, given, Cat(*results)), writes[0])
-        with m.If(busy):
-            m.d.sync += self._predicates[warp].eq(Cat(*after))
+        write_at(m, predicates, warp, Cat(*after), busy)
+        queue = self._computed[Unit.ALU]
+        given = self._given.other[:self._image.config.value_width]
+        m.d.comb += [queue.push.eq(busy), queue.data.eq(Mux(micro.do == Do.GIVEN, given, Cat(*results)))]
 
-    def _products(self, m: Module, writes: list[Value], micro: Any, operands: dict[str, Any], stores: list[Memory],
-                  address: list[Value]) -> None:
+    def _products(self, m: Module) -> None:
+        entered = self._enter(m, Unit.FMA)
+        micro, operands = self._operands(m, Unit.FMA, entered)
+        upper = micro.do == Do.MULHI if Do.MULHI in self._done else Const(0, 1)
         low, high = [], []
-        upper = micro.do == Do.MULHI
         for lane in range(self._image.config.lanes):
             words = {name: operands[name].word_select(lane, 32) for name in OPERANDS}
             third = Mux(upper, Cat(Const(0, 32), words["c"]), Cat(words["c"], words["c_high"]))
@@ -235,27 +263,34 @@ class Demonstrator(wiring.Component):
             high.append(found[32:])
         # The product is there a cycle after its operands.
         swap = Signal(name="upper_product", reset_less=True)
-        m.d.sync += swap.eq(upper)
-        for word, value in enumerate((Mux(swap, Cat(*high), Cat(*low)), Cat(*high))):
-            late = Signal(name=f"writes_product_{word}")
-            where = Signal(len(address[word]), name=f"address_product_{word}", reset_less=True)
-            m.d.sync += [late.eq(writes[word]), where.eq(address[word])]
-            write_at(m, stores[word], where, value, late)
+        busy, late = Signal(name="multiplies"), Signal(name="multiplied")
+        m.d.sync += [swap.eq(upper), busy.eq(entered.busy), late.eq(busy)]
+        queue = self._computed[Unit.FMA]
+        m.d.comb += [queue.push.eq(late), queue.data.eq(Cat(Mux(swap, Cat(*high), Cat(*low)), Cat(*high)))]
 
-    def _memory(self, m: Module, busy: Value, writes: list[Value], micro: Any, mask: Value, stores: list[Memory],
-                address: list[Value], row: tuple[list[Any], list[Any]], slots: list[Any]) -> Value:
-        """Operands are compared with the ROM; a load gives what stands there."""
+    def _memory(self, m: Module) -> Value:
+        """Operands are compared with the ROM. Returns whether one differs."""
+        entered = self._enter(m, Unit.LSU)
         width = self._image.config.value_width
-        expected, given = row
-        for store, where, value, enable in zip(stores, address, given, writes, strict=True):
-            write_at(m, store, where, value, enable)
-        compares = busy & (micro.do == Do.MEMORY)
-        differs: list[Value] = []
-        lanes = Cat(bit.replicate(32) for bit in mask)
-        for word, right in enumerate(expected):
-            held = Signal(width, name=f"operand_{word}", reset_less=True)
-            m.d.sync += held.eq(slots[word])
-            differs.append((word < micro.aux) & (((held ^ right) & lanes) != 0))
+        expected = read_next(m, self._rom["operands"], read_at(m, self._rom["row"], entered.step))
+        compares = entered.busy & (entered.micro.do == Do.MEMORY)
+        lanes = Cat(bit.replicate(32) for bit in entered.mask)
+        differs = [(word < entered.micro.aux) & (((entered.slots[word] ^ expected.word_select(word, width)) & lanes) != 0)
+                   for word in range(self._image.operands)]
         with m.If(compares):
             m.d.sync += self.checked.eq(self.checked + 1)
         return compares & reduce(or_, differs)
+
+
+@dataclass(frozen=True)
+class _Entered:
+    """A uop in its unit, a cycle after its dispatch: there is one; what to do; its warp, lanes and row in the ROMs of values;
+    what its slots held. `step`: of the uop that is dispatched now."""
+
+    busy: Signal
+    micro: Any
+    warp: Signal
+    mask: Signal
+    row: Signal
+    step: Value
+    slots: list[Signal]

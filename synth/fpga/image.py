@@ -48,6 +48,7 @@ OPERANDS = ("a", "b", "c", "c_high")
 #: Predicate sources and results; number 7 is constant true, or no result.
 READ = ("q0", "q1", "q2")
 WRITTEN = ("p0", "p1")
+NO_PREDICATES = dict.fromkeys(WRITTEN, 7)
 
 #: One instruction: what to do, where each operand is (a source slot, or `CONSTANT`) and its constant, the predicates it reads
 #: (bit 3: negated) and writes, and the modifiers of `program.isa.Instr`.

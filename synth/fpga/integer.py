@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from program.isa import SHF_LEFT_CLAMP, SHF_LEFT_HI64, SHF_LEFT_WRAP, SHF_RIGHT_CLAMP, SHF_RIGHT_LO64, BoolOp, Cmp
 
@@ -25,9 +27,10 @@ class Lane:
     q2: Value
 
 
-def arithmetic(m: Module, micro: Any, lane: Lane, name: str) -> tuple[Signal, Signal, Signal]:
-    """Everything but products, for one lane. Combinational. Returns the result and the predicates p0 and p1 (p1: the comparison
-    the other way round)."""
+def arithmetic(m: Module, micro: Any, lane: Lane, name: str,
+               operations: frozenset[Do] = frozenset(Do)) -> tuple[Signal, Signal, Signal]:
+    """Everything but products, for one lane: those of `operations`. Combinational. Returns the result and the predicates p0 and
+    p1 (p1: the comparison the other way round)."""
     a, b = lane.a, lane.b
     result, p0, p1 = Signal(32, name=f"result_{name}"), Signal(name=f"p0_{name}"), Signal(name=f"p1_{name}")
     less = Signal(name=f"less_{name}")
@@ -45,7 +48,7 @@ def arithmetic(m: Module, micro: Any, lane: Lane, name: str) -> tuple[Signal, Si
                            (Cmp.GE, ~less)):
             with m.Case(cmp):
                 m.d.comb += compared.eq(value)
-    wide = Signal(name=f"wide_{name}")  # the comparison of pairs, from that of their low words, q0
+    wide = Signal(name=f"wide_comparison_{name}")  # the comparison of pairs, from that of their low words, q0
     with m.Switch(micro.cmp):
         with m.Case(Cmp.EQ):
             m.d.comb += wide.eq(equal & lane.q0)
@@ -55,22 +58,27 @@ def arithmetic(m: Module, micro: Any, lane: Lane, name: str) -> tuple[Signal, Si
             m.d.comb += wide.eq(less | equal & lane.q0)
         with m.Case(Cmp.GT, Cmp.GE):
             m.d.comb += wide.eq(~less & ~equal | equal & lane.q0)
+    shifted = _shifted(m, micro, a, b, lane.c, name)
+    choices: list[tuple[tuple[Do, ...], Value]] = [
+        ((Do.ADD, Do.ADDC, Do.SUB, Do.SUBC), total[:32]), ((Do.MOV,), a), ((Do.SEL,), Mux(lane.q0, a, b)),
+        ((Do.MIN,), Mux(less, a, b)), ((Do.MAX,), Mux(less, b, a)), ((Do.ABS,), Mux(a[31], -a, a)), ((Do.AND,), a & b),
+        ((Do.OR,), a | b), ((Do.XOR,), a ^ b), ((Do.NOT,), ~a), ((Do.SHL, Do.SHR, Do.SHF), shifted),
+    ]
     with m.Switch(micro.do):
-        with m.Case(Do.ADD, Do.ADDC, Do.SUB, Do.SUBC):
-            m.d.comb += [result.eq(total[:32]), p0.eq(total[32])]
+        for cases, value in choices:
+            if operations.intersection(cases):
+                with m.Case(*cases):
+                    m.d.comb += result.eq(value)
+    with m.Switch(micro.do):
         with m.Case(Do.SETP):
             _combine(m, micro, compared, lane.q0, p0, p1)
-        with m.Case(Do.SETPX):
-            _combine(m, micro, wide, lane.q1, p0, p1)
+        if Do.SETPX in operations:
+            with m.Case(Do.SETPX):
+                _combine(m, micro, wide, lane.q1, p0, p1)
         with m.Case(Do.PLOP):
             m.d.comb += p0.eq(micro.aux.bit_select(Cat(lane.q2, lane.q1, lane.q0), 1))
-        for do, value in (
-            (Do.MOV, a), (Do.SEL, Mux(lane.q0, a, b)), (Do.MIN, Mux(less, a, b)), (Do.MAX, Mux(less, b, a)),
-            (Do.ABS, Mux(a[31], -a, a)), (Do.AND, a & b), (Do.OR, a | b), (Do.XOR, a ^ b), (Do.NOT, ~a),
-            (Do.SHL, _left(a, b)), (Do.SHR, _right(a, b, micro.signed)), (Do.SHF, _funnel(micro, a, b, lane.c)),
-        ):
-            with m.Case(do):
-                m.d.comb += result.eq(value)
+        with m.Default():
+            m.d.comb += p0.eq(total[32])  # of sums; nothing else names a predicate
     return result, p0, p1
 
 
@@ -88,28 +96,33 @@ def _amount(b: Value, most: int) -> Value:
     return Mux(b >= most, Const(most, width), b[:width])
 
 
-def _left(a: Value, b: Value) -> Value:
-    return (a << _amount(b, 32))[:32]
-
-
-def _right(a: Value, b: Value, signed: Value) -> Value:
-    sign = signed & a[31]
-    return (Cat(a, sign.replicate(32)) >> _amount(b, 32))[:32]
-
-
-def _funnel(micro: Any, low: Value, high: Value, c: Value) -> Value:
-    """The funnel shifts of `program.isa`, by mode."""
-    both = Cat(low, high)
-    sign = micro.signed & high[31]
-    modes = {
-        SHF_LEFT_WRAP: (both << c[:5])[32:64],
-        SHF_LEFT_CLAMP: (both << _amount(c, 32))[32:64],
-        SHF_LEFT_HI64: (both << _amount(c, 64))[32:64],
-        SHF_RIGHT_LO64: (Cat(both, sign.replicate(64)) >> _amount(c, 64))[:32],
-        SHF_RIGHT_CLAMP: (both >> _amount(c, 32))[:32],
-    }
-    right_wrap = (both >> c[:5])[:32]
-    return Array([modes.get(mode, right_wrap) for mode in range(8)])[micro.aux[:3]]
+def _shifted(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:
+    """The shifts and the funnel shifts of `program.isa`, which all take 32 bits out of 96. Shifting (high, low) left by n and
+    taking the high word is the same as shifting (high, low, 0) right by 64 - n and taking the low one."""
+    low, high, amount = (Signal(width, name=f"{part}_{name}") for part, width in (("low", 32), ("high", 32), ("amount", 7)))
+    left, sign = Signal(name=f"left_{name}"), Signal(name=f"sign_{name}")
+    mode = micro.aux[:3]
+    with m.Switch(micro.do):
+        with m.Case(Do.SHL):
+            m.d.comb += [left.eq(1), high.eq(a), amount.eq(_amount(b, 32))]
+        with m.Case(Do.SHR):
+            m.d.comb += [sign.eq(micro.signed & a[31]), low.eq(a), high.eq(sign.replicate(32)), amount.eq(_amount(b, 32))]
+        with m.Default():
+            m.d.comb += [low.eq(a), high.eq(b), sign.eq(micro.signed & b[31])]
+            m.d.comb += left.eq(reduce(or_, (mode == kind for kind in (SHF_LEFT_WRAP, SHF_LEFT_CLAMP, SHF_LEFT_HI64))))
+            with m.Switch(mode):
+                with m.Case(SHF_LEFT_CLAMP, SHF_RIGHT_CLAMP):
+                    m.d.comb += amount.eq(_amount(c, 32))
+                with m.Case(SHF_LEFT_HI64, SHF_RIGHT_LO64):
+                    m.d.comb += amount.eq(_amount(c, 64))
+                with m.Default():
+                    m.d.comb += amount.eq(c[:5])
+    wide, by, shifted = Signal(96, name=f"wide_{name}"), Signal(7, name=f"by_{name}"), Signal(32, name=f"shifted_{name}")
+    m.d.comb += [
+        wide.eq(Mux(left, Cat(Const(0, 32), low, high), Cat(low, high, sign.replicate(32)))),
+        by.eq(Mux(left, 64 - amount, amount)), shifted.eq(wide >> by),
+    ]
+    return shifted
 
 
 def product(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:

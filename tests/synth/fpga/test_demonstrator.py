@@ -110,7 +110,7 @@ def test_the_serial_line() -> None:
     (["btree"], "takes 4 warps"),
     (["bfs", "--scheme", "ltrf"], "inserts instructions"),
     (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
-    (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 3 cycles"),
+    (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
 ])
 def test_user_errors(arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
