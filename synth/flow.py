@@ -21,6 +21,14 @@ _ABC = (
     *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3,
     "&put", "buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c",
 )
+#: How registers are read: at their output, at their inverted one, at whichever a gate wants.
+PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
+#: Inverters in front of a gate as cells of their own, so that one register's become one.
+_APART = "".join(
+    f"module \\$_{gate}NOT_ (input A, B, output Y);\n  wire other;\n  \\$_NOT_ invert (.A(B), .Y(other));\n"
+    f"  \\$_{gate}_ join (.A(A), .B(other), .Y(Y));\nendmodule\n"
+    for gate in ("AND", "OR")
+)
 #: The result, a wire per net.
 _WRITTEN = (
     "setundef -zero", "splitnets", "opt_clean -purge", "write_json mapped.json",
@@ -73,14 +81,14 @@ def coarse(source: str, top: str, folder: Path) -> None:
     )
 
 
-def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], inverted: bool = False) -> str:
+def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN) -> str:
     """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
 
     Parameters
     ----------
     picoseconds : for the logic between registers.
     boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
-    inverted : take registers from their inverted output.
+    read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
     """
     (folder / "speed.abc").write_text("\n".join(_ABC).format(picoseconds=f"{picoseconds:.0f}") + "\n")
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
@@ -89,11 +97,16 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
     passes += ["read_rtlil coarse.il", *_boxed(boxes), f"synth -flatten -top {top} -run fine:check", "opt -full"]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
-    if inverted:
+    if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))
         passes += ["techmap -map inverted.v"]
+    passes += [f"dfflibmap {tools.liberty} {tools.barred}", "opt"]
+    if read == BOTH:
+        (folder / "apart.v").write_text(_APART)
+        (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
+        (folder / "both.v").write_text(_pair(flop, "N", ""))
+        passes += ["techmap -map apart.v", "opt_merge", "extract -map pair.v", "techmap -map both.v", "opt_clean"]
     passes += [
-        f"dfflibmap {tools.liberty} {tools.barred}", "opt",
         f"abc {tools.liberty} {tools.barred} -D {picoseconds:.0f} -constr load.constr -script speed.abc",
         *_WRITTEN,
     ]
@@ -117,15 +130,29 @@ def _boxed(boxes: dict[str, str]) -> list[str]:
 
 
 def can_invert(flop: Cell) -> bool:
-    """Whether a flop has an inverted output beside the other."""
-    return bool(flop.state) and any(pin.function == flop.state[1] for pin in flop.outputs)  # type: ignore[index]
+    """Whether a flop has an inverted output beside the other, and no pin more."""
+    return bool(flop.state) and not flop.settable and any(pin.function == flop.state[1] for pin in flop.outputs)  # type: ignore[index]
+
+
+def _outputs(flop: Cell) -> tuple[str, str]:
+    """Pins of the state and of its inverse."""
+    assert flop.state is not None
+    plain, inverse = (next(pin.name for pin in flop.outputs if pin.function == state) for state in flop.state[:2])
+    return plain, inverse
 
 
 def _inverted(flop: Cell) -> str:
     """A register as a flop that holds the inverse, read at its inverted output."""
-    assert flop.state is not None
-    output = next(pin.name for pin in flop.outputs if pin.function == flop.state[1])
     return (
         "module \\$_DFF_P_ (input D, C, output Q);\n  wire other;\n  \\$_NOT_ invert (.A(D), .Y(other));\n"
-        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), .{output}(Q));\nendmodule\n"
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), .{_outputs(flop)[1]}(Q));\nendmodule\n"
+    )
+
+
+def _pair(flop: Cell, net: str, more: str) -> str:
+    """A flop with both its outputs, as a module: its inverted output drives `net`; `more` cells."""
+    plain, inverse = _outputs(flop)
+    return (
+        "module pair (input D, C, output Q, N);\n  wire left;\n"
+        f"  {flop.name} register (.{flop.following}(D), .{flop.clocked}(C), .{plain}(Q), .{inverse}({net}));\n{more}endmodule\n"
     )

@@ -209,41 +209,55 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
     return result
 
 
+@dataclass(frozen=True)
+class _Try:
+    """A netlist: how its registers are read, um2, ns, whether that misses the clock."""
+
+    read: str
+    area: float
+    delay: float
+    late: bool
+    net: Netlist
+    verilog: str
+
+
 def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, str], times: dict[str, BoxTiming],
           tell: Callable[[str], None]) -> Netlist:
     """The netlist: of those tried, the smallest one that meets the clock, else the fastest.
 
-    Tried are registers as they are; inverted, if they are many; and, where the clock was missed by little, shorter
-    targets: the mapper does not see what loads the registers.
+    Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
+    where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
 
-    def one(inverted: bool, target: float) -> tuple[Any, Netlist, str]:
-        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, inverted=inverted)
+    def one(read: str, target: float) -> _Try:
+        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read)
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
         delay = timing.Timer(net, library, times, tools.load).path().delay
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-        rank = (False, area) if delay <= clock else (True, delay)
-        return rank, net, (folder / "mapped.v").read_text()
+        return _Try(read, area, delay, delay > clock, net, (folder / "mapped.v").read_text())
 
-    tried = [one(False, target)]
-    cells = tried[0][1].cells
+    tried = [one(flow.PLAIN, target)]
+    cells = tried[0].net.cells
     registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)
     if len(cells) <= _CELLS:
         if registers >= _REGISTERS and flow.can_invert(library.flop):
             tell("mapping again, registers inverted")
-            tried.append(one(True, target))
-        late, least = min(rank for rank, _, _ in tried)
-        for share in _SHORTER if late and least <= (1 + _NEAR) * clock else ():
+            tried.append(one(flow.INVERTED, target))
+        if all(one.late for one in tried) and registers and flow.can_invert(library.flop):
+            tell("mapping again, registers read at both outputs")
+            tried.append(one(flow.BOTH, target))
+        near = [one for one in tried if one.delay <= (1 + _NEAR) * clock]
+        for share in _SHORTER if near and all(one.late for one in tried) else ():
             tell("mapping again, for more speed")
-            tried.append(one(False, target - share * clock))
-            if not tried[-1][0][0]:
+            tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock))
+            if not tried[-1].late:
                 break
-    _, net, verilog = min(tried, key=lambda one: one[0])
-    (folder / "mapped.v").write_text(verilog)
-    return net
+    best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
+    (folder / "mapped.v").write_text(best.verilog)
+    return best.net
 
 
 def _known(tools: Tools, boxes: dict[str, str]) -> Any:

@@ -59,6 +59,10 @@ _FLOP = f"""cell (DFF) {{ area : 4.0; cell_leakage_power : 40;
 {_tables(0.08)}}} }}
 }}
 """
+_INVERTED = f"""  pin (QN) {{ direction : output; function : "IQN";
+    timing () {{ related_pin : "C"; timing_type : rising_edge; timing_sense : non_unate;
+{_tables(0.09)}}} }}
+"""
 _GATES = {
     "INV": _gate("INV", 0.5, "!A", "A", 0.01),
     "BUF": _gate("BUF", 0.8, "A", "A", 0.03, "positive_unate"),
@@ -69,7 +73,7 @@ _GATES = {
 }
 
 
-def text(without: tuple[str, ...] = ()) -> str:
-    """The library, some cells left out."""
-    cells = _GATES | {"DFF": _FLOP}
+def text(without: tuple[str, ...] = (), inverted: bool = False) -> str:
+    """The library, some cells left out; `inverted`: flip-flops have an inverted output too."""
+    cells = _GATES | {"DFF": _FLOP.replace("  pin (Q)", _INVERTED + "  pin (Q)") if inverted else _FLOP}
     return _HEAD + "".join(body for name, body in cells.items() if name not in without) + "}\n"

@@ -47,11 +47,11 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
     return inputs, outputs
 
 
-def _netlist(folder: Path, name: str, component: Any) -> tuple[flow.Tools, mapped.Netlist]:
-    (folder / "small.lib").write_text(library.text())
+def _netlist(folder: Path, name: str, component: Any, read: str = flow.PLAIN) -> tuple[flow.Tools, mapped.Netlist]:
+    (folder / "small.lib").write_text(library.text(inverted=read != flow.PLAIN))
     tools = pdk.load([folder / "small.lib"], folder)
     flow.coarse(netlist.to_rtlil(component, name), name, folder)
-    flow.mapped(tools, name, folder, picoseconds=800, boxes={})
+    flow.mapped(tools, name, folder, picoseconds=800, boxes={}, read=read)
     return tools, mapped.read(folder / "mapped.json", name)
 
 
@@ -99,6 +99,21 @@ def test_gates_of_a_unit(unit: str, tmp_path: Path) -> None:
     active = gates.simulate(net, tools.library, inputs)
     assert active.outputs == {name: column for name, column in outputs.items() if name in active.outputs}
     assert active.outputs
+
+
+def test_gates_at_both_outputs_of_registers(tmp_path: Path) -> None:
+    """The netlist answers as the RTL, and some registers are read inverted too."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")  # noqa: T201
+    config = preset("tiny")
+    inputs, outputs = _recorded(make("compressor", config, BASELINE), 100, seed)
+    tools, net = _netlist(tmp_path, "compressor", make("compressor", config, BASELINE), flow.BOTH)
+    active = gates.simulate(net, tools.library, inputs)
+    assert active.outputs == {name: column for name, column in outputs.items() if name in active.outputs}
+    taken = {bit for cell in net.cells for pin, bit in cell.pins.items() if pin not in ("Q", "QN", "Y")}
+    taken |= {bit for bits in net.outputs.values() for bit in bits}
+    used = [{pin for pin in ("Q", "QN") if cell.pins.get(pin) in taken} for cell in net.cells if cell.type == "DFF"]
+    assert {"Q", "QN"} in used
 
 
 @pytest.mark.long
