@@ -28,6 +28,7 @@ def fpga(
     board: Annotated[str, typer.Option("--board", help="ulx3s-85f or ulx3s-45f.")] = "ulx3s-85f",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Make a bitstream in this folder.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    divide: Annotated[int, typer.Option("--divide", help="The machine's clock is the board's divided by this power of two.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate the self-checking FPGA demonstrator (one sub-core, 8 lanes, a kernel's first launch); make its bitstream."""
@@ -36,6 +37,8 @@ def fpga(
     from synth.fpga import board as boards
 
     console = Console(stderr=True)
+    if output is not None:
+        boards.check(board, divide)
     chosen = parse_scheme(scheme)
     config = with_overrides(demonstrator.machine(), overrides or [])
     image = demonstrator.build(kernel, chosen, config)
@@ -49,7 +52,7 @@ def fpga(
     built = None
     if output is not None:
         with console.status(f"building for {board} ..."):
-            built = boards.build(image, chosen, board, output, seed=seed)
+            built = boards.build(image, chosen, board, output, seed=seed, divide=divide)
         content |= built.to_dict()
     if as_json:
         sys.stdout.write(json.dumps(content, indent=2) + "\n")
@@ -61,5 +64,7 @@ def fpga(
         for name, (used, there) in (("LUTs", built.luts), ("flip-flops", built.flops), ("block RAMs", built.block_rams),
                                     ("multipliers", built.multipliers)):
             out.print(f"{name}: {used} of {there}", highlight=False)
-        out.print(f"fastest clock: {built.fmax_mhz} MHz, the board's: {built.clock_mhz} MHz", highlight=False)
+        out.print(f"fastest clock: {built.fmax_mhz} MHz, the machine's: {built.clock_mhz} MHz", highlight=False)
+        if built.fmax_mhz < built.clock_mhz:
+            out.print(f"the machine's clock is too fast; take --divide {2 * divide}", highlight=False)
         out.print(f"wrote {built.bitstream}", highlight=False)

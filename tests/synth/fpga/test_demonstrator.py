@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from golden.sm import simulate as golden
 from program import runner
 from program.annotate import annotate
 from sim import fpga
-from synth.fpga import board
 from synth.fpga.image import MICRO, Do, Image
 from synth.fpga.top import Top
 from tests.sim.command import warpbank
@@ -110,6 +108,7 @@ def test_the_serial_line() -> None:
     (["btree"], "takes 4 warps"),
     (["bfs", "--scheme", "ltrf"], "inserts instructions"),
     (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
+    (["bfs", "--divide", "3", "--output", "x"], "divided by a power of two"),
     (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
 ])
 def test_user_errors(arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +116,6 @@ def test_user_errors(arguments: list[str], words: str, tmp_path: Path, monkeypat
     done = warpbank("fpga", *arguments)
     assert done.code == 2
     assert words in " ".join(done.err.split())
-
-
-def test_a_missing_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "amaranth_boards", None)
-    monkeypatch.setattr(board.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(board.BoardError, match="amaranth-boards is not installed; install it with"):
-        board.build(fpga.build("bfs", BASELINE), BASELINE, "ulx3s-85f", tmp_path)
 
 
 @pytest.mark.long
