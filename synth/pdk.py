@@ -7,6 +7,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from synth.flow import Tools
@@ -50,15 +51,19 @@ def _there(path: Path) -> Path:
 
 def load(files: Sequence[Path], folder: Path) -> Tools:
     """Read the files, and write them as plain text into `folder` for Yosys. Raises LibertyError."""
-    groups, plain = [], []
-    for number, path in enumerate(files):
-        text = _text(path)
-        groups.append(parse(text, path.name))
-        plain.append(folder / f"cells{number}.lib")
-        plain[-1].write_text(text)
-    tools = Tools(Library(groups), tuple(Path(path.name) for path in plain))
-    _ = tools.library.flop, tools.library.nand2, tools.library.buffers
-    return tools
+    texts = tuple((path.name, _text(path)) for path in files)
+    names = tuple(f"cells{number}.lib" for number in range(len(files)))
+    for name, (_, text) in zip(names, texts, strict=True):
+        (folder / name).write_text(text)
+    return Tools(_library(texts), tuple(Path(name) for name in names))
+
+
+@lru_cache(maxsize=2)
+def _library(texts: tuple[tuple[str, str], ...]) -> Library:
+    """The library in these files, name and text; read once, however many units are mapped to it."""
+    library = Library([parse(text, name) for name, text in texts])
+    _ = library.flop, library.nand2, library.buffers
+    return library
 
 
 def _text(path: Path) -> str:
@@ -71,7 +76,7 @@ def _text(path: Path) -> str:
 
 def name(files: Sequence[Path]) -> str:
     """Name of the library in the first file."""
-    return parse(_text(files[0]), files[0].name).args[0]
+    return _library(tuple((path.name, _text(path)) for path in files)).name
 
 
 def digest(files: Sequence[Path]) -> str:

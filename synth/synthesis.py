@@ -47,6 +47,7 @@ class Synthesis:
     types : instances by type.
     memories : see `synth.memories`.
     path, guarded : the slowest path with the wire load of the library, and with `synth.timing.GUARD` times that.
+    opensta_ns : delay of the slowest path by OpenSTA; None where it is not installed, or memories are black boxes.
     depth : gates between two registers.
     power : milliwatts, see `synth.power`; None where no activity was given.
     method : how each number was found.
@@ -74,6 +75,7 @@ class Synthesis:
     transistors: int | None = None
     path: TimedPath | None = None
     guarded: TimedPath | None = None
+    opensta_ns: float | None = None
     power: dict[str, float] | None = None
 
     @property
@@ -93,6 +95,7 @@ class Synthesis:
             "delay_ns": _rounded(delay, 4), "meets_clock": None if delay is None else delay <= self.clock_ns,
             "logic_depth": self.depth, "critical_path": self.path.to_dict() if self.path else None,
             "delay_ns_guard_band": _rounded(self.guarded.delay if self.guarded else None, 4),
+            "opensta_ns": _rounded(self.opensta_ns, 4),
             "power_mw": self.power, "types": self.types, "method": self.method, "tools": self.tools,
         }
 
@@ -113,8 +116,7 @@ def synthesize(
     config, scheme : the machine.
     files : Liberty files; none: generic gates.
     clock : in ns.
-    signoff : take OpenSTA's path where it is installed.
-    activity : gives what the unit's ports were in a simulation, for power.
+    signoff : where OpenSTA is installed, its path is the critical one, else it stands beside ours.
     activity : gives what the unit's ports were in a simulation, for power.
     on_step : is told what is being done.
 
@@ -182,8 +184,9 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
     path = timing.Timer(net, library, times, tools.load).path()
     guarded = timing.Timer(net, library, times, tools.load, timing.GUARD).path()
     how = timing.METHOD.format(wires=library.wire_load or "none in this library")
-    if signoff and opensta.program() is not None and not boxes:
-        path = opensta.path(net.top, folder, tools, clock, path)
+    other = opensta.path(net.top, folder, tools, clock, path) if opensta.program() is not None and not boxes else None
+    if signoff and other is not None:
+        path = other
         versions["opensta"], how = opensta.version(), opensta.METHOD.format(wires=library.wire_load or "none in this library")
     kinds = [library[cell.type] for cell in net.cells if cell.type not in times]
     area = sum(kind.area for kind in kinds)
@@ -195,6 +198,7 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
         gates=sum(1 for kind in kinds if kind.gate), depth=path.depth, types=dict(sorted(net.count().items())),
         memories=listed, method=method, tools=versions, verilog=(folder / "mapped.v").read_text(), area_um2=area,
         nand2_equivalents=area / library.nand2.area, path=path, guarded=guarded,
+        opensta_ns=None if other is None else other.delay,
     )
     if activity is None:
         method["power"] = "not measured: --kernel names the kernel whose activity is taken"

@@ -13,7 +13,7 @@ from arch.register_files import REGISTER_FILES
 from arch.schemes import ROOMS, SCHEMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
-_BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def _rows(*rows: tuple[object, ...]) -> str:
@@ -73,7 +73,7 @@ def tables() -> dict[str, str]:
 def updated(page: str) -> str:
     """The page with its generated tables made anew."""
     made = tables()
-    return _BLOCK.sub(lambda match: match[1] + made[match[2]] + match[4], page)
+    return BLOCK.sub(lambda match: match[1] + made[match[2]] + match[4], page)
 
 
 if __name__ == "__main__":

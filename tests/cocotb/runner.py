@@ -1,4 +1,7 @@
-"""The one place that knows how Verilog is built for cocotb and how a bench is run on it."""
+"""The one place that knows how Verilog is built for cocotb and how a bench is run on it.
+
+The simulator is Verilator, or Icarus where $WARPBANK_SIMULATOR says `icarus` (`warpbank verify --simulator icarus`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -27,6 +31,8 @@ ROOT = Path(__file__).parent.parent.parent
 CACHE = ROOT / "build" / "cocotb"
 #: Builds kept.
 KEPT = 60
+#: Icarus has four values: what is unknown at a port is drawn at random there, as Verilator draws don't-cares.
+_ICARUS = {"COCOTB_RESOLVE_X": "random"}
 #: The run-time library's objects, which no design changes.
 _RUNTIME = ("verilated.o", "verilated_dpi.o", "verilated_vpi.o", "verilated_threads.o")
 #: Don't-cares are drawn at random; what has no initial value begins as in Amaranth's simulator, at 0.
@@ -35,19 +41,28 @@ _OPTIONS = ["--x-assign", "unique", "--x-initial", "0", "-Wno-fatal", "-Wno-lint
 _MAKE = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include"
 
 
-def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = None) -> Path:
-    """The folder of the simulator of `unit`'s exported Verilog, with its event ports. Built once per text.
+def simulator() -> str:
+    """The simulator that benches run in."""
+    return os.environ.get("WARPBANK_SIMULATOR", "verilator")
+
+
+def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = None, text: str | None = None) -> Path:
+    """The folder of the simulator of `unit`'s exported Verilog, with its event ports, or of `text`. Built once per text.
 
     `mutate` changes the Verilog first; it must change something.
     """
-    text = exported(unit, config, parse_scheme("baseline"), kind=".v", probe=True)
+    if text is None:
+        text = exported(unit, config, parse_scheme("baseline"), kind=".v", probe=True)
     if mutate is not None:
         changed = mutate(text)
         assert changed != text, "the mutation finds nothing to change"
         text = changed
-    tool = toolchain.verilator()
-    body = text.partition("\nmodule ")[2]
-    parts = [body, tool.version, version("cocotb"), *_OPTIONS, _MAKE, sys.version, toolchain.compiler().version]
+    body, icarus = text.partition("\nmodule ")[2], simulator() == "icarus"
+    parts = [body, version("cocotb"), sys.version]
+    if icarus:
+        parts.append(subprocess.run(["iverilog", "-V"], capture_output=True, text=True, check=True).stdout)
+    else:
+        parts += [toolchain.verilator().version, *_OPTIONS, _MAKE, toolchain.compiler().version]
     folder = CACHE / f"{unit}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:  # one build at a time: they are memory-bound, and share objects
@@ -59,7 +74,13 @@ def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = Non
         folder.mkdir()
         source = folder / f"{unit}.v"
         source.write_text(text)
-        _build(unit, source, folder, tool)
+        if icarus:
+            cocotb_tools.runner.get_runner("icarus").build(
+                sources=[source], hdl_toplevel=unit, build_dir=folder, build_args=["-g2005-sv"], always=True,
+                log_file=folder / "build.log",
+            )
+        else:
+            _build(unit, source, folder, toolchain.verilator())
         (folder / "done").touch()
         _trim()
     return folder
@@ -90,23 +111,25 @@ def _trim() -> None:
 
 
 def run(unit: str, config: SmConfig, bench: str, arguments: dict[str, object], work: Path, *,
-        mutate: Callable[[str], str] | None = None) -> str:
+        mutate: Callable[[str], str] | None = None, text: str | None = None) -> str:
     """Run a bench of tests/cocotb/benches.py. Returns the first difference from golden, "" if there is none.
 
-    `arguments`: what the bench is called with, the seed among them; they are printed.
+    `arguments`: what the bench is called with, the seed among them; they are printed. `text`: Verilog to run in the place of the
+    exported one.
     """
-    folder = build(unit, config, mutate)
-    runner = cocotb_tools.runner.get_runner("verilator")
+    folder = build(unit, config, mutate, text)
+    runner = cocotb_tools.runner.get_runner(simulator())
     runner.build_dir = folder
     order = {"bench": bench, "arguments": arguments}
     sys.stdout.write(f"cocotb: {unit}: {json.dumps(order)}\n")
     results = work / "results.xml"
     # The runner ends the process where a test fails; what failed is in the results.
-    with mock.patch.dict(os.environ, {"WARPBANK_BENCH": json.dumps(order)}), contextlib.suppress(SystemExit):
+    environment = {"WARPBANK_BENCH": json.dumps(order), **(_ICARUS if simulator() == "icarus" else {})}
+    with mock.patch.dict(os.environ, environment), contextlib.suppress(SystemExit):
         runner.test(
             hdl_toplevel=unit, hdl_toplevel_lang="verilog", test_module="tests.cocotb.benches", build_dir=folder, test_dir=work,
             results_xml=str(results), log_file=work / "run.log",
-            plusargs=["+verilator+rand+reset+2", "+verilator+seed+7"],
+            plusargs=[] if simulator() == "icarus" else ["+verilator+rand+reset+2", "+verilator+seed+7"],
         )
     assert results.exists(), (work / "run.log").read_text()[-3000:]
     cases = list(ElementTree.parse(results).getroot().iter("testcase"))

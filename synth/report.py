@@ -1,0 +1,220 @@
+"""The tables of docs/synthesis.md: what every unit costs at its paper's size, and what the papers say beside it.
+
+Everything is read from `synth/baselines/` and computed from the machines: nothing is synthesized here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arch.config import preset
+from arch.rooms import SmConfig, bits
+from arch.schemes import parse_scheme
+from synth import baselines, memories
+from synth.memories import Memory
+
+#: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that counts as 1 GHz, in ns.
+LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
+#: Why a unit does not reach 1 GHz.
+MISSES = {
+    "sthld": "the last uops that issued are counted, the interval's IPC is compared with the one before, and the waiting time "
+             "moves within bounds, in one cycle; it happens once in 10 000 cycles, and the golden model says one cycle",
+    "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
+                      "the comparison only",
+}
+#: The command of what is computed from the machines.
+_HERE = "warpbank synth --table"
+#: Registers of a warp, and bits of a value of one of its registers.
+_REGISTERS, _KIBIBYTE = 256, 8 * 1024
+#: What each table is.
+TITLES = {
+    "units": "Every unit at its paper's size", "clock": "Units that do not reach 1 GHz", "opensta": "OpenSTA against our timing",
+    "published": "Published costs beside ours",
+}
+
+
+def cost(unit: str) -> dict[str, Any] | None:
+    """What was recorded for a unit in `LIBRARY`."""
+    known = baselines.recorded(unit)
+    return None if known is None else known["results"].get(LIBRARY)
+
+
+def tables() -> dict[str, str]:
+    """The tables by name, in Markdown."""
+    return {"units": markdown(units()), "clock": markdown(slow()), "opensta": markdown(signoff()),
+            "published": markdown(published())}
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table; the first is its head."""
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
+
+
+def units() -> list[tuple[str, ...]]:
+    """Every unit with a size: what was recorded."""
+    rows: list[tuple[str, ...]] = [("unit", "preset, scheme, clock", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
+                                    "3 x wire load", "OpenSTA", "1 GHz")]
+    for unit, size in baselines.SIZES.items():
+        found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}"
+        if found is None:
+            rows.append((f"`{unit}`", where, "not recorded", *[""] * 7))
+            continue
+        other = found.get("opensta_ns")
+        rows.append((
+            f"`{unit}`", where, f"{found['area_um2']:.0f}", f"{found['nand2_equivalents']:.0f}", f"{found['flops']}",
+            f"{found['memory_um2']:.0f}", f"{found['delay_ns']:.3f}", f"{found['delay_ns_guard_band']:.3f}",
+            "" if other is None else f"{other:.3f}", "yes" if found["delay_ns"] <= GIGAHERTZ else "no",
+        ))
+    return rows
+
+
+def slow() -> list[tuple[str, ...]]:
+    """Units that do not reach 1 GHz: their path, and why."""
+    rows = [("unit", "ns", "cells", "from", "to", "why")]
+    for unit in missing_the_clock():
+        found = cost(unit)
+        assert found is not None
+        rows.append((f"`{unit}`", f"{found['delay_ns']:.3f}", f"{found['logic_depth']}", f"`{found['start']}`",
+                     f"`{found['end']}`", MISSES.get(unit, "")))
+    return rows
+
+
+def missing_the_clock() -> list[str]:
+    """Units that were recorded with more than 1 ns."""
+    return [unit for unit in baselines.SIZES if (found := cost(unit)) is not None and found["delay_ns"] > GIGAHERTZ]
+
+
+def signoff() -> list[tuple[str, ...]]:
+    """The unit in which OpenSTA and our own timing differ most, each way."""
+    rows = [("OpenSTA", "unit", "ours, ns", "OpenSTA, ns", "difference", "of units")]
+    found = {unit: one for unit in baselines.SIZES if (one := cost(unit)) is not None and one.get("opensta_ns")}
+    share = {unit: one["opensta_ns"] / one["delay_ns"] - 1 for unit, one in found.items()}
+    for words, pick in (("slower by most, or faster by least", max), ("faster by most", min)):
+        if share:
+            unit = pick(share, key=lambda name: share[name])
+            rows.append((f"{words}", f"`{unit}`", f"{found[unit]['delay_ns']:.3f}", f"{found[unit]['opensta_ns']:.3f}",
+                         f"{100 * share[unit]:+.1f} %", f"{len(share)}"))
+    return rows
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published cost.
+
+    Parameters
+    ----------
+    source : paper and place.
+    what, theirs : what was measured; the number, its unit and node.
+    ours : our number.
+    scaled : the same in the paper's node; "" where nothing is scaled.
+    guard : with 3 times the wire load; "" where it is no delay.
+    command : what gives our number.
+    """
+
+    source: str
+    what: str
+    theirs: str
+    ours: str
+    command: str
+    scaled: str = ""
+    guard: str = ""
+
+
+def published() -> list[tuple[str, ...]]:
+    """Published hardware costs beside ours."""
+    rows = [("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")]
+    for one in (*_gscalar(), *_bow(), *_ltrf(), *_renaming(), *_malekeh()):
+        rows.append((one.source, one.what, one.theirs, one.ours, one.scaled, one.guard, f"`{one.command}`"))
+    return rows
+
+
+def _command(unit: str) -> str:
+    size = baselines.SIZES[unit]
+    return f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}"
+
+
+def _machine(name: str, scheme: str) -> SmConfig:
+    return parse_scheme(scheme).machine(preset(name))
+
+
+def _area(unit: str) -> float | None:
+    found = cost(unit)
+    return None if found is None else float(found["area_um2"])
+
+
+def _unit(source: str, unit: str, what: str, area: str, delay: str, node: int) -> Iterator[Published]:
+    """Area and delay of a unit."""
+    found = cost(unit)
+    if found is None:
+        yield Published(source, what, f"{area}, {delay}", "not recorded", _command(unit))
+        return
+    size, scale = found["area_um2"], (node / NODE) ** 2
+    yield Published(source, f"{what}, area", area, f"{size:.0f} um2", _command(unit), f"{size * scale:.0f} um2")
+    yield Published(source, f"{what}, delay", delay, f"{found['delay_ns']:.3f} ns", _command(unit),
+                    guard=f"{found['delay_ns_guard_band']:.3f} ns")
+
+
+def _gscalar() -> Iterator[Published]:
+    source = "G-Scalar, Table 3"
+    yield from _unit(source, "compressor", "compressor", "11 624 um2, 40 nm", "0.67 ns", 40)
+    yield from _unit(source, "compressor_half", "the same for half-warps", "", "", 40)
+    yield from _unit(source, "decompressor", "decompressor", "7332 um2, 40 nm", "0.35 ns", 40)
+    yield from _unit(source, "decompressor_half", "the same for half-warps", "", "", 40)
+    pairs = [[_area(f"{prefix}{kind}") for kind in ("compressor", "decompressor")] for prefix in ("", "bdi_")]
+    if all(area is not None for pair in pairs for area in pair):
+        mine, bdi = (sum(area for area in pair if area is not None) for pair in pairs)
+        yield Published("G-Scalar, section 5", "compressor and decompressor over BDI's", "52 % of the area",
+                        f"{100 * mine / bdi:.0f} %: {mine:.0f} of {bdi:.0f} um2", _command("bdi_compressor"))
+
+
+def _sram(rows: int, width: int) -> dict[str, float]:
+    """Energy, leakage and access time of a memory of SRAM macros."""
+    tiling = memories.tiling(Memory("", rows, width, width, (None,), (True,), False, 1, bits(rows)))
+    macro, across, down = tiling.macro, tiling.across, tiling.down
+    return {"um2": tiling.area, "pj": macro.picojoules * across, "mw": macro.milliwatts * across * down, "ns": macro.access_ns}
+
+
+def _bow() -> Iterator[Published]:
+    source, machine = "BOW, section 5", _machine("pascal", "bow-wr")
+    core = machine.sub_core
+    entries, width = 4 * core.collector.window, machine.value_width
+    more = machine.sub_cores * core.collectors * (entries - 3) * width // _KIBIBYTE
+    yield Published(source, "storage of 12-entry collectors over 3 operands each", "+36 KB", f"+{more} KB: entries times bits",
+                    _HERE)
+    bank = _sram(core.rows, width)
+    yield Published("BOW, Table IV", "access of a register bank", "185.26 pJ, 64 KB, 28 nm",
+                    f"{bank['pj']:.1f} pJ, {core.rows * width / _KIBIBYTE:g} KB", _command("banks").replace("turing", "pascal"))
+    yield Published("BOW, Table IV", "leakage of a register bank", "111.84 mW", f"{bank['mw']:.1f} mW",
+                    _command("banks").replace("turing", "pascal"))
+    yield from _unit(source, "boc", "collectors, arbiters and crossbar, 32 warps", "under 0.04 mm2, 28 nm", "1 GHz", 28)
+
+
+def _ltrf() -> Iterator[Published]:
+    core = _machine("maxwell", "ltrf").sub_core
+    rows, entry = core.active_warps, bits(core.cache.registers)
+    places = rows * _REGISTERS * entry + rows * core.cache.registers * entry + rows * bits(rows)
+    total = places + core.warps * 2 * _REGISTERS
+    yield Published("LTRF, storage cost", "warp control blocks", "114 880 bits, about 5 % of 256 KB",
+                    f"{total} bits, {100 * total / (256 * _KIBIBYTE):.1f} %: locations of the {rows} active warps only",
+                    _command("warp_control_blocks"))
+
+
+def _renaming() -> Iterator[Published]:
+    source, table, bank = "Renaming, Table 2", _sram(205, 10), _sram(256, 128)
+    yield Published(source, "access of a bank of the 1 KB table", "1.14 pJ, 40 nm", f"{table['pj']:.2f} pJ", _HERE)
+    yield Published(source, "leakage of a bank of the table", "0.27 mW", f"{table['mw']:.2f} mW", _HERE)
+    yield Published(source, "access of a 4 KB register bank", "4.68 pJ", f"{bank['pj']:.2f} pJ", _HERE)
+    yield Published(source, "leakage of a register bank", "2.8 mW", f"{bank['mw']:.2f} mW", _HERE)
+    yield from _unit("Renaming, section 6.1", "renaming_table", "renaming table", "", "lookup in 0.22 ns", 40)
+
+
+def _malekeh() -> Iterator[Published]:
+    machine = _machine("turing", "malekeh")
+    core = machine.sub_core
+    more = core.collectors * (core.collector.cache_lines - core.collector.slots)
+    more *= machine.sub_cores * machine.value_width // _KIBIBYTE
+    yield Published("Malekeh, storage", "cache tables over the collectors' own slots", "+2 KB", f"+{more} KB: lines times bits",
+                    _HERE)
