@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +82,8 @@ def coarse(source: str, top: str, folder: Path) -> None:
     )
 
 
-def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN) -> str:
+def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN,
+           unread: Sequence[str] = ()) -> str:
     """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
 
     Parameters
@@ -89,13 +91,14 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     picoseconds : for the logic between registers.
     boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
     read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
+    unread : memories that stay though nothing of the design reads them.
     """
     (folder / "speed.abc").write_text("\n".join(_ABC).format(picoseconds=f"{picoseconds:.0f}") + "\n")
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)
     passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
-    passes += ["read_rtlil coarse.il", *_boxed(boxes), *_fine(top)]
+    passes += ["read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top)]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
     if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))
@@ -113,13 +116,18 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     return yosys.run(passes, folder)
 
 
-def generic(top: str, folder: Path, boxes: dict[str, str]) -> None:
+def generic(top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:
     """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed."""
     (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
     yosys.run([
-        "read_rtlil coarse.il", *_boxed(boxes), *_fine(top),
+        "read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top),
         "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01", "abc -g simple,cmos4,XNOR -script gates.abc", *_WRITTEN,
     ], folder)
+
+
+def _kept(unread: Sequence[str]) -> list[str]:
+    """What is read of a memory is kept, and so the memory is."""
+    return [f"setattr -set keep 1 c:{name} %co1:+[RD_DATA] c:{name} %d" for name in unread]
 
 
 def _fine(top: str) -> list[str]:

@@ -66,6 +66,7 @@ class Memory:
     transparent : whether some read sees what is written in the same cycle.
     writes : write ports.
     address : bits of an address.
+    unread : nothing of the design uses what is read: what does is outside, as the lanes that take a collector's operands.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Memory:
     transparent: bool
     writes: int
     address: int
+    unread: bool = False
 
     @property
     def bits(self) -> int:
@@ -103,11 +105,16 @@ class Memory:
 
 def found(path: Path, top: str) -> list[Memory]:
     """The memories of `coarse.json`, by name."""
-    cells = json.loads(path.read_text())["modules"][top]["cells"]
-    return [_memory(name, cell) for name, cell in sorted(cells.items()) if cell["type"] == "$mem_v2"]
+    module = json.loads(path.read_text())["modules"][top]
+    used = {bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]}
+    for cell in module["cells"].values():
+        for pin, bits in cell["connections"].items():
+            if cell["port_directions"][pin] == "input":
+                used.update(bits)
+    return [_memory(name, cell, used) for name, cell in sorted(module["cells"].items()) if cell["type"] == "$mem_v2"]
 
 
-def _memory(name: str, cell: dict[str, Any]) -> Memory:
+def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
     def number(parameter: str) -> int:
         return int(cell["parameters"][parameter], 2)
 
@@ -122,7 +129,8 @@ def _memory(name: str, cell: dict[str, Any]) -> Memory:
         places.append(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2) if fixed else None)
     clocked = cell["parameters"]["RD_CLK_ENABLE"][-reads:] if reads else ""
     return Memory(name, number("SIZE"), width, group, tuple(places), tuple(bit == "1" for bit in reversed(clocked)),
-                  "1" in cell["parameters"]["RD_TRANSPARENCY_MASK"], number("WR_PORTS"), address)
+                  "1" in cell["parameters"]["RD_TRANSPARENCY_MASK"], number("WR_PORTS"), address,
+                  used.isdisjoint(pins["RD_DATA"]))
 
 
 @cache

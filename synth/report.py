@@ -15,12 +15,12 @@ from arch.schemes import parse_scheme
 from synth import baselines, memories
 from synth.memories import Memory
 
+#: A row of a table.
+Row = tuple[str, ...]
 #: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that counts as 1 GHz, in ns.
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
 #: Why a unit does not reach 1 GHz.
 MISSES = {
-    "sthld": "the last uops that issued are counted, the interval's IPC is compared with the one before, and the waiting time "
-             "moves within bounds, in one cycle; it happens once in 10 000 cycles, and the golden model says one cycle",
     "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
                       "the comparison only",
 }
@@ -53,9 +53,9 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
 
 
-def units() -> list[tuple[str, ...]]:
+def units() -> Sequence[Row]:
     """Every unit with a size: what was recorded."""
-    rows: list[tuple[str, ...]] = [("unit", "preset, scheme, clock", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
+    rows: list[Row] = [("unit", "preset, scheme, clock", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
                                     "3 x wire load", "OpenSTA", "1 GHz")]
     for unit, size in baselines.SIZES.items():
         found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}"
@@ -71,9 +71,9 @@ def units() -> list[tuple[str, ...]]:
     return rows
 
 
-def slow() -> list[tuple[str, ...]]:
+def slow() -> Sequence[Row]:
     """Units that do not reach 1 GHz: their path, and why."""
-    rows = [("unit", "ns", "cells", "from", "to", "why")]
+    rows: list[Row] = [("unit", "ns", "cells", "from", "to", "why")]
     for unit in missing_the_clock():
         found = cost(unit)
         assert found is not None
@@ -87,9 +87,9 @@ def missing_the_clock() -> list[str]:
     return [unit for unit in baselines.SIZES if (found := cost(unit)) is not None and found["delay_ns"] > GIGAHERTZ]
 
 
-def signoff() -> list[tuple[str, ...]]:
+def signoff() -> Sequence[Row]:
     """The unit in which OpenSTA and our own timing differ most, each way."""
-    rows = [("OpenSTA", "unit", "ours, ns", "OpenSTA, ns", "difference", "of units")]
+    rows: list[Row] = [("OpenSTA", "unit", "ours, ns", "OpenSTA, ns", "difference", "of units")]
     found = {unit: one for unit in baselines.SIZES if (one := cost(unit)) is not None and one.get("opensta_ns")}
     share = {unit: one["opensta_ns"] / one["delay_ns"] - 1 for unit, one in found.items()}
     for words, pick in (("slower by most, or faster by least", max), ("faster by most", min)):
@@ -123,9 +123,9 @@ class Published:
     guard: str = ""
 
 
-def published() -> list[tuple[str, ...]]:
+def published() -> Sequence[Row]:
     """Published hardware costs beside ours."""
-    rows = [("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")]
+    rows: list[Row] = [("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")]
     for one in (*_gscalar(), *_bow(), *_ltrf(), *_renaming(), *_malekeh()):
         rows.append((one.source, one.what, one.theirs, one.ours, one.scaled, one.guard, f"`{one.command}`"))
     return rows
@@ -215,6 +215,6 @@ def _malekeh() -> Iterator[Published]:
     machine = _machine("turing", "malekeh")
     core = machine.sub_core
     more = core.collectors * (core.collector.cache_lines - core.collector.slots)
-    more *= machine.sub_cores * machine.value_width // _KIBIBYTE
+    more = machine.sub_cores * more * machine.value_width // _KIBIBYTE
     yield Published("Malekeh, storage", "cache tables over the collectors' own slots", "+2 KB", f"+{more} KB: lines times bits",
                     _HERE)

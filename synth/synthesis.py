@@ -159,7 +159,7 @@ def _possible(tools: Tools, clock: float) -> None:
 
 def _generic(unit: str, config: SmConfig, scheme: Scheme, folder: Path, memory: list[Memory], boxes: dict[str, str], clock: float,
              versions: dict[str, str]) -> Synthesis:
-    flow.generic(unit, folder, boxes)
+    flow.generic(unit, folder, boxes, _unread(memory))
     net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
     mapped.check_mapped(net, {*generic.TRANSISTORS, *boxes.values()})
     counts = net.count()
@@ -178,7 +178,7 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
     library = tools.library
     prices = arrays.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
     times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
-    net = _best(unit, folder, tools, clock, boxes, times, tell)
+    net = _best(unit, folder, tools, clock, boxes, _unread(memory), times, tell)
     versions = dict(versions)
     tell("timing")
     path = timing.Timer(net, library, times, tools.load).path()
@@ -225,8 +225,8 @@ class _Try:
     verilog: str
 
 
-def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, str], times: dict[str, BoxTiming],
-          tell: Callable[[str], None]) -> Netlist:
+def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, str], unread: list[str],
+          times: dict[str, BoxTiming], tell: Callable[[str], None]) -> Netlist:
     """The netlist: of those tried, the smallest one that meets the clock, else the fastest.
 
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
@@ -236,7 +236,7 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
     target = clock - timing.overhead(library, tools.load)
 
     def one(read: str, target: float) -> _Try:
-        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read)
+        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread)
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
         delay = timing.Timer(net, library, times, tools.load).path().delay
@@ -262,6 +262,11 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
     best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
     (folder / "mapped.v").write_text(best.verilog)
     return best.net
+
+
+def _unread(memory: list[Memory]) -> list[str]:
+    """Memories that nothing reads."""
+    return [one.name for one in memory if one.unread]
 
 
 def _known(tools: Tools, boxes: dict[str, str]) -> Any:

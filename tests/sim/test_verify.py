@@ -96,3 +96,12 @@ def test_a_whole_ladder() -> None:
     for rung in ("golden", "RTL", "proofs", "netlist", "cocotb"):
         assert shown[rung]["passed"], rung
     assert content["coverage"]["hit"] / content["coverage"]["bins"] > 0.9
+
+
+def test_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
+    verify.check_simulator("verilator")
+    with pytest.raises(WarpbankError, match="simulators are verilator, icarus"):
+        verify.check_simulator("verilatr")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(WarpbankError, match="is not in the path; install it"):
+        verify.check_simulator("icarus")

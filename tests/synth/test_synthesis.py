@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.config import preset, with_overrides
@@ -16,6 +17,7 @@ from arch.schemes import parse_scheme
 from synth import flow, mapped, memories, netlist, pdk, timing
 from synth.mapped import NetlistError
 from synth.synthesis import synthesize
+from tests.hdl.bench import MACHINES
 from tests.sim.command import warpbank
 from tests.synth import library
 
@@ -142,6 +144,49 @@ def test_memories_are_never_silent(cells: Path) -> None:
     assert made.flops == 0
     macro = memories.macros()[2]
     assert made.memory_um2 == pytest.approx(TINY.sub_core.banks * macro.area_um2 * TINY.value_width / macro.width)
+
+
+class Unread(wiring.Component):
+    """A memory that is written, and read by nothing inside: what reads a collector's operands is no part of the SM's RTL."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        super().__init__({"write": In(1), "row": In(3), "value": In(width), "written": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.slots = memory = Memory(shape=self._width, depth=6, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        m.d.comb += [write.en.eq(self.write), write.addr.eq(self.row), write.data.eq(self.value), read.addr.eq(self.row)]
+        m.d.sync += self.written.eq(self.write)
+        return m
+
+
+@pytest.mark.parametrize(("width", "kind"), [(8, "registers"), (256, "array")])
+def test_what_is_read_from_outside_stays(width: int, kind: str, cells: Path, tmp_path: Path) -> None:
+    tools = pdk.load([cells], tmp_path)
+    flow.coarse(netlist.to_rtlil(Unread(width), "unread"), "unread", tmp_path)
+    memory, = memories.found(tmp_path / "coarse.json", "unread")
+    assert (memory.kind, memory.bits, memory.unread) == (kind, 6 * width, True)
+    boxes = {memory.name: "box"} if kind == "array" else {}
+    (tmp_path / "boxes.v").write_text("".join(memories.box(name, memory) for name in boxes.values()))
+    counts = []
+    for unread in ([], [memory.name]):
+        flow.mapped(tools, "unread", tmp_path, picoseconds=900, boxes=boxes, unread=unread)
+        counts.append(mapped.read(tmp_path / "mapped.json", "unread", set(boxes.values())).count())
+    assert [count["box"] for count in counts] == [len(boxes)] * 2
+    assert [count["DFF"] for count in counts] == [1, 1 if boxes else 1 + memory.bits]
+
+
+def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
+    """It makes multiplexers of words of gates (Yosys 0.70)."""
+    from hdl.mapping.table import RenamingTable
+
+    class Few(RenamingTable):
+        registers = 16
+
+    tools, net = _built(Few(MACHINES["odd"], 3), "table", cells, tmp_path)
+    mapped.check_mapped(net, tools.library)
 
 
 def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
