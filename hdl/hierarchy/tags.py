@@ -59,6 +59,7 @@ class TagRow(wiring.Component):
         entries = self._entries
         tags = [Signal(REGISTER_WIDTH, name=f"tag_{entry}", reset_less=True) for entry in range(entries)]
         valid, live = Signal(entries, name="valid_entries"), Signal(entries, name="live_entries")
+        self._live = live
         m.d.comb += [self.valid.eq(valid), self.unused.eq(~valid & (valid + 1))]
 
         def holders(register: Value) -> Value:
@@ -76,9 +77,10 @@ class TagRow(wiring.Component):
 
         used = Signal(entries, name="used_entries")
         m.d.comb += used.eq(read | self.entered if self._renews else self.entered & ~valid)
+        self._older = age_matrix(m, used)
         movable = Signal(entries, name="movable")
         m.d.comb += [
-            movable.eq(valid & ~self.locked & ~read), self.ripe.eq(oldest_of(movable, age_matrix(m, used))),
+            movable.eq(valid & ~self.locked & ~read), self.ripe.eq(oldest_of(movable, self._older)),
             self.live.eq((live & self.ripe).any()),
         ]
         m.d.comb += self.leaver.eq(_of(tags, self.ripe))

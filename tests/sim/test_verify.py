@@ -33,11 +33,7 @@ def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
     assert found["lockstep"] == []
 
 
-#: Has no bench of its own yet: lockstep of the whole SM alone (tests/sim/test_lockstep_rfc.py).
-IN_LOCKSTEP = ("sw_rfc",)
-
-
-@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit not in IN_LOCKSTEP])
+@pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_has_tests_of_its_rtl(unit: str) -> None:
     module = UNITS[unit].component.__module__
     assert verify._importing("tests/hdl", module), f"no test imports {module}"

@@ -1,0 +1,355 @@
+"""The register file caches without prefetch beside golden's: warps that come and go, straight code, results when they like."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from arch.config import preset, with_overrides
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from arch.uop import MAX_SOURCES
+from golden.hierarchy.rfc import Rfc as GoldenRfc
+from golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
+from golden.mapping.direct import Direct
+from golden.storage.banks import Banks
+from golden.stream import TraceUop
+from golden.values import Value, merge
+from hdl.rooms import build_registers
+from hdl.seams import UNITS
+from program.strand_cache import Step, assign
+from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
+from tests.hdl.sub_core_bench import pack
+
+#: Registers that the warps use, more than the cache has entries for; instructions of a block.
+REGISTERS, LENGTH = 20, 14
+_MODELS: dict[str, Any] = {"rfc": GoldenRfc, "sw-rfc": GoldenSwRfc}
+
+
+def machine(*overrides: str) -> SmConfig:
+    """A machine of four warps with 32 rows per bank for each."""
+    return with_overrides(preset("tiny"), ["lanes=2", "sub_core.warps=4", "sub_core.rows=128", "sub_core.cache.registers=8",
+                                           *(f"sub_core.{override}" for override in overrides)])
+
+
+RFCS: dict[str, SmConfig] = {
+    "fast": machine("active_warps=2", "collectors=3"),
+    "slow": machine("active_warps=3", "bank_latency=280", "cache.replacement=lru", "collectors=3"),
+    "one": machine("active_warps=1", "bank_latency=630", "banks=1", "collectors=1"),
+    "many": machine("active_warps=4", "banks=8", "cache.registers=16", "cache.replacement=lru"),
+}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One of a block: the compiler's view, the lanes that execute it (0: none does, so that it is not issued), and its hints."""
+
+    step: Step
+    lanes: int
+    near: int = 0
+    write_back: int = 0
+    dead: int = 0
+
+
+class Warp:
+    """One slot of the scheduler: what program order says of its registers."""
+
+    def __init__(self, lanes: int) -> None:
+        self.live = False  # has a warp that has not issued its last uop
+        self.active = False
+        self.launched = lanes
+        self.code: deque[Instruction] = deque()
+        self.known = [0] * REGISTERS  # lanes with a value that may be read
+        self.pending = self.distant = 0  # registers with a result to come; of these, from far away
+        self.reads: Counter[int] = Counter()  # operands to come
+        self.state: list[Value] = []
+        self.seq = 0
+
+    @property
+    def idle(self) -> bool:
+        """Nothing of it is under way."""
+        return not self.live and not self.active and not self.pending and not +self.reads
+
+    @property
+    def waits(self) -> bool:
+        """Its next uop needs a result that comes from far away: its strand has ended."""
+        return bool(self.code) and bool(_touched(self.code[0].step) & self.distant)
+
+
+def _mask(registers: tuple[int, ...]) -> int:
+    return sum(1 << register for register in registers)
+
+
+def _touched(step: Step) -> int:
+    return _mask(step.sources) | _mask(step.written)
+
+
+class Bench:
+    """One run: warps execute random straight code with the hints that the compiler gives it, as a scoreboard lets them.
+
+    Parameters
+    ----------
+    scheme : rfc or sw-rfc.
+    name : of the machine.
+    seed : of all choices.
+    build : makes the RTL.
+    """
+
+    def __init__(self, scheme: str, name: str, seed: int, build: Any = build_registers) -> None:
+        self.rng = random.Random(seed)
+        self.software = scheme == "sw-rfc"
+        self.config = config = RFCS[name]
+        self.core = core = config.sub_core
+        self.log = Log()
+        self.rtl = build(config, parse_scheme(scheme), True)
+        self.quiet = 0
+        self.model = _MODELS[scheme](config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
+                                     self.log.probe)
+        self.warps = [Warp(config.lane_mask) for _ in range(core.warps)]
+        self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
+        # By collector, of each slot that waits: uop, register, value.
+        self.missing: list[dict[int, tuple[TraceUop, int, Value]]] = [{} for _ in range(core.collectors)]
+        self.happened: Counter[str] = Counter()
+
+    def value(self) -> Value:
+        """Any value."""
+        return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+
+    def run(self, cycles: int = 250) -> Bench:
+        """Compare every cycle."""
+        async def bench(ctx: Any) -> None:
+            for cycle in range(cycles):
+                await self._cycle(ctx, f"cycle {cycle}")
+
+        simulate(self.rtl, bench)
+        return self
+
+    async def _cycle(self, ctx: Any, where: str) -> None:
+        rtl, model = self.rtl, self.model
+        may_activate = model.may_activate
+        assert ctx.get(rtl.may_activate) == may_activate, where
+        self.quiet = sum(1 << number for number, warp in enumerate(self.warps) if not +warp.reads)
+        ctx.set(rtl.quiet, self.quiet)
+        waits = self._write(ctx, where)
+        gone = self._gone()
+        arrived = model.step()
+        self._deliver(ctx, arrived, where)
+        self._issue(ctx, gone)
+        self._start(ctx)
+        self._come_and_go(ctx, may_activate, gone)
+        events = self.log.take()
+        here = seen(ctx, rtl.events)
+        assert here == sorted([*events, *waits]), f"{where}: {set(here) ^ {*events, *waits}}"
+        self.happened.update(name for name, _ in here)
+        await ctx.tick()
+
+    # --- Results and operands.
+
+    def _write(self, ctx: Any, where: str) -> list[tuple[str, tuple[int, ...]]]:
+        """Units offer results of uops that have their operands, in rotating order."""
+        rng, first = self.rng, self.rng.randrange(UNITS)
+        collecting = {id(uop) for slots in self.missing for uop, *_ in slots.values()}
+        ctx.set(self.rtl.first, first)
+        taken, waits = {}, []
+        for unit in [*range(first, UNITS), *range(first)]:
+            queue, port = self.results[unit], self.rtl.result[unit]
+            offered = bool(queue) and id(queue[0]) not in collecting and rng.random() < 0.5
+            ctx.set(port.valid, offered)
+            if not offered:
+                continue
+            uop = queue[0]
+            register, value = uop.destination + uop.written, uop.values[uop.written]
+            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask,
+                                   "part": uop.part, "near": uop.near >> MAX_SOURCES & 1})
+            ctx.set(self.rtl.keep[unit].value, pack(value))
+            taken[unit] = self.model.write(uop, register, value)
+            if taken[unit]:
+                self._written(uop, register, unit)
+            else:
+                waits.append(("write_wait", (unit, self.model.bank_of(uop.warp, register))))
+        for unit, expected in taken.items():
+            assert ctx.get(self.rtl.result[unit].ready) == expected, where
+            assert ctx.get(self.rtl.keep[unit].valid) == expected, where
+        return waits
+
+    def _written(self, uop: TraceUop, register: int, unit: int) -> None:
+        warp = self.warps[uop.warp]
+        warp.pending &= ~(1 << register)
+        warp.distant &= ~(1 << register)
+        self.happened["partial"] += uop.part
+        self.happened["inactive"] += not warp.active
+        uop.written += 1
+        if uop.written == uop.count:
+            self.results[unit].popleft()
+
+    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
+        """Operands arrive: golden's, and on the lanes that read them the newest values."""
+        found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(self.rtl.deliver)
+                 if ctx.get(port.valid)}
+        assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
+        for collector, slot, _, value in arrived:
+            uop, register, expected = self.missing[collector].pop(slot)
+            for lane in range(self.config.lanes):
+                if uop.lane_mask >> lane & 1:
+                    assert value[lane] == expected[lane], f"{where}: R{register} of warp {uop.warp} is old"
+            self.warps[uop.warp].reads[register] -= 1
+
+    # --- Code.
+
+    def _block(self, warp: Warp) -> list[Instruction]:
+        """Straight code, under one mask but for guards."""
+        rng = self.rng
+        mask = warp.launched if rng.random() < 0.6 else warp.launched & rng.randrange(1, warp.launched + 1) or warp.launched
+        found: list[Instruction] = []
+        if rng.random() < 0.3:
+            found += [Instruction(Step(*step, True, False, False, 0), mask) for step in self._crowd()]
+        for _ in range(LENGTH):
+            certain = rng.random() < 0.8
+            lanes = mask if certain else mask & rng.getrandbits(self.config.lanes)
+            here = [register for register, known in enumerate(warp.known) if lanes and known & lanes == lanes]
+            sources = tuple(rng.sample(here, min(len(here), rng.choice((0, 1, 2, 2, 3, 6)))))
+            count, first = rng.choice((0, 1, 1, 1, 1, 2)), rng.randrange(REGISTERS - 1)
+            written = tuple(range(first, first + count))
+            found.append(Instruction(Step(sources, written, certain, count == 1 and rng.random() < 0.15, False, 0), lanes))
+            for register in written:
+                warp.known[register] |= lanes
+        needed = rng.getrandbits(REGISTERS) & rng.getrandbits(REGISTERS)
+        warp.known = [known if needed >> register & 1 else 0 for register, known in enumerate(warp.known)]
+        return self._hinted(self._liveness(found, needed, mask == warp.launched))
+
+    def _crowd(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Sources and results: six registers are read at once, and another one then comes to the place of the last of them."""
+        registers = tuple(range(6))
+        other = registers[-1] + self.core.cache.registers
+        if other >= REGISTERS:
+            return []
+        return [*(((), (register,)) for register in registers), (registers, ()), ((), (other,)), ((other,), ())]
+
+    def _liveness(self, code: list[Instruction], needed: int, whole: bool) -> list[Instruction]:
+        """What somebody may read behind each instruction; only writes of all of a warp's lanes end that."""
+        found = []
+        for instruction in reversed(code):
+            step = instruction.step
+            found.append(replace(instruction, step=replace(step, after=needed)))
+            if step.certain and whole:
+                needed &= ~_mask(step.written)
+            needed |= _mask(step.sources)
+        return found[::-1]
+
+    def _hinted(self, code: list[Instruction]) -> list[Instruction]:
+        """With the compiler's word: what goes into the cache, and where operands are; or which are read for the last time."""
+        if self.software:
+            near, write_back = assign([instruction.step for instruction in code], self.core.cache.registers, frozenset())
+            return [replace(instruction, near=int(hint), write_back=int(where))
+                    for instruction, hint, where in zip(code, near, write_back, strict=True)]
+        return [replace(instruction, dead=sum(1 << slot for slot, register in enumerate(instruction.step.sources)
+                                              if not instruction.step.after >> register & 1)) for instruction in code]
+
+    # --- What issues.
+
+    def _issue(self, ctx: Any, gone: int) -> None:
+        """A uop whose registers are there, or nothing."""
+        rng, rtl = self.rng, self.rtl
+        for port in (rtl.issue.valid, rtl.read.valid):
+            ctx.set(port, 0)
+        for warp in self.warps:
+            while warp.active and warp.code and not warp.code[0].lanes:
+                warp.code.popleft()
+        ready = [number for number, warp in enumerate(self.warps) if warp.active and not gone >> number & 1 and self._may(warp)]
+        free = [number for number, slots in enumerate(self.missing) if not slots]
+        if ready and free and rng.random() < 0.9:
+            self._uop(ctx, rng.choice(ready), rng.choice(free))
+
+    @staticmethod
+    def _may(warp: Warp) -> bool:
+        if not warp.code:
+            return False
+        step = warp.code[0].step
+        return not _touched(step) & warp.pending and not any(warp.reads[register] for register in step.written)
+
+    def _uop(self, ctx: Any, number: int, collector: int) -> None:
+        rng, rtl, warp = self.rng, self.rtl, self.warps[number]
+        code = warp.code.popleft()
+        step, lanes = code.step, code.lanes
+        warp.seq += 1
+        uop = make_uop(number, warp.seq, unit=rng.randrange(UNITS), sources=step.sources, destination=(*step.written, 0)[0],
+                       count=len(step.written), values=[self.value() for _ in step.written], lane_mask=lanes, near=code.near,
+                       write_back=code.write_back, dead=code.dead, part=int(lanes != warp.launched))
+        for slot, register in enumerate(step.sources):
+            self.missing[collector][slot] = (uop, register, warp.state[register])
+            warp.reads[register] += 1
+        warp.pending |= _mask(step.written)
+        warp.distant |= _mask(step.written) if step.distant else 0
+        for register, value in zip(step.written, uop.values, strict=True):
+            warp.state[register] = merge(warp.state[register], value, lanes)
+        if step.written:
+            self.results[uop.unit].append(uop)
+        record = uop_record(uop)
+        ctx.set(rtl.issue.valid, 1)
+        ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
+        ctx.set(rtl.read.valid, 1)
+        ctx.set(rtl.read.payload, {"collector": collector, "warp": number, "source_valid": record["source_valid"],
+                                   "sources": record["sources"]})
+        self.model.issue(uop)
+        for slot, register in enumerate(step.sources):
+            self.model.read(collector, slot, number, register)
+
+    # --- Warps.
+
+    def _start(self, ctx: Any) -> None:
+        """A slot in which nothing is left to do may receive a new warp."""
+        rows = self.core.rows // self.core.warps
+        self.started = [number for number, warp in enumerate(self.warps) if warp.idle and self.rng.random() < 0.2]
+        ctx.set(self.rtl.start.warps, sum(1 << number for number in self.started))
+        ctx.set(self.rtl.start.rows, rows)
+        for number in self.started:
+            warp = self.warps[number] = Warp(self.rng.randrange(1, self.config.lane_mask + 1))
+            warp.live, warp.state = True, [self.value() for _ in range(REGISTERS)]
+            warp.code.extend(self._block(warp))
+            self.model.start(number, number * rows)
+            self.happened["start"] += 1
+
+    def _gone(self) -> int:
+        """Active warps that are not any more: they wait for a distant result or have ended; with tags, whenever one likes."""
+        found = 0
+        for number, warp in enumerate(self.warps):
+            if not warp.active:
+                continue
+            if not warp.code and self.rng.random() < 0.5:
+                warp.code.extend(self._block(warp))
+            if warp.waits or not warp.code or (not self.software and self.rng.random() < 0.02):
+                found |= (self.rng.random() < 0.5) << number
+        return found
+
+    def _come_and_go(self, ctx: Any, may_activate: int, gone: int) -> None:
+        rng, rtl = self.rng, self.rtl
+        ended = 0
+        for number, warp in enumerate(self.warps):
+            if gone >> number & 1:
+                warp.active = False
+                if not warp.code:
+                    warp.live = False
+                    ended |= 1 << number
+                self.model.deactivate(number, not warp.live)
+                self.happened["stall"] += warp.live
+        ctx.set(rtl.deactivate, gone)
+        ctx.set(rtl.ended, ended)
+        come = [number for number, warp in enumerate(self.warps)
+                if may_activate >> number & 1 and warp.live and not warp.active and number not in self.started]
+        comes = bool(come) and rng.random() < 0.7
+        ctx.set(rtl.activate, comes)
+        if comes:
+            number = rng.choice(come)
+            ctx.set(rtl.activated, number)
+            self.warps[number].active = True
+            self.model.activate(number)
+            self.happened["again"] += self.warps[number].seq > 0
+
+
+def lockstep(scheme: str, machine: str, seed: int, build: Any = build_registers, cycles: int = 250) -> None:
+    """Compare every cycle of a run."""
+    Bench(scheme, machine, seed, build).run(cycles)

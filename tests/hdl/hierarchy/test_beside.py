@@ -1,0 +1,105 @@
+"""RFC and SW-RFC allocate, read, write and free what golden's do, values included, and operands are the newest values.
+
+    pytest -m "long or not long" tests/hdl/hierarchy/test_beside.py
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Signal
+from hypothesis import given, settings, strategies
+
+from arch.schemes import Scheme
+from hdl.hierarchy.rfc import Departing
+from hdl.hierarchy.sw_rfc import SwRfc
+from hdl.hierarchy.tags import TagRow
+from hdl.rooms import build_registers
+from tests.hdl.bench import FEW, SEEDS, fails
+from tests.hdl.hierarchy.rfc_bench import RFCS, Bench, lockstep
+from tests.hdl.wrapped import wrapped
+
+SCHEMES = ("rfc", "sw-rfc")
+#: Machines that are elaborated in a second.
+SMALL = ("fast", "slow", "one")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(FEW, max_examples=3)
+@given(machine=strategies.sampled_from(SMALL), seed=SEEDS)
+def test_equals_golden(scheme: str, machine: str, seed: int) -> None:
+    lockstep(scheme, machine, seed, cycles=100)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("machine", RFCS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_more_seeds(scheme: str, machine: str, seed: int) -> None:
+    lockstep(scheme, machine, seed, cycles=400)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_matters_happens(scheme: str) -> None:
+    happened = Bench(scheme, "slow", 3).run(250).happened
+    found = Counter(happened)
+    names = ["cache_write", "write", "cache_grant", "grant", "row_free", "write_wait", "start", "partial"]
+    names += ["cache_allocate", "cache_release", "write_back", "stall", "again", "inactive"] if scheme == "rfc" else []
+    for name in names:
+        assert found[name] >= 2, f"{name} happened {found[name]} times"
+
+
+def built(component: type, room: str) -> Any:
+    """Makes register files with this component as the hierarchy `room`."""
+    def build(config: Any, scheme: Scheme, probe: bool) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(build_registers.__globals__["HIERARCHIES"], room, component)
+            return build_registers(config, scheme, probe)
+
+    return build
+
+
+class Unlocked(SwRfc):
+    """A result does not wait for the operands that are still to be read from its place."""
+
+    def _locked(self, m: Any) -> None:
+        super()._locked(m)
+        self._locks = [Const(0, self._entries)] * self._rows
+
+
+class CacheOnly(SwRfc):
+    """A result that somebody may read behind the strand stays out of the banks."""
+
+    def _both(self, m: Any) -> list[Signal]:
+        super()._both(m)
+        return [Signal(self._entries) for _ in range(self._rows)]
+
+
+class Hasty(SwRfc):
+    """A row is given to the next warp before all operands have been read from it."""
+
+    def _warps(self, m: Any) -> None:
+        super()._warps(m)
+        self._quiet_rows = Const(-1, self._rows)
+
+
+@pytest.mark.parametrize("mutant", [Unlocked, CacheOnly, Hasty])
+def test_mutants_without_tags_are_caught(mutant: type) -> None:
+    assert fails(lambda seed: lockstep("sw-rfc", "fast", seed, built(mutant, "sw_rfc"), cycles=200))
+
+
+def _no_locks(config: Any) -> Any:
+    return wrapped(TagRow(config), locked=lambda value, ports: 0)
+
+
+def _no_wait(config: Any) -> Any:
+    return wrapped(Departing(config), held=lambda value, ports: 0)
+
+
+@pytest.mark.parametrize(("name", "part"), [("TagRow", _no_locks), ("Departing", _no_wait)])
+def test_mutants_with_tags_are_caught(name: str, part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry leaves while an operand is still to be read from it; what has left is lost on its way to its bank."""
+    monkeypatch.setattr(f"hdl.hierarchy.rfc.{name}", part)
+    assert fails(lambda seed: lockstep("rfc", "fast", seed, cycles=200))
