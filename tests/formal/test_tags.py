@@ -4,7 +4,7 @@ Around a row of tags: results that come to the entry that holds their register, 
 any registers, last reads among them; locks; registers that leave; a row that is cleared. One register, chosen once, is followed:
 one bit of its newest value, and whether somebody may still read it. Shown, for three entries and both policies:
 
-* no register has two entries, and it has one exactly from its first result until it leaves: none is lost, no valid one overwritten;
+* no register has two entries, and it has one exactly from its first result until it leaves: none is lost or overwritten;
 * what its entry holds is its newest value;
 * an entry that leaves says truly whose it is and whether it must be written back: nothing that may still be read is dropped;
 * nothing leaves that is still to be read, and if anything can leave, one entry does.
