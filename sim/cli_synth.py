@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import asdict
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +76,7 @@ def synth(
         return
     if unit is None:
         raise WarpbankError("name a unit (`warpbank units`) or sm; without one, only --check and --record work")
-    if not clock > 0:
+    if not (clock > 0 and isfinite(clock)):
         raise WarpbankError(f"--clock takes a time in ns above 0, for example 1.0, not {clock:g}")
     chosen = exp.find_scheme(scheme)
     machine = chosen.machine(exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or []))

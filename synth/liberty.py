@@ -362,7 +362,7 @@ class _Reader:
             points = [(0.0,), (0.0,)] if len(flat) == 1 else points
         if len(flat) != len(points[0]) * len(points[1]):
             raise LibertyError(
-                f"a table of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; the library is damaged"
+                f"a table of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; it is damaged, fetch it again"
             )
         width = len(points[1])
         values = tuple(flat[row * width : (row + 1) * width] for row in range(len(points[0])))
@@ -388,5 +388,5 @@ def _unit(text: str, base: str) -> float:
     """`10ps` as a number of the base unit."""
     found = re.fullmatch(r"([\d.]+)\s*([fpnum]?)" + base, text.strip(), re.IGNORECASE)
     if found is None:
-        raise LibertyError(f"the library has a unit that is not understood: {text!r}")
+        raise LibertyError(f"the library has a unit that is not understood: {text!r}; fetch it again, or give another one")
     return float(found[1]) * 10.0 ** _PREFIX[found[2].lower()]

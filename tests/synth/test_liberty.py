@@ -96,6 +96,8 @@ def test_broken_files(tmp_path: Path) -> None:
         ("damaged.lib.gz", gzip.compress(whole.encode())[:200], "fetch the library again"),
         ("binary.lib", b"\xff\xfe\x00library", "fetch the library again"),
         ("numbers.lib", whole.replace('values ("2.0")', 'values ("two")').encode(), "not numbers"),
+        ("empty.lib", b"", "not a Liberty file"),
+        ("unit.lib", whole.replace('"1ns"', '"fortnight"').encode(), "a unit that is not understood"),
         ("flops.lib", library.text(without=("DFF",)).encode(), "no rising-edge flip-flop"),
         ("gates.lib", library.text(without=("NAND2",)).encode(), "no two-input NAND"),
         ("buffers.lib", library.text(without=("BUF", "BUF2")).encode(), "no buffer"),
