@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,25 @@ def prices(found: Sequence[Memory], tools: Tools, folder: Path, clock: float, te
             made[memory.shape] = Price(tiling.area, 0, BoxTiming(macro.access_ns, 0.0, memories.table()["setup_ns"]), tiling)
         else:
             tell(f"mapping an array of {memory.rows} x {memory.width}")
-            made[memory.shape] = _array(memory, tools, folder, clock)
+            made[memory.shape] = (_tall if memory.tall else _array)(memory, tools, folder, clock)
     return made
+
+
+def _tall(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
+    """A narrow array from two slices of its rows: area in a straight line, time in one with every doubling."""
+    rows = (memories.SLICE_ROWS, 2 * memories.SLICE_ROWS)
+    areas, outs, intos = [], [], []
+    for count in rows:
+        net = _slice(replace(memory, rows=count), memory.width, tools, folder, clock)
+        areas.append(sum(tools.library[cell.type].area for cell in net.cells))
+        timer = Timer(net, tools.library, {}, tools.load)
+        outs.append(timer.path("output").delay)
+        intos.append(timer.path("register").delay)
+    area = areas[0] + (areas[1] - areas[0]) / (rows[1] - rows[0]) * (memory.rows - rows[0])
+    doublings, flop = math.log2(memory.rows / rows[0]), timing.overhead(tools.library, tools.load)
+    out, into = (times[0] + max(0.0, times[1] - times[0]) * doublings for times in (outs, intos))
+    address = 0.0 if any(memory.synchronous) else max(0.0, out - flop)
+    return Price(area, memory.bits, BoxTiming(out, address, into - flop), sample=(net, memory.width, areas[1]))
 
 
 def _array(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:

@@ -2,8 +2,9 @@
 
 - `sram`: at least 32 rows, every read is synchronous, one read and one write port at most. Tiled from the macros of
   `synth/memories.toml`.
-- `array`: values of at least 256 bits that are no SRAM. A slice of the array is mapped to flip-flops with the same ports, and
-  the rest is a straight line in the number of columns. A black box in the unit's netlist.
+- `array`: values of at least 256 bits that are no SRAM, and memories of more than 4096 bits. A slice of the array is mapped to
+  flip-flops with the same ports, and the rest is a straight line in the number of columns; of a narrow one, of rows. A black
+  box in the unit's netlist.
 - `registers`: all others. Mapped with the unit's logic, and counted beside it.
 """
 
@@ -22,6 +23,10 @@ from typing import Any
 SRAM_ROWS = 32
 #: Fewest bits of a word that make an array of flip-flops a black box.
 ARRAY_WIDTH = 256
+#: Most bits that are mapped one by one.
+ARRAY_BITS = 4096
+#: Rows of the smaller of the two slices of a narrow array.
+SLICE_ROWS = 32
 #: Columns of the smaller of the two slices that are mapped where nothing else says how wide a write is.
 SLICE = 16
 
@@ -90,7 +95,13 @@ class Memory:
         """`sram`, `array` or `registers`."""
         if self.rows >= SRAM_ROWS and all(self.synchronous) and len(self.reads) <= 1 and self.writes <= 1:
             return "sram"
-        return "array" if self.width >= ARRAY_WIDTH and self.writes else "registers"
+        return "array" if self.writes and (self.width >= ARRAY_WIDTH or self.tall) else "registers"
+
+    @property
+    def tall(self) -> bool:
+        """A narrow array: slices of it are rows. One that is read at fixed rows has none that are like the others."""
+        return self.width < ARRAY_WIDTH and self.bits > ARRAY_BITS and self.rows > 2 * SLICE_ROWS and all(
+            place is None for place in self.reads)
 
     @property
     def shape(self) -> tuple[Any, ...]:

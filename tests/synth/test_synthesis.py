@@ -203,6 +203,29 @@ def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     assert price.timing.address > 0
 
 
+def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
+    """The price of a narrow array of 128 rows against the same array mapped as a whole."""
+    from synth import arrays
+
+    memory = memories.Memory("table", 128, 3, 3, (None, None), (False, False), False, 1, 7)
+    tools = pdk.load([cells], tmp_path)
+    price = arrays._tall(memory, tools, tmp_path, 1.0)
+    whole = arrays._slice(memory, 3, tools, tmp_path, 1.0)
+    area = sum(tools.library[cell.type].area for cell in whole.cells)
+    assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 384
+    assert price.area == pytest.approx(area, rel=0.05)
+    delay = timing.Timer(whole, tools.library, {}, tools.load).path("output").delay
+    assert price.timing.clock == pytest.approx(delay, rel=0.2)
+
+
+@pytest.mark.parametrize(("rows", "width", "reads", "kind"), [
+    (2048, 4, (None, None), "array"), (128, 32, (None,), "registers"), (64, 512, (None,), "array"),
+    (4096, 4, (None, 3), "registers"),
+])
+def test_kinds(rows: int, width: int, reads: tuple[int | None, ...], kind: str) -> None:
+    assert memories.Memory("", rows, width, width, reads, (False,) * len(reads), False, 1, 12).kind == kind
+
+
 def test_command(cells: Path, tmp_path: Path) -> None:
     done = warpbank("synth", "lrr", "--preset", "tiny", "--liberty", str(cells), "--json", "-o", str(tmp_path / "lrr.v"))
     assert done.code == 0, done.err
