@@ -65,7 +65,7 @@ def _print(made: Reproduction) -> None:
     console.print(f"[bold]{render.escape(made.paper.title)}[/]")
     for part in made.comparisons:
         rows = [(name, *(number(value, part.figure.digits) for value in values)) for name, values in table_rows(part)]
-        title = f"{part.figure.title}, in {part.figure.unit}"
+        title = ", in ".join(filter(None, (part.figure.title, part.figure.unit)))
         console.print(render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns)))
         console.print(render.escape(" ".join(part.sentences)) + "\n", highlight=False)
     by = made.made_by

@@ -27,7 +27,7 @@ def constant(name: str, title: str, unit: str, columns: Sequence[str], values: C
 
 def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str) -> Figure:
     """A figure that we have nothing beside."""
-    return Figure(name, title, unit, tuple(columns), lambda kernel, size: [], None, reason)
+    return Figure(name, title, unit, tuple(columns), lambda kernel, size: [], None, reason, digits=2)
 
 
 def _synthesized(number: str, *units: str) -> Callable[[], list[float]]:

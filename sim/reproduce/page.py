@@ -22,9 +22,14 @@ def page(made: Reproduction) -> Page:
 def _section(part: Comparison) -> Section:
     figure, rows = part.figure, table_rows(part)
     text = " ".join((*part.sentences, f"Published: {part.published.source}." if part.published.rows else "")).strip()
-    table = Table(f"In {figure.unit}; mean: {figure.mean}", ("kernel", *figure.columns), rows,
-                  [figure.digits] * len(figure.columns))
+    table = Table(_caption(part), ("kernel", *figure.columns), rows, [figure.digits] * len(figure.columns))
     return Section(figure.title, text, [_plot(part)] if part.rows else [], [table], folded=bool(part.rows))
+
+
+def _caption(part: Comparison) -> str:
+    unit = part.figure.unit
+    said = [f"In {unit}" * bool(unit), f"mean: {part.figure.mean}" * (len(part.rows) > 1)]
+    return "; ".join(filter(None, said))
 
 
 def _plot(part: Comparison) -> Plot:

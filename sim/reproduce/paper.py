@@ -148,9 +148,9 @@ class Comparison:
 
 
 def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
-    """Rows of a figure's table: the kernels, our mean, the published values where there are any."""
+    """Rows of a figure's table: the kernels, our mean if they are several, the published values where there are any."""
     rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
-    if part.mean:
+    if len(part.rows) > 1:
         rows.append(("mean", part.mean))
     for name, values in part.published.rows.items():
         rows.append((name, tuple(values.get(column) for column in part.figure.columns)))

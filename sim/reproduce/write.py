@@ -45,7 +45,7 @@ def markdown(made: Reproduction) -> str:
     lines = [f"# {made.paper.title}", "", *(f"- {key}: {_inline(value)}" for key, value in made.made_by.items())]
     for part in made.comparisons:
         figure = part.figure
-        lines += ["", f"## {figure.title}", "", f"In {figure.unit}. Mean: {figure.mean}."]
+        lines += ["", f"## {figure.title}", "", f"In {figure.unit or 'units as named'}. Mean: {figure.mean}."]
         if part.published.rows:
             lines[-1] += f" Published: {part.published.source}."
         lines += ["", "| kernel | " + " | ".join(figure.columns) + " |", "|---" + "|---:" * len(figure.columns) + "|"]
