@@ -222,7 +222,7 @@ class Arbiter(wiring.Component):
         emit(m, oldest, head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
         length = Signal(bits(self._groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
         m.d.sync += length.eq(length + sum(head.asked) - head.granted)
-        emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=length - 1)
+        emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=(length - 1)[: len(length)])
 
     def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
         """A bank's events: grant, conflict of the oldest request and of the others; how they name the bank, and its row."""

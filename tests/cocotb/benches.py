@@ -36,7 +36,16 @@ from tests.hdl.front_end import (  # noqa: E402
     test_sthld,
     test_two_level,
 )
-from tests.hdl.hierarchy import ltrf_bench, test_allocation, test_flat, test_mover, test_scalar_file, test_wcb  # noqa: E402
+from tests.hdl.hierarchy import (  # noqa: E402
+    ltrf_bench,
+    rfc_bench,
+    test_allocation,
+    test_flat,
+    test_mover,
+    test_rfc,
+    test_scalar_file,
+    test_wcb,
+)
 from tests.hdl.hierarchy.ltrf_bench import LTRFS  # noqa: E402
 from tests.hdl.mapping import (  # noqa: E402
     test_availability,
@@ -106,6 +115,10 @@ BENCHES: dict[str, Any] = {
     "registers": test_flat.lockstep,
     "ltrf": lambda machine, seed: ltrf_bench.Bench(machine, seed, plus=False).run(),
     "ltrf_plus": lambda machine, seed: ltrf_bench.Bench(machine, seed).run(),
+    "rfc": lambda machine, seed: rfc_bench.lockstep("rfc", machine, seed),
+    "sw_rfc": lambda machine, seed: rfc_bench.lockstep("sw-rfc", machine, seed),
+    "tag_row": lambda overrides, seed: test_rfc.tag_lockstep(_config(overrides).sub_core.cache.replacement, seed),
+    "departing": lambda overrides, seed: test_rfc.buffer_lockstep(seed),
     "warp_control_blocks": test_wcb.lockstep,
     "address_allocation": lambda machine, seed: test_allocation.lockstep(LTRFS[machine].sub_core.cache.registers, seed),
     "mover": test_mover.lockstep,

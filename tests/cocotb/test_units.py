@@ -16,6 +16,7 @@ from tests.hdl.bench import MACHINES
 from tests.hdl.collector.boc_bench import BOCS
 from tests.hdl.collector.test_window import MACHINES as WINDOWS
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
+from tests.hdl.hierarchy.rfc_bench import RFCS
 from tests.hdl.mapping.test_renaming import SMALL as RENAMING
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
@@ -31,10 +32,12 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
     **{unit: {name: LTRFS[name] for name in ("one", "fast")} for unit in ("ltrf", "ltrf_plus")},
     **{unit: {name: LTRFS[name] for name in ("fast", "slow")} for unit in ("warp_control_blocks", "address_allocation", "mover")},
+    **{unit: {name: RFCS[name] for name in ("fast", "slow")} for unit in ("rfc", "sw_rfc")},
 }
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
     "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
+    "tag_row": ["sub_core.cache.registers=8", "sub_core.cache.replacement=lru"], "departing": [],
     "sthld": ["sub_cores=2", "sub_core.collector.sthld_interval=16"],
     "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
 }
@@ -85,6 +88,8 @@ MUTANTS: dict[str, Callable[[str], str]] = {
     "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
     "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
     "address_allocation": replaced(r"<= address;", "<= head;"),
+    "tag_row": replaced(r"= drop \? ripe : (\w+'h0+);", r"= \1;"),
+    "departing": replaced(r"= fresh \? value : kept;", "= value;"),
     "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }

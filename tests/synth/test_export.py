@@ -46,6 +46,17 @@ def test_lint(unit: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("unit", ["arbiter", "ltrf", "rfc"])
+def test_event_ports_are_no_loops(unit: str, tmp_path: Path) -> None:
+    """Where every net is public, as in cocotb's builds, Verilator looks at buses as a whole: no bit may copy another one."""
+    (tmp_path / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v", probe=True))
+    tool = toolchain.verilator()
+    command = [str(tool.binary), "--lint-only", "-Wall", "--no-timing", "--public-flat-rw", "--top-module", unit,
+               str(ROOT / "synth" / "lint.vlt"), str(tmp_path / f"{unit}.v")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_odd_sizes(unit: str, tmp_path: Path) -> None:
     (tmp_path / f"{unit}.v").write_text(exported(unit, ODD, BASELINE, kind=".v"))
