@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import bits
 
-from ..priority import first_from
+from ..priority import Choice, chosen, encode
 
 
 def check_warps(owner: str, warps: object) -> None:
@@ -43,8 +43,16 @@ class Lrr(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pointer = Signal(bits(self._warps))
-        choice = first_from(m, self.eligible, pointer)
-        m.d.comb += self.pick.eq(choice.index)
-        with m.If(choice.any):
-            m.d.sync += pointer.eq(choice.after)
+        # Two searches side by side, from the pointer on and from slot 0: which of them counts decides between two numbers only.
+        onwards = Signal(self._warps)
+        m.d.comb += onwards.eq(self.eligible & (((1 << self._warps) - 1) << pointer))
+        ahead, first = chosen(m, onwards, "ahead"), chosen(m, self.eligible, "first")
+        m.d.comb += self.pick.eq(Mux(ahead.any, ahead.index, first.index))
+        with m.If(first.any):
+            m.d.sync += pointer.eq(Mux(ahead.any, _behind(ahead), _behind(first)))
         return m
+
+
+def _behind(choice: Choice) -> Value:
+    """The slot behind, made of the mask turned by one: it does not wait for the choice's own number."""
+    return encode(choice.one_hot.rotate_left(1))
