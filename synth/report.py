@@ -23,6 +23,8 @@ LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
 MISSES = {
     "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
                       "the comparison only",
+    "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
+           "line of the cache table after the one before, in the cycle in which the uop issues",
     "inserter": "a uop's sources are found, its up to six missing sources and up to four results take one free entry after the "
                 "other, and what they drop is counted, in the cycle in which the uop issues",
 }

@@ -233,15 +233,16 @@ def _setup(cell: Cell, pin: str) -> Any:
 
 
 def loads(net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output: float, guard: float) -> dict[int, float]:
-    """The capacitance of every net in fF."""
+    """The capacitance of every net in fF. A memory has one pin for all columns that are written together."""
     pins: dict[int, list[float]] = {}
     box = library.buffers[0].inputs[0].capacitance
     for cell in net.cells:
-        kind = None if cell.type in boxes else library[cell.type]
+        kind, written = None if cell.type in boxes else library[cell.type], set[int]()
         for pin, bit in cell.pins.items():
             if kind is not None and not kind.pins[pin].output:
                 pins.setdefault(bit, []).append(kind.pins[pin].capacitance)
-            elif kind is None and not pin.startswith("RD_DATA"):
+            elif kind is None and not pin.startswith("RD_DATA") and not (pin.startswith("WR_EN") and bit in written):
+                written |= {bit} if pin.startswith("WR_EN") else set()
                 pins.setdefault(bit, []).append(box)
     for nets in net.outputs.values():
         for bit in nets:

@@ -189,6 +189,15 @@ def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
     mapped.check_mapped(net, tools.library)
 
 
+def test_columns_written_together_load_a_net_once(cells: Path, tmp_path: Path) -> None:
+    tools = pdk.load([cells], tmp_path)
+    pins = {"WR_EN": [2, 2, 2, 3], "WR_DATA": [4, 4, 4, 4]}
+    named = {f"{pin}[{index}]": net for pin, nets in pins.items() for index, net in enumerate(nets)}
+    net = mapped.Netlist("top", {}, {}, [mapped.Instance("memory", "box", named, {})], {}, {})
+    found = timing.loads(net, tools.library, {"box": timing.BoxTiming(0.1, 0.1, 0.1)}, 1.0, 1.0)
+    assert found[2] == found[3] < found[4]
+
+
 def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of an array against the same array mapped as a whole."""
     from synth import arrays
