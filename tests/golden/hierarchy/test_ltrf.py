@@ -10,10 +10,13 @@ from arch.events import Record, count
 from arch.rooms import SmConfig
 from arch.schemes import parse_scheme
 from golden.check import OperandMismatch
-from golden.hierarchy.ltrf import LtrfPlus
+from golden.hierarchy.ltrf import Ltrf, LtrfPlus
 from golden.hierarchy.wcb import WarpControlBlock
+from golden.mapping.direct import Direct
+from golden.probe import Probe
 from golden.result import Result
 from golden.sm import simulate
+from golden.storage.banks import Banks
 from program.annotate import annotate
 from program.errors import ExecutionError
 from program.runner import compile_job, trace_job
@@ -91,6 +94,28 @@ def _fails(config: SmConfig, seeds: int = 6) -> bool:
         except (OperandMismatch, AssertionError):
             return True
     return False
+
+
+def first_operand_behind(sources: int) -> int:
+    """Cycles from a uop with one source to its operand, right behind another uop of the same warp with `sources`."""
+    config = _machine("tiny", "collectors=2", "cache.registers=8")
+    core = config.sub_core
+    cache = Ltrf(config, Direct(core), Banks(core, config.lanes), lambda warp: True, Probe(0, None))
+    cache.start(0, 0)
+    cache.activate(0)
+    cache.blocks[0].working = 0xFF
+    while not cache.may_issue:
+        cache.step()
+    for slot in range(sources):
+        cache.read(0, slot, 0, slot)
+    cache.step()
+    cache.read(1, 0, 0, 7)
+    return next(cycle for cycle in range(1, 20) if any(collector == 1 for collector, *_ in cache.step()))
+
+
+def test_two_places_are_looked_up_in_a_cycle() -> None:
+    """A uop with more than two sources takes more cycles, and the uop behind it waits (section 4.1)."""
+    assert [first_operand_behind(sources) for sources in (1, 2, 3, 4, 6)] == [3, 3, 4, 4, 5]
 
 
 def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
