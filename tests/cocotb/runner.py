@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,8 @@ CACHE = ROOT / "build" / "cocotb"
 KEPT = 60
 #: Icarus has four values: what is unknown at a port is drawn at random there, as Verilator draws don't-cares.
 _ICARUS = {"COCOTB_RESOLVE_X": "random"}
+#: A register that the Verilog gives no initial value.
+_BARE = re.compile(r"^(  reg (?:\[[^\]]*\] )?\S+ ?);$", re.MULTILINE)
 #: The run-time library's objects, which no design changes.
 _RUNTIME = ("verilated.o", "verilated_dpi.o", "verilated_vpi.o", "verilated_threads.o")
 #: Don't-cares are drawn at random; what has no initial value begins as in Amaranth's simulator, at 0.
@@ -57,7 +60,10 @@ def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = Non
         changed = mutate(text)
         assert changed != text, "the mutation finds nothing to change"
         text = changed
-    body, icarus = text.partition("\nmodule ")[2], simulator() == "icarus"
+    icarus = simulator() == "icarus"
+    if icarus:
+        text = _BARE.sub(r"\1 = 0;", text)  # as with Verilator's `--x-initial 0`
+    body = text.partition("\nmodule ")[2]
     parts = [body, version("cocotb"), sys.version]
     if icarus:
         parts.append(subprocess.run(["iverilog", "-V"], capture_output=True, text=True, check=True).stdout)
