@@ -31,7 +31,9 @@ def test_every_unit_has_a_row() -> None:
 
 
 def test_what_misses_the_clock_says_why() -> None:
-    assert set(report.missing_the_clock()) == set(report.MISSES)
+    """A reason may be there before the unit's number is."""
+    recorded = {unit for unit in report.MISSES if report.cost(unit) is not None}
+    assert recorded <= set(report.missing_the_clock()) <= set(report.MISSES)
     for row in report.slow()[1:]:
         assert all(row), row
 
