@@ -66,7 +66,7 @@ SIZES: dict[str, Size] = {
     ),
 }
 #: Units whose check takes seconds.
-FAST = ("lrr", "lfsr", "decompressor", "address_allocation")
+FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
 
 
 @dataclass

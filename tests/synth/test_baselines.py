@@ -18,6 +18,9 @@ from synth import baselines, pdk
 from synth.units import UNITS
 from tests.sim.command import warpbank
 
+#: What was recorded.
+KNOWN = {unit: known for unit in baselines.SIZES if (known := baselines.recorded(unit)) is not None}
+
 
 def test_every_unit_has_a_size() -> None:
     assert set(baselines.SIZES) == set(UNITS) - {"sm", "sub_core"}
@@ -37,8 +40,13 @@ def test_the_files_say_what_made_them(path: Path) -> None:
 
 @pytest.mark.parametrize("unit", baselines.FAST)
 def test_generic_gates(unit: str) -> None:
-    checked = baselines.check(unit, [])
-    if checked.why:
+    _unmoved(unit, [])
+
+
+def _unmoved(unit: str, files: list[Path]) -> None:
+    """A unit is as recorded; one that was recorded with other tools, or another library, is not compared."""
+    checked = baselines.check(unit, files)
+    if checked.why.endswith("not compared"):
         pytest.skip(checked.why)
     assert checked.sentences() == []
 
@@ -51,20 +59,19 @@ def _library() -> list[Path]:
 
 
 def test_in_a_library() -> None:
-    checked = baselines.check("lrr", _library())
-    if checked.why:
-        pytest.skip(checked.why)
-    assert checked.sentences() == []
+    files = _library()
+    if pdk.name(files) not in KNOWN["lrr"]["results"]:
+        pytest.skip(f"the baselines are of another library than {pdk.name(files)}")
+    _unmoved("lrr", files)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("unit", baselines.SIZES)
+@pytest.mark.parametrize("unit", KNOWN)
 def test_all(unit: str) -> None:
+    """Those of docs/synthesis.md that have a number."""
     for files in ([], _library()):
-        checked = baselines.check(unit, files)
-        if checked.why:
-            pytest.skip(checked.why)
-        assert checked.sentences() == []
+        if (pdk.name(files) if files else "generic") in KNOWN[unit]["results"]:
+            _unmoved(unit, files)
 
 
 def test_what_moved_is_named() -> None:
