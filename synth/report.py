@@ -12,6 +12,7 @@ from typing import Any
 from arch.config import preset
 from arch.rooms import SmConfig, bits
 from arch.schemes import parse_scheme
+from hdl.storage.gscalar import note_layout
 from synth import baselines, memories
 from synth.memories import Memory
 
@@ -130,7 +131,7 @@ class Published:
 def published() -> Sequence[Row]:
     """Published hardware costs beside ours."""
     rows: list[Row] = [("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")]
-    for one in (*_gscalar(), *_bow(), *_ltrf(), *_renaming(), *_malekeh()):
+    for one in (*_gscalar(), *_notes(), *_bow(), *_ltrf(), *_renaming(), *_malekeh()):
         rows.append((one.source, one.what, one.theirs, one.ours, one.scaled, one.guard, f"`{one.command}`"))
     return rows
 
@@ -174,6 +175,16 @@ def _gscalar() -> Iterator[Published]:
                         f"{100 * mine / bdi:.0f} %: {mine:.0f} of {bdi:.0f} um2", _command("bdi_compressor"))
 
 
+def _notes() -> Iterator[Published]:
+    """The base and encoding array over the banks that it stands beside."""
+    machine = _machine("fermi", "gscalar")
+    notes, bank = _sram(machine.sub_core.rows, note_layout(1).size), _sram(machine.sub_core.rows, machine.value_width)
+    yield Published("G-Scalar, section 5", "64 x 38-bit base and encoding array, energy over a bank's access", "5.2 %",
+                    f"{100 * notes['pj'] / bank['pj']:.1f} %", _HERE)
+    yield Published("G-Scalar, section 5", "the same, area over the bank", "3 %",
+                    f"{100 * notes['um2'] / bank['um2']:.1f} %: macros of 15 and 32 bits", _HERE)
+
+
 def _sram(rows: int, width: int) -> dict[str, float]:
     """Energy, leakage and access time of a memory of SRAM macros."""
     tiling = memories.tiling(Memory("", rows, width, width, (None,), (True,), False, 1, bits(rows)))
@@ -204,6 +215,10 @@ def _ltrf() -> Iterator[Published]:
     yield Published("LTRF, storage cost", "warp control blocks", "114 880 bits, about 5 % of 256 KB",
                     f"{total} bits, {100 * total / (256 * _KIBIBYTE):.1f} %: locations of the {rows} active warps only",
                     _command("warp_control_blocks"))
+    bits_kept = rows * core.cache.registers * _machine("maxwell", "ltrf").value_width + total
+    yield Published("LTRF, area and power cost", "what LTRF adds to a 256 KB register file", "16 % of its area",
+                    f"{100 * bits_kept / (256 * _KIBIBYTE):.1f} % of its bits, cache and control blocks; logic not recorded",
+                    _HERE)
 
 
 def _renaming() -> Iterator[Published]:
