@@ -156,8 +156,10 @@ def _tables(made: Synthesis) -> list[Any]:
     parts = [render.table(f"Synthesis: {made.unit}", ("what", "value"), rows)]
     if made.memories:
         columns = ("memory", "kind", "rows", "width", "reads", "writes", "um2")
+        where = {"registers": "in the area"}
         listed = [(one["name"], one["kind"], one["rows"], one["width"], one["reads"], one["writes"],
-                   f"{one['area_um2']:,.0f}" if "area_um2" in one else "in the area") for one in made.memories]
+                   f"{one['area_um2']:,.0f}" if "area_um2" in one else where.get(one["kind"], "black box"))
+                  for one in made.memories]
         parts.append(render.table("Memories", columns, listed, numbers=5))
     methods = [(name, text) for name, text in made.method.items()]
     versions = ", ".join(f"{name} {value}" for name, value in made.tools.items())
