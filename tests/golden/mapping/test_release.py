@@ -1,0 +1,123 @@
+"""Release in whole runs: nothing that is dying waits longer than it has to, and in the end every physical register is free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import golden.rooms
+import workloads
+from arch.config import preset, with_overrides
+from arch.schemes import parse_scheme
+from golden.mapping import renaming
+from golden.mapping.release import Release, first_in_bank
+from golden.mapping.renaming import Renaming
+from golden.mapping.table import TABLE_BANKS
+from golden.sm import simulate
+from program.annotate import annotate
+from program.runner import compile_job, trace_job
+from program.trace.schema import Trace
+from tests.random_scheme import random_for
+
+TINY = preset("tiny")
+
+
+class Timed(Release):
+    """Counts for how many cycles each register has been dying, the first of its bank, neither read nor written any more."""
+
+    longest = 0
+
+    def __init__(self, warps: int) -> None:
+        super().__init__(warps)
+        self._ages: dict[tuple[int, int], int] = {}
+
+    def edge(self, mapped: list[int]) -> None:
+        super().edge(mapped)
+        ages = {}
+        for warp, (dying, writing) in enumerate(zip(self.dying, self._writing, strict=True)):
+            for bank in range(TABLE_BANKS):
+                register = first_in_bank(dying & ~writing, bank)
+                if register is not None and register not in self._readers[warp]:
+                    ages[warp, register] = self._ages.get((warp, register), 0) + 1
+        self._ages = ages
+        type(self).longest = max([type(self).longest, *ages.values()])
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Renaming]:
+    """The mappings of the runs of a test, which time their releases."""
+    found: list[Renaming] = []
+
+    class Kept(Renaming):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            found.append(self)
+
+    monkeypatch.setattr(renaming, "Release", Timed)
+    monkeypatch.setattr(Timed, "longest", 0)
+    monkeypatch.setattr(golden.rooms, "Renaming", Kept)
+    monkeypatch.setitem(golden.rooms.MAPPINGS, "renaming", Kept)
+    return found
+
+
+def run(trace: Trace, config: Any, scheme: str, made: list[Renaming]) -> int:
+    """Returns how many registers were renamed. Afterwards all are free, within the time that the proof in
+    `tests/formal/test_release.py` gives."""
+    result = simulate(trace, config, parse_scheme(scheme))
+    warps = config.sub_core.warps
+    assert Timed.longest <= warps
+    assert len(made) == config.sub_cores
+    for mapping in made:
+        for _ in range(warps * 256 // TABLE_BANKS):
+            mapping.edge()
+        assert not any(mapping.table.mapped)
+        assert not any(mapping.reserve.held)
+        assert not mapping.release.ended
+        assert mapping.availability.free == config.sub_core.warp_registers - mapping.exempt.reserved
+    made.clear()
+    return int(result.counters["renaming.maps"])
+
+
+@pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
+@pytest.mark.parametrize("scheme", ["renaming", "bow-wb+renaming", "malekeh+renaming+gscalar"])
+def test_random_programs(scheme: str, policy: str, made: list[Renaming]) -> None:
+    config = with_overrides(TINY, [f"sub_core.mapping.policy={policy}"])
+    for seed in range(4):
+        trace = random_for(parse_scheme(scheme), config, seed, ctas=3, warps=3, length=25)
+        assert run(trace, config, scheme, made), f"seed {seed}"
+    assert Timed.longest > 1, "warps never waited for each other"
+
+
+@pytest.mark.parametrize(("kernel", "table"), [("reduction", 1024), ("vectoradd", 20)])
+def test_kernels(kernel: str, table: int, made: list[Renaming]) -> None:
+    """The second one's table is so small that some registers are exempt."""
+    scheme = parse_scheme("renaming")
+    config = with_overrides(TINY, [f"sub_core.mapping.table_bytes={table}"])
+    job = workloads.get(kernel).job("tiny")
+    trace = annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job))
+    assert any(trace.exempt) == (table < 1024)
+    assert run(trace, config, "renaming", made)
+
+
+class Starves(Timed):
+    """The warp served next is the one served last."""
+
+    def edge(self, mapped: list[int]) -> None:
+        if self.choice is not None:
+            self._pointer = self.choice[0] - 1
+        super().edge(mapped)
+
+
+class Loses(Timed):
+    """What a warp still has when it drains is not released."""
+
+    def end(self, warp: int, mapped: int) -> None:
+        """Nothing dies."""
+
+
+@pytest.mark.parametrize("unit", [Starves, Loses])
+def test_mutants_are_caught(unit: Any, made: list[Renaming], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "Release", unit)
+    with pytest.raises(AssertionError):
+        test_random_programs("renaming", "consolidate", made)
