@@ -10,8 +10,8 @@ from typing import Protocol
 
 from arch.uop import Scalar
 
-from .storage.gscalar import Fill, Note
 from .storage.moves import Moves
+from .storage.notes import Fill, Note
 from .stream import TraceUop
 from .values import Value
 

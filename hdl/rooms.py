@@ -32,7 +32,7 @@ from .seams import UNITS
 from .storage.banks import Banks
 from .storage.bdi_banks import BdiBanks
 from .storage.gscalar import GScalar, GScalarHalf
-from .storage.poison import PoisonedBanks
+from .storage.poison import POISONED
 from .storage.scalar_rf import ScalarRf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
@@ -68,9 +68,8 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     """The register file of one sub-core below its collectors."""
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
     collectors = _unit("collector", COLLECTORS, scheme.collector)
-    storage = _unit("storage", STORAGES, scheme.storage)(config, probe)
-    if probe and scheme.mapping == "renaming" and scheme.storage == "plain":
-        storage = PoisonedBanks(config)
+    kind = _unit("storage", STORAGES, scheme.storage)
+    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe)
     tags, entries = collectors.tags(config), collectors.entries(config)
     evicts = collectors.evicts
     place = _unit("mapping", MAPPINGS, scheme.mapping)

@@ -6,7 +6,7 @@ from arch.rooms import SmConfig
 from arch.uop import Scalar, Unit
 
 from ..probe import Probe
-from ..storage.gscalar import Note, Noted
+from ..storage.notes import Note, Noted
 from ..stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.

@@ -14,8 +14,9 @@ from ..collector.arbiter import Arbiter
 from ..execute.scalar import ScalarLanes
 from ..probe import Probe
 from ..seams import Mapping, NotingStorage
-from ..storage.gscalar import WORD_LANES, Fill, Note, groups, noted
+from ..storage.gscalar import WORD_LANES, groups
 from ..storage.moves import Moves
+from ..storage.notes import Fill, Note, noted
 from ..stream import TraceUop
 from ..values import Value
 from .flat import Flat

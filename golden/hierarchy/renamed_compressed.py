@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..storage.compressor import SCALAR
-from ..storage.gscalar import Note
+from ..storage.notes import Note
 from ..stream import TraceUop
 from ..values import Value
 from .compressed import Compressed

@@ -15,8 +15,9 @@ from ..priority import first_from
 from ..probe import Probe
 from ..seams import Mapping
 from ..storage.compressor import SCALAR, Compressor
-from ..storage.gscalar import WORD_LANES, Note, groups, noted
+from ..storage.gscalar import WORD_LANES, groups
 from ..storage.moves import Moves
+from ..storage.notes import Note, noted
 from ..storage.scalar_rf import ScalarRf
 from ..stream import TraceUop
 from ..values import Value

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from arch.rooms import SmConfig
 
 from ..lookup import read_at, write_at
-from ..storage.gscalar import note_layout
+from ..storage.notes import note_layout
 
 
 class Noted(wiring.Signature):

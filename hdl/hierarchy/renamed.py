@@ -13,7 +13,7 @@ from arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from ..front_end.instruction_buffer import Hazards
 from ..probe import emit
 from ..seams import UNITS, ReadDone, Written, issue_stream
-from ..storage.poison import PoisonedBanks
+from ..storage.poison import Poisoned
 from .flat import Flat
 
 
@@ -64,7 +64,7 @@ class RenamedFlat(Flat):
         for outer, inner in zip([*self.hazards, *self.done, *self.finished], [*names.hazards, *names.done, *names.written],
                                 strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)
-        if isinstance(self._storage, PoisonedBanks):
+        if isinstance(self._storage, Poisoned):
             for freed, event in zip(self._storage.freed, names.events.unmap, strict=True):
                 m.d.comb += [freed.valid.eq(event.valid), freed.bank.eq(event.bank), freed.row.eq(event.row)]
         return m

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Const, Mux, Value
 
-from ..storage.gscalar import note_layout
+from ..storage.notes import note_layout
 from .compressed import Compressed
 from .renamed import RenamedFlat
 

@@ -14,8 +14,8 @@ from arch.uop import MOVE, Scalar
 from ..collector.arbiter import ScalarArbiter
 from ..collector.notes import Noted
 from ..storage.compressor import BYTES
-from ..storage.gscalar import note_layout
 from ..storage.moves import Stored
+from ..storage.notes import note_layout
 from ..storage.scalar_rf import ScalarRf
 from .flat import Flat
 

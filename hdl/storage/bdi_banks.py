@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
 from arch.uop import Scalar
 
-from ..probe import Events, emit
+from ..probe import emit
 from .bdi import BdiCompressor, BdiDecompressor, Delta, arrays
-from .gscalar import WORD_LANES, NotedPort, count, groups
+from .gscalar import WORD_LANES, count, groups
+from .notes import NotingBanks
 
 
-class BdiBanks(wiring.Component):
+class BdiBanks(NotingBanks):
     """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed beside them.
 
     A packed register takes the first arrays only; the others are neither written nor read. Divergent writes are not packed.
@@ -23,42 +21,13 @@ class BdiBanks(wiring.Component):
     lanes, written with an enable per lane, and one memory `kinds_<number>`. A note is that of `GScalar` with a `Delta` for
     encoding bits and nothing else; nobody learns from it that a register is scalar.
 
-    Parameters
-    ----------
-    config : the machine: banks, rows, lanes.
-    probe : generate `events` (array_read, array_write).
-
-    Members
-    -------
-    bank : In(NotedPort) per bank.
-
-    Latency: as `GScalar`.
-
-    Raises
-    ------
-    TypeError : no configuration.
+    Parameters, members, latency, raises
+    ------------------------------------
+    as in `NotingBanks`.
     """
 
-    parts = 1
     #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
-
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
-        if not isinstance(config, SmConfig):
-            raise TypeError(f"BdiBanks needs the machine's configuration, an SmConfig, not {config!r}.")
-        self._config = config
-        self._probe = probe
-        banks = config.sub_core.banks
-        members = {"bank": In(NotedPort(config, 1)).array(banks)}
-        if probe:
-            members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
-        super().__init__(members)
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        for number in range(self._config.sub_core.banks):
-            self._bank(m, number)
-        return m
 
     def _bank(self, m: Module, number: int) -> None:
         bank = self.bank[number]
@@ -91,17 +60,18 @@ class BdiBanks(wiring.Component):
         m.d.sync += arrives.eq(reads)
         with m.If(reads):
             m.d.sync += known.eq(look.data)
+        contents, plain = self._found(m, number, row, reads, writes, Cat(enable.replicate(4) for enable in written), contents)
         m.d.comb += [
-            decompressor.enable.eq(arrives), decompressor.kind.eq(known), decompressor.packed.eq(contents),
-            bank.data.eq(decompressor.value),
+            decompressor.enable.eq(arrives), decompressor.kind.eq(Mux(plain, Delta.RAW.value, known)),
+            decompressor.packed.eq(contents), bank.data.eq(decompressor.value),
         ]
         with m.If(arrives):
             m.d.sync += bank.note.enc[0].eq(known)
         if self._probe:
-            every = count(1 for _ in needed_in)
+            every, stored = count(1 for _ in needed_in), count(groups(written, WORD_LANES))
             for event, valid, found, activated, there in (
                 (self.events.array_read[number], reads, look.data, count(needed_in), every),
-                (self.events.array_write[number], writes, kind, count(written), count(groups(compressor.active, WORD_LANES))),
+                (self.events.array_write[number], writes, kind, stored, count(groups(compressor.active, WORD_LANES))),
             ):
                 emit(m, event, valid, bank=number, divergent=0, enc=found, arrays=activated, plain=there)
 
@@ -116,9 +86,9 @@ class BdiBanks(wiring.Component):
         return needed
 
     def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, needed_in: Value, needed_out: Value,
-                compressor: BdiCompressor) -> tuple[Value, list[Value]]:
-        """The memories of a bank. Returns what they read, and which of them a write activates."""
-        found, activated = [], []
+                compressor: BdiCompressor) -> tuple[Value, Value]:
+        """The memories of a bank. Returns what they read, and per lane, whether it is written."""
+        found, written = [], []
         for place, lanes in enumerate(groups_of(self._config.lanes)):
             inside = compressor.active[lanes.start : lanes.stop]
             memory = m.submodules[f"bank_{number}_array_{place}"] = Memory(
@@ -131,8 +101,8 @@ class BdiBanks(wiring.Component):
                 write.data.eq(compressor.packed[32 * lanes.start : 32 * lanes.stop]), write.en.eq(Mux(writes, enable, 0)),
             ]
             found.append(read.data)
-            activated.append(enable.any())
-        return Cat(found), activated
+            written.append(write.en)
+        return Cat(found), Cat(written)
 
 
 def groups_of(lanes: int) -> list[range]:

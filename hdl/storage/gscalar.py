@@ -5,74 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
 from arch.uop import Scalar
 
-from ..probe import Events, emit
-from ..seams import BankPort
+from ..probe import emit
 from .compressor import BYTES, Compressor
 from .decompressor import Decompressor
+from .notes import NotingBanks, note_layout
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
 
 
-def note_layout(parts: int) -> data.StructLayout:
-    """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
-
-    Fields
-    ------
-    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about these lanes.
-    enc : per part, encoding bits.
-    full : FS: all lanes of the last write were equal.
-    base : per part, the shared bytes; with D, the first holds the lanes of the last write.
-    """
-    return data.StructLayout({
-        "divergent": 1, "enc": data.ArrayLayout(BYTES, parts), "full": 1, "base": data.ArrayLayout(32, parts),
-    })
-
-
-class NotedPort(wiring.Signature):
-    """Seam 5: one bank that compresses (seen from the hierarchy): a `BankPort`, and
-
-    Members
-    -------
-    part : Out. What is written are other lanes than the warp was launched with: it is not compressed.
-    moved : Out. It is moved, to be kept as it is.
-    note : In, `note_layout`. What is known of `data`.
-    compressed : In. What was written in the cycle before has bytes that are not in the bank.
-    """
-
-    def __init__(self, config: SmConfig, parts: int) -> None:
-        members = dict(BankPort(config).members)
-        super().__init__({
-            **members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1),
-        })
-
-
-class GScalar(wiring.Component):
+class GScalar(NotingBanks):
     """Banks whose arrays hold bytes of one position, and an array of notes. G-Scalar, sections 3.2 and 3.3, figures 3 and 4.
 
     A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not compressed. A bank
     is a memory `bank_<number>_byte_<byte>_part_<part>` per byte of a lane and part of the lanes, written with an enable per byte,
     and one memory `notes_<number>`.
 
-    Parameters
-    ----------
-    config : the machine: banks, rows, lanes.
-    probe : generate `events` (array_read, array_write).
-
-    Members
-    -------
-    bank : In(NotedPort) per bank.
-
-    Latency: a read in t finds its note in t + 1, when the arrays are read, and its bytes in t + 2, when they are decompressed;
-    `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1, and there for a read in t + 2 or later;
-    its row must not be read in t + 1.
+    Parameters, members, latency
+    ----------------------------
+    as in `NotingBanks`.
 
     Raises
     ------
@@ -80,29 +37,14 @@ class GScalar(wiring.Component):
     ValueError : the lanes cannot be cut into the parts that are compressed.
     """
 
-    #: Parts of a register that are compressed by themselves.
-    parts = 1
     #: Kinds of scalar execution that follow from its notes.
     executes = frozenset(Scalar)
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
-        if not isinstance(config, SmConfig):
-            raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
-        self._config = config
-        self._probe = probe
-        banks = config.sub_core.banks
-        self._compressors = [Compressor(config, self.parts) for _ in range(banks)]
-        self._decompressors = [Decompressor(config, self.parts) for _ in range(banks)]
-        members = {"bank": In(NotedPort(config, self.parts)).array(banks)}
-        if probe:
-            members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
-        super().__init__(members)
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        for number in range(self._config.sub_core.banks):
-            self._bank(m, number)
-        return m
+        super().__init__(config, probe)
+        banks = range(config.sub_core.banks)
+        self._compressors = [Compressor(config, self.parts) for _ in banks]
+        self._decompressors = [Decompressor(config, self.parts) for _ in banks]
 
     def _bank(self, m: Module, number: int) -> None:
         bank, compressor, decompressor = self.bank[number], self._compressors[number], self._decompressors[number]
@@ -132,7 +74,7 @@ class GScalar(wiring.Component):
         found = look.data
         kept_in, kept_out = self._kept(m, found, f"found_{number}"), self._kept(m, note, f"noted_{number}")
         m.d.comb += bank.compressed.eq(kept_out.any())
-        contents = self._arrays(m, number, row, reads, writes, kept_in, kept_out)
+        contents, written = self._arrays(m, number, row, reads, writes, kept_in, kept_out)
 
         # And the one after: decompression.
         arrives, kept, known = Signal(name=f"arrives_{number}"), Signal.like(kept_in, name=f"kept_{number}"), Signal.like(
@@ -140,10 +82,12 @@ class GScalar(wiring.Component):
         m.d.sync += arrives.eq(reads)
         with m.If(reads):
             m.d.sync += [kept.eq(kept_in), known.eq(found)]
+        contents, plain = self._found(m, number, row, reads, writes, written, contents)
         m.d.comb += [decompressor.enable.eq(arrives), decompressor.data.eq(contents), bank.data.eq(decompressor.value)]
         for index in range(self.parts):
             m.d.comb += [
-                decompressor.enc[index].eq(kept.word_select(index, BYTES)), decompressor.base[index].eq(known.base[index]),
+                decompressor.enc[index].eq(Mux(plain, 0, kept.word_select(index, BYTES))),
+                decompressor.base[index].eq(known.base[index]),
             ]
         with m.If(arrives):
             m.d.sync += bank.note.eq(known)
@@ -156,12 +100,15 @@ class GScalar(wiring.Component):
         m.d.comb += kept.eq(Mux(note.divergent, 0, note.enc.as_value()))
         return kept
 
-    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, kept_in: Value, kept_out: Value) -> Value:
-        """The memories of a bank. Returns what they read, in lanes again: the crossbar's reordering, which is only wires."""
+    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, kept_in: Value,
+                kept_out: Value) -> tuple[Value, Value]:
+        """The memories of a bank. Returns what they read, in lanes again: the crossbar's reordering, which is only wires; and per
+        byte of a register, whether it is written."""
         lanes = self._config.lanes
         size = lanes // self.parts
         compressor = self._compressors[number]
         bytes_read: list[list[Value]] = [[] for _ in range(lanes)]
+        bytes_written: list[list[Value]] = [[] for _ in range(lanes)]
         for part in range(self.parts):
             inside = range(part * size, (part + 1) * size)
             for byte in range(BYTES):
@@ -177,7 +124,8 @@ class GScalar(wiring.Component):
                 ]
                 for at, lane in enumerate(inside):
                     bytes_read[lane].append(read.data[8 * at : 8 * at + 8])
-        return Cat(*(Cat(*found) for found in bytes_read))
+                    bytes_written[lane].append(write.en[at])
+        return Cat(*(Cat(*found) for found in bytes_read)), Cat(*(Cat(*enables) for enables in bytes_written))
 
     def _events(self, m: Module, number: int, reads: Value, writes: Value, found: data.View, note: data.View, kept_in: Value,
                 kept_out: Value) -> None:

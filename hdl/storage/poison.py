@@ -1,10 +1,10 @@
-"""Plain storage in simulation of renamed registers: what was released reads as a pattern."""
+"""Storage in simulation of renamed registers: what was released reads as a pattern."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -13,6 +13,9 @@ from arch.rooms import SmConfig
 
 from ..mapping.table import TABLE_BANKS
 from .banks import Banks
+from .bdi_banks import BdiBanks
+from .gscalar import GScalar, GScalarHalf
+from .notes import NotingBanks
 
 #: What a released register reads as, in every lane.
 POISON = 0xDEADBEEF
@@ -26,35 +29,79 @@ class Freed(wiring.Signature):
         super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "row": Out(core.row_width)})
 
 
-class PoisonedBanks(Banks):
-    """As `Banks`; the lanes of a row that have not been written since it was released read as `POISON`, so that who reads a
-    register after its release is found out, as in the golden model. Not for synthesis: the machine has it with `probe` only.
+class Poisoned(wiring.Component):
+    """Storage whose rows read as `POISON` after their release, so that who reads a register then is found out, as in the golden
+    model. Not for synthesis: the machine has it with `probe` only.
 
-    A bit per row and lane, with a port for each release of a cycle.
-
-    Parameters
-    ----------
-    config : as in `Banks`.
-
-    Members (beyond those of `Banks`)
+    Members (beyond those of the storage)
     -------
     freed : In(Freed) per register that can be released in a cycle.
     """
 
+    _config: SmConfig
+
     def _members(self) -> dict[str, Any]:
         return {"freed": In(Freed(self._config)).array(TABLE_BANKS)}
 
-    def _found(self, m: Module, number: int, bank: Any, data: Value) -> Value:
-        lanes = self._config.lanes
-        stale = m.submodules[f"stale_{number}"] = Memory(shape=lanes, depth=self._config.sub_core.rows, init=[])
-        read, written = stale.read_port(), stale.write_port(granularity=1)
+    def _stale(self, m: Module, number: int, width: int, row: Value, reads: Value, written: Value) -> Value:
+        """`width` bits per row of bank `number`: set when it is released, reset as `written` says; those of the row that was read
+        last. A memory with a port for each release of a cycle."""
+        stale = m.submodules[f"stale_{number}"] = Memory(shape=width, depth=self._config.sub_core.rows, init=[])
+        read, write = stale.read_port(), stale.write_port(granularity=1)
         m.d.comb += [
-            read.addr.eq(bank.row), read.en.eq(bank.read),
-            written.addr.eq(bank.row), written.data.eq(0), written.en.eq(bank.write.replicate(lanes) & bank.mask),
+            read.addr.eq(row), read.en.eq(reads), write.addr.eq(row), write.data.eq(0), write.en.eq(written),
         ]
         for freed in self.freed:
             port = stale.write_port()
-            m.d.comb += [
-                port.addr.eq(freed.row), port.data.eq(~0), port.en.eq(freed.valid & (freed.bank == number)),
-            ]
-        return Cat(Mux(read.data[lane], POISON, data.word_select(lane, 32)) for lane in range(lanes))
+            m.d.comb += [port.addr.eq(freed.row), port.data.eq(~0), port.en.eq(freed.valid & (freed.bank == number))]
+        return read.data
+
+
+class PoisonedBanks(Poisoned, Banks):
+    """As `Banks`; the lanes of a row that have not been written since it was released read as `POISON`.
+
+    Parameters
+    ----------
+    config : as in `Banks`.
+    """
+
+    def _found(self, m: Module, number: int, bank: Any, data: Value) -> Value:
+        lanes = self._config.lanes
+        stale = self._stale(m, number, lanes, bank.row, bank.read, bank.write.replicate(lanes) & bank.mask)
+        return Cat(Mux(stale[lane], POISON, data.word_select(lane, 32)) for lane in range(lanes))
+
+
+class PoisonedNotes(Poisoned, NotingBanks):
+    """As the storage that it is joined with; a row that has not been written since it was released reads as `POISON`, and later
+    each byte that has not been written since. The note of the row stays what it was.
+
+    Parameters
+    ----------
+    config, probe : as in `NotingBanks`.
+    """
+
+    def _found(self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value,
+               content: Value) -> tuple[Value, Value]:
+        count = len(written)
+        stale = self._stale(m, number, count + 1, row, reads, Cat(written, writes))
+        pattern = Const(POISON, 32).replicate(count // 4)
+        found = Cat(Mux(stale[byte], pattern.word_select(byte, 8), content.word_select(byte, 8)) for byte in range(count))
+        return found, stale[count]
+
+
+class PoisonedGScalar(PoisonedNotes, GScalar):
+    """`GScalar` whose released rows are poisoned."""
+
+
+class PoisonedGScalarHalf(PoisonedNotes, GScalarHalf):
+    """`GScalarHalf` whose released rows are poisoned."""
+
+
+class PoisonedBdiBanks(PoisonedNotes, BdiBanks):
+    """`BdiBanks` whose released rows are poisoned."""
+
+
+#: Of each storage, the one whose released rows are poisoned.
+POISONED: dict[Any, Any] = {
+    Banks: PoisonedBanks, GScalar: PoisonedGScalar, GScalarHalf: PoisonedGScalarHalf, BdiBanks: PoisonedBdiBanks,
+}

@@ -15,8 +15,8 @@ from arch.uop import MOVE, Scalar, Unit
 from golden.execute.scalar import ScalarLanes
 from golden.result import Result
 from golden.sm import OperandMismatch, Sm, simulate
-from golden.storage.gscalar import Note
 from golden.storage.moves import Moves
+from golden.storage.notes import Note
 from golden.stream import TraceUop
 from program import annotate
 from program.hints import Hints

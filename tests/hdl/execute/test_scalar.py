@@ -11,7 +11,7 @@ from hypothesis import given, strategies
 
 from arch.uop import Scalar, Unit
 from golden.execute.scalar import ScalarLanes as Golden
-from golden.storage.gscalar import Note, noted
+from golden.storage.notes import Note, noted
 from hdl.execute.scalar import ScalarLanes
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
 

@@ -15,7 +15,7 @@ from arch.uop import MOVE
 from golden.collector.arbiter import ScalarArbiter as GoldenArbiter
 from golden.hierarchy.scalar_file import ScalarFile as Golden
 from golden.mapping.direct import Direct as GoldenDirect
-from golden.storage.gscalar import Noted
+from golden.storage.notes import Noted
 from golden.storage.scalar_rf import ScalarRf as GoldenRf
 from hdl.hierarchy.scalar_file import ScalarFile
 from hdl.rooms import build_registers

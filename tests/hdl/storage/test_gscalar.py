@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.hdl import Signal
+from amaranth.lib.memory import Memory
 from hypothesis import given, strategies
 
 from arch.config import preset, with_overrides
 from golden.storage.bdi_banks import BdiBanks as GoldenBdi
-from golden.storage.gscalar import WORD_LANES, Fill, Note, groups
+from golden.storage.gscalar import WORD_LANES, groups
 from golden.storage.gscalar import GScalar as Golden
 from golden.storage.gscalar import GScalarHalf as GoldenHalf
+from golden.storage.notes import Fill, Note
+from hdl.storage import bdi_banks, gscalar
 from hdl.storage.bdi_banks import BdiBanks
 from hdl.storage.gscalar import GScalar, GScalarHalf
+from hdl.storage.notes import note_layout
+from hdl.storage.poison import POISON
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
@@ -29,17 +36,25 @@ def bits(note: Note) -> tuple[int, int, int]:
     return note.divergent, sum(enc << 4 * part for part, enc in enumerate(note.enc)), note.full
 
 
-def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
+def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> int:
+    """Rows are released as well, if the unit can poison them. Returns how many reads were of such rows."""
     rng = random.Random(seed)
     config = with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=2"])
     rtl = unit(config, probe=True)
     model = next(MODELS[each] for each in unit.__mro__ if each in MODELS)(config.sub_core, lanes)
 
+    pattern = np.full(lanes, POISON, np.uint32)
+    poisons, poisoned = "freed" in rtl.signature.members, 0
+
     async def bench(ctx: Any) -> None:
+        nonlocal poisoned
         written: list[dict[int, int]] = [{} for _ in rtl.bank]  # lanes of a row that hold anything known
         due: dict[tuple[int, int], Any] = {}
         last = [-1] * len(rtl.bank)
+        recent: deque[set[tuple[int, int]]] = deque([set(), set()], 2)  # places accessed in this cycle and the one before
+        freed: set[tuple[int, int]] = set()  # ... that were ever released
         for cycle in range(60):
+            recent.append(set())
             for bank, port in enumerate(rtl.bank):
                 row, action = rng.randrange(ROWS), rng.choice(("read", "read", "write", "none"))
                 if action == "read" and row == last[bank]:
@@ -53,6 +68,8 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
                 for name, setting in settings.items():
                     ctx.set(getattr(port, name), setting)
                 last[bank] = row if action == "write" else -1
+                if action != "none":
+                    recent[-1].add((bank, row))
                 if action == "write":
                     model.write(bank, row, mask, value, fill)
                     note = model.note(bank, row)
@@ -60,9 +77,10 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
                     due["array_write", cycle + 1, bank] = (*bits(note)[:2], *arrays)
                     due["compressed", cycle + 1, bank] = note.compressed
                     before = 0 if fill is Fill.WHOLE else written[bank].get(row, 0)
-                    written[bank][row] = before | mask
+                    written[bank][row] = (1 << lanes) - 1 if (bank, row) in freed else before | mask
                 elif action == "read":
                     note, value = model.note(bank, row), model.read(bank, row)
+                    poisoned += int((value == pattern).all())
                     due["array_read", cycle + 1, bank] = (*bits(note)[:2], model.arrays_read(note), -(-lanes // WORD_LANES))
                     due["read", cycle + 3, bank] = note, value, written[bank].get(row, 0)
             for bank, port in enumerate(rtl.bank):
@@ -80,9 +98,22 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> None:
                     for lane in range(lanes):
                         if known >> lane & 1:
                             assert data >> 32 * lane & 0xFFFFFFFF == value[lane], f"lane {lane} of bank {bank} in cycle {cycle}"
+            if poisons:
+                places = {(bank, row) for bank in range(len(rtl.bank)) for row in range(ROWS)} - recent[0] - recent[1]
+                chosen = rng.sample(sorted(places), rng.choice((0, 0, 1, 2)))
+                for number, port in enumerate(rtl.freed):
+                    ctx.set(port.valid, number < len(chosen))
+                    if number < len(chosen):
+                        bank, row = chosen[number]
+                        ctx.set(port.bank, bank)
+                        ctx.set(port.row, row)
+                        model.poison(bank, row, pattern)
+                        written[bank][row] = (1 << lanes) - 1
+                        freed.add((bank, row))
             await ctx.tick()
 
     simulate(rtl, bench)
+    return poisoned
 
 
 @FEW
@@ -106,6 +137,56 @@ class PacksAll(BdiBanks):
     def _needed(self, m: Any, kind: Any, name: str) -> Signal:
         needed: Signal = super()._needed(m, kind, name)
         return ~Signal.like(needed, name=f"none_{name}")
+
+
+def test_a_note_is_as_wide_as_the_paper_s() -> None:
+    """Section 5.1: 38 bits per register; with halves, another base and other encoding bits."""
+    assert (note_layout(1).size, note_layout(2).size) == (38, 74)
+
+
+@pytest.mark.parametrize("unit", [*MODELS])
+def test_arrays_that_are_not_counted_are_not_enabled(unit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The enables of the memories themselves: as many arrays as the events say, and none in the other cycles."""
+    made: list[Any] = []
+
+    class Seen(Memory):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            made.append(self)
+
+        def read_port(self, **settings: Any) -> Any:
+            self.reads = super().read_port(**settings)
+            return self.reads
+
+        def write_port(self, **settings: Any) -> Any:
+            self.writes = super().write_port(**settings)
+            return self.writes
+
+    for module in (gscalar, bdi_banks):
+        monkeypatch.setattr(module, "Memory", Seen)
+    lanes, rng = 8, random.Random(1)
+    rtl = unit(with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=1"]), probe=True)
+    counts: set[tuple[str, int]] = set()
+
+    async def bench(ctx: Any) -> None:
+        port = rtl.bank[0]
+        for _ in range(150):
+            value, mask = similar(rng, lanes)
+            action, fill = rng.choice(("read", "write", "none")), rng.choice(tuple(Fill))
+            for name, setting in {"row": rng.randrange(3), "read": action == "read", "write": action == "write", "mask": mask,
+                                  "value": pack(value), "part": fill is Fill.PART, "moved": fill is Fill.MOVED}.items():
+                ctx.set(getattr(port, name), setting)
+            _, *arrays = made  # the notes come first
+            for event, ports in ((rtl.events.array_read[0], [memory.reads for memory in arrays]),
+                                 (rtl.events.array_write[0], [memory.writes for memory in arrays])):
+                enabled = sum(ctx.get(each.en) != 0 for each in ports)
+                found = ctx.get(event.arrays) if ctx.get(event.valid) else 0
+                assert enabled == found
+                counts.add(("read" if event is rtl.events.array_read[0] else "write", found))
+            await ctx.tick()
+
+    simulate(rtl, bench)
+    assert len(counts) > 5, f"seed 1: {counts}"
 
 
 @pytest.mark.parametrize(("unit", "lanes"), [(IgnoresD, 4), (PacksAll, 8)])

@@ -1,30 +1,31 @@
-"""Poisoned banks: what golden's hold when released rows are overwritten with the pattern; who reads too late is found out."""
+"""Poisoned storage: what golden's holds when released rows are overwritten with the pattern; who reads too late is found out."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, strategies
 
 import workloads
 from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
+from arch.schemes import Scheme, parse_scheme
 from golden.check import OperandMismatch
 from golden.hierarchy import renamed
 from golden.storage.banks import Banks as Golden
 from hdl.mapping.release import Release
 from hdl.mapping.renaming import Renaming
-from hdl.rooms import build_registers
-from hdl.storage.banks import Banks
-from hdl.storage.poison import POISON, PoisonedBanks
+from hdl.rooms import STORAGES, build_registers
+from hdl.storage.poison import POISON, POISONED, PoisonedBanks, PoisonedBdiBanks, PoisonedGScalar, PoisonedGScalarHalf
 from program.annotate import annotate
 from program.runner import compile_job, trace_job
 from program.trace.schema import Trace
 from sim.engines.pysim import PysimEngine
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
+from tests.hdl.storage import test_gscalar
 from tests.hdl.sub_core_bench import pack
 from tests.hdl.wrapped import wrapped
 
@@ -89,6 +90,26 @@ def test_the_pattern_is_read() -> None:
     assert lockstep("tiny", 1)
 
 
+@FEW
+@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS,
+       unit=strategies.sampled_from((PoisonedGScalar, PoisonedGScalarHalf, PoisonedBdiBanks)))
+def test_storages_that_compress_equal_golden(lanes: int, seed: int, unit: Any) -> None:
+    test_gscalar.lockstep(lanes, seed, unit)
+
+
+@pytest.mark.parametrize("unit", [PoisonedGScalarHalf, PoisonedBdiBanks])
+def test_the_pattern_is_read_from_storages_that_compress(unit: Any) -> None:
+    assert sum(test_gscalar.lockstep(4, seed, unit) for seed in range(2))
+
+
+class NoteCounts(PoisonedGScalar):
+    """The note of a row that was released is believed."""
+
+    def _found(self, *arguments: Any) -> Any:
+        found, plain = super()._found(*arguments)
+        return found, plain & 0
+
+
 class KeepsLanes(PoisonedBanks):
     """A write clears the pattern of all lanes."""
 
@@ -105,11 +126,15 @@ def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, KeepsLanes))
 
 
-def traced() -> tuple[Trace, Any]:
+def test_a_note_that_counts_is_caught() -> None:
+    assert fails(lambda seed: test_gscalar.lockstep(4, seed, NoteCounts))
+
+
+def traced(scheme: Scheme) -> tuple[Trace, Any]:
     """Eight warps whose reads wait for each other, since all registers are in one bank."""
     config = with_overrides(preset("tiny"), ["sub_core.banks=1", "sub_core.front_end.scheduler=lrr", "lanes=1"])
     job = workloads.get("vectoradd").job("tiny")
-    return annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job)), config
+    return annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job)), config
 
 
 def early(config: Any, entries: int) -> Any:
@@ -117,14 +142,18 @@ def early(config: Any, entries: int) -> Any:
     return wrapped(Release(config, entries), read=lambda value, _: value | 63)
 
 
-def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace, config = traced()
+@pytest.mark.parametrize("name", ["renaming", "renaming+gscalar"])
+def test_a_register_released_too_early_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scheme = parse_scheme(name)
+    trace, config = traced(scheme)
     monkeypatch.setattr(Renaming, "release_class", staticmethod(early))
     with pytest.raises(OperandMismatch, match="found 0xdeadbeef"):
-        PysimEngine().run(trace, config, SCHEME)
+        PysimEngine().run(trace, config, scheme)
 
 
-def test_an_export_has_plain_banks() -> None:
-    config = SCHEME.machine(preset("tiny"))
-    for probe, kind in ((True, PoisonedBanks), (False, Banks)):
-        assert type(build_registers(config, SCHEME, probe)._storage) is kind
+@pytest.mark.parametrize("name", ["plain", "gscalar", "gscalar_half", "bdi"])
+def test_an_export_has_no_poison(name: str) -> None:
+    """Every storage that renaming can be joined with is poisoned in simulation, and only there."""
+    config, scheme = SCHEME.machine(preset("tiny")), replace(SCHEME, storage=name)
+    for probe, kind in ((True, POISONED[STORAGES[name]]), (False, STORAGES[name])):
+        assert type(build_registers(config, scheme, probe)._storage) is kind

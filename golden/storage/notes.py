@@ -1,0 +1,115 @@
+"""What is noted of a register beside the banks that compress it, and what such banks share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from arch.rooms import SubCoreConfig
+
+from ..values import Value
+from .compressor import SCALAR
+
+
+class Fill(IntEnum):
+    """How a result fills its register: all threads of the warp; some of them (divergent); moved, as it is."""
+
+    WHOLE = 0
+    PART = 1
+    MOVED = 2
+
+
+@dataclass(frozen=True)
+class Note:
+    """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
+
+    Parameters
+    ----------
+    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about these lanes.
+    enc : per part, encoding bits.
+    full : FS: all lanes of the last write were equal.
+    base : per part, the shared bytes; with D, the first holds the lanes of the last write.
+    """
+
+    divergent: bool
+    enc: tuple[int, ...]
+    full: bool
+    base: tuple[int, ...]
+
+    @property
+    def compressed(self) -> bool:
+        """Some bytes are not in the banks."""
+        return not self.divergent and any(self.enc)
+
+    def kept(self) -> tuple[int, ...]:
+        """Per part, the bytes that are not in the banks. With D the encoding bits say nothing about that."""
+        return tuple(0 for _ in self.enc) if self.divergent else self.enc
+
+    def scalar(self, mask: int) -> bool:
+        """Whether the lanes of `mask` are known to be equal."""
+        return self.full and (not self.divergent or self.base[0] == mask)
+
+    def scalar_parts(self) -> int:
+        """Mask of the parts that are known to be equal in themselves, for a uop of all threads."""
+        return 0 if self.divergent else sum(1 << part for part, enc in enumerate(self.enc) if enc == SCALAR)
+
+
+class Noted(np.ndarray):
+    """A register's value together with its note: what a compressing storage delivers. A collector may keep it; whoever changes
+    the value makes one without a note."""
+
+    note: Note
+
+
+def noted(value: Value, note: Note) -> Noted:
+    """The value with what is known of it."""
+    made = value.view(Noted)
+    made.note = note
+    return made
+
+
+class NotingBanks:
+    """Banks with a note for every row, and rows that read as they are while they are poisoned.
+
+    Parameters
+    ----------
+    config : banks and rows.
+    lanes : lanes of a warp register.
+    """
+
+    #: Parts of a register that are compressed by themselves.
+    parts = 1
+
+    def __init__(self, config: SubCoreConfig, lanes: int) -> None:
+        blank: Value = np.zeros(lanes, np.uint32)
+        note = Note(False, (0,) * self.parts, False, (0,) * self.parts)
+        self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
+        self._notes = [[note] * config.rows for _ in range(config.banks)]
+        self._poisoned: set[tuple[int, int]] = set()
+        self._lanes = lanes
+
+    def note(self, bank: int, row: int) -> Note:
+        """What is noted of a row."""
+        return self._notes[bank][row]
+
+    def read(self, bank: int, row: int) -> Value:
+        """Content of a row."""
+        content = self._rows[bank][row]
+        return content if (bank, row) in self._poisoned else self._unpacked(content, self._notes[bank][row])
+
+    def _unpacked(self, content: Value, note: Note) -> Value:
+        """The register that a row's content and note stand for."""
+        raise NotImplementedError
+
+    def _put(self, bank: int, row: int, content: Value, note: Note) -> None:
+        """A row was written."""
+        self._rows[bank][row] = content
+        self._notes[bank][row] = note
+        self._poisoned.discard((bank, row))
+
+    def poison(self, bank: int, row: int, value: Value) -> None:
+        """What the row held is of no use any more: it reads as `value`. Its note stays, as in hardware."""
+        self._rows[bank][row] = value
+        self._poisoned.add((bank, row))
