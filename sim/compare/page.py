@@ -52,8 +52,8 @@ def _means_text(made: Comparison) -> str:
 
 def _means(made: Comparison) -> Table:
     rows = [(scheme, [made.mean(measure, scheme) for measure in MEASURES]) for scheme in made.schemes]
-    columns = ("scheme", *(f"{measure.title}, {measure.unit}" for measure in MEASURES))
-    return Table("Means over kernels", columns, rows, [measure.digits for measure in MEASURES])
+    columns = ("scheme", *(measure.title if measure.relative else f"{measure.title}, {measure.unit}" for measure in MEASURES))
+    return Table("Means over kernels, of baseline where nothing else is said", columns, rows, [measure.digits for measure in MEASURES])
 
 
 def _numbers(made: Comparison, measure: Measure) -> list[float]:
