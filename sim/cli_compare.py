@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -91,6 +91,7 @@ def _print(made: Comparison) -> None:
              *(_text(made.mean(measure, scheme), measure.digits) for scheme in schemes))
             for measure in MEASURES
         ]
+        means.append(("units of known area", *(_area(made.area[scheme]) for scheme in schemes)))
         title = f"Means over {len(made.mean_kernels)} kernels, of baseline where nothing else is said"
         console.print(render.table(title, ("", *schemes), means, numbers=len(schemes)))
         values = made.values(MEASURES[0])
@@ -99,6 +100,12 @@ def _print(made: Comparison) -> None:
             for kernel, label in zip(made.kernels, labels(made.kernels), strict=True)
         ]
         console.print(render.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes)))
+
+
+def _area(parts: Mapping[str, Mapping[str, Any] | None]) -> str:
+    """How many of a scheme's units have been recorded: areas of different machines cannot be added (see the page)."""
+    known = sum(found is not None for found in parts.values())
+    return f"{known} of {len(parts)}" if known else "not recorded"
 
 
 def _chunks(schemes: Sequence[str], width: int) -> list[list[str]]:

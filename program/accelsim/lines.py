@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from program.errors import WarpbankError
 
 #: Versions of the tracer whose instructions are understood.
 VERSIONS = (3, 4, 5)
+#: Most threads of a block, blocks of a grid, bytes of shared memory, lines of a source: what hardware and our trace hold.
+MOST_THREADS, MOST_BLOCKS, MOST_SHARED, MOST_LINES = 1024, (1 << 32) - 1, (1 << 31) - 1, (1 << 32) - 1
 #: How the addresses of a memory instruction are written.
 LIST, STRIDE, DELTAS = range(3)
 
@@ -103,7 +106,7 @@ class Reader:
                     yield line.rstrip("\r\n")
         except FileNotFoundError:
             raise WarpbankError(f"there is no trace {self._path}") from None
-        except (OSError, EOFError, lzma.LZMAError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise WarpbankError(f"{self._path} cannot be read: {error}") from None
 
     def fail(self, what: str) -> Malformed:
@@ -115,6 +118,12 @@ class Reader:
             return int(text, base)
         except ValueError:
             raise self.fail(f"{what} should be a number, not {text!r}") from None
+
+    def _count(self, text: str, what: str, most: int) -> int:
+        found = self._number_in(text, what)
+        if not 0 <= found <= most:
+            raise self.fail(f"{what} should be 0 to {most}, and is {text}")
+        return found
 
     def _header(self) -> Header:
         header = Header()
@@ -142,11 +151,14 @@ class Reader:
             if found is None or not all(map(int, found.groups())):
                 raise self.fail(f"{key} should be three numbers above 0, (x,y,z), not {value!r}")
             x, y, z = map(int, found.groups())
+            most = MOST_THREADS if key == "block dim" else MOST_BLOCKS
+            if x * y * z > most:
+                raise self.fail(f"{key} {value} makes {x * y * z}, and at most {most} are possible")
             setattr(header, key.partition(" ")[0], (x, y, z))
         elif key == "shmem":
-            header.shared_bytes = self._number_in(value, key)
+            header.shared_bytes = self._count(value, key, MOST_SHARED)
         elif key == "nregs":
-            header.registers = self._number_in(value, key)
+            header.registers = self._count(value, key, 255)
         elif key == "shmem base_addr":
             header.shared_base = self._number_in(value, key, 16)
         elif key == "local mem base_addr":
@@ -163,6 +175,7 @@ class Reader:
         block: Block | None = None
         warp: list[Executed] = []
         expected = 0
+        seen: set[int] = set()
         for line in self._body():
             words = line.split()
             if not words or (line.startswith("#") and words[0] not in ("#BEGIN_TB", "#END_TB")):
@@ -183,6 +196,9 @@ class Reader:
                     block = None
                 elif words[0] == "thread":
                     block.number = self._block_number(line)
+                    if block.number in seen:
+                        raise self.fail("this thread block stands in the file twice")
+                    seen.add(block.number)
                 elif words[0] == "warp":
                     number = self._value(line)
                     if number in block.warps:
@@ -224,7 +240,11 @@ class Reader:
         """One line: [line number] PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width [mode addresses] [immediate]."""
         at = 3 if self.header.line_info else 2
         try:
+            if int(words[at]) < 0:
+                raise ValueError
             ends = at + 1 + int(words[at])
+            if int(words[ends + 1]) < 0:
+                raise ValueError
             ends += 2 + int(words[ends + 1])
             head = (*words[: at - 1], *words[at:ends])
             width = words[ends]
@@ -245,7 +265,7 @@ class Reader:
         return Executed(static, mask, self._addresses(rest, mask.bit_count()) if mask else [], 0)
 
     def _static(self, head: tuple[str, ...]) -> Static:
-        line = self._number_in(head[0], "the line number") if self.header.line_info else 0
+        line = self._count(head[0], "the line number", MOST_LINES) if self.header.line_info else 0
         words = head[1:] if self.header.line_info else head
         count = int(words[1])
         opcode = words[2 + count]

@@ -7,16 +7,22 @@ import os
 import secrets
 import zipfile
 import zlib
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
 from program.errors import WarpbankError
+from program.isa import DType, Op
 from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 
 _MEMBERS = {"code": CODE, "launches": LAUNCH, "warps": WARP, "dynamic": DYNAMIC}
 _PLAIN = {"values": np.dtype("u4"), "lines": np.dtype("u8"), "ptx_line": np.dtype("u4")}
+#: Lists of the header and what they hold; fields of CODE that are numbers of a name.
+_LISTS = {"kernels": str, "first_pc": int, "text": str}
+_NAMES: dict[str, type[IntEnum]] = {"unit": Unit, "memory": Memory, "control": Control, "opcode": Op, "dtype": DType}
 #: What numpy, zipfile and zlib raise for files that are not what they seem.
 _DAMAGE = (
     OSError, ValueError, KeyError, IndexError, EOFError, AttributeError, TypeError, MemoryError, OverflowError, RuntimeError,
@@ -77,6 +83,8 @@ def read_trace(path: Path | str) -> Trace:
             if "header" not in archive.files:
                 raise WarpbankError(f"{path} is not a trace file. {remedy}")
             header = json.loads(bytes(archive["header"]))
+            if not isinstance(header, dict):
+                raise WarpbankError(f"{path} is not a trace file. {remedy}")
             if header.get("schema") != SCHEMA_VERSION:
                 raise WarpbankError(
                     f"trace file {path} has schema version {header.get('schema')}; this program reads {SCHEMA_VERSION}. {remedy}"
@@ -91,6 +99,9 @@ def read_trace(path: Path | str) -> Trace:
     for name, dtype in (_MEMBERS | _PLAIN).items():
         if arrays[name].dtype != dtype:
             raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
+    if any(not isinstance(header.get(name), list) or any(type(item) is not kind for item in header[name])
+           for name, kind in _LISTS.items()) or not isinstance(header.get("meta"), dict):
+        raise WarpbankError(f"trace file {path} is damaged: its header is not whole. {remedy}")
     trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays, hints=None, flag_words={},
                   exempt=(), working_sets={})
     problem = _inconsistency(trace)
@@ -103,11 +114,32 @@ def _inconsistency(trace: Trace) -> str:
     """Why the arrays do not belong together, or nothing."""
 
     def past(places: np.ndarray, counts: Any, size: int) -> bool:
-        return len(places) > 0 and int((places.astype(np.int64) + counts).max()) > size
+        if not len(places):
+            return False
+        return int(places.max()) > size or int((places.astype(np.int64) + counts).max()) > size
 
-    d = trace.dynamic
+    d, launches = trace.dynamic, trace.launches
+    if any(array.ndim != 1 for array in (trace.code, launches, trace.warps, d, trace.lines, trace.ptx_line)):
+        return "an array has the wrong number of dimensions"
+    if trace.values.ndim != 2 or trace.values.shape[1] != 32:
+        return "a value has not 32 lanes"
     if len(trace.text) != len(trace.code) or len(trace.ptx_line) != len(trace.code):
         return "code and listing differ in length"
+    for name, known in _NAMES.items():
+        if len(trace.code) and not np.isin(trace.code[name], [int(member) for member in known]).all():
+            return f"the code has an unknown {name}"
+    if not np.isin(d["memory"], [int(member) for member in Memory]).all():
+        return "an instruction has an unknown memory operation"
+    if past(trace.code["source_count"], 0, MAX_SOURCES) or past(trace.code["count"], 0, MAX_DESTINATIONS):
+        return "an instruction has too many registers"
+    if len(trace.first_pc) != len(trace.kernels) or any(not 0 <= pc <= len(trace.code) for pc in trace.first_pc):
+        return "kernels and their first instructions do not fit"
+    if past(launches["kernel"], 1, len(trace.kernels)):
+        return "a launch has no kernel"
+    if past(trace.warps["launch"], 1, len(launches)):
+        return "a warp has no launch"
+    if past(launches["first_warp"], launches["ctas"].astype(np.int64) * launches["warps_per_cta"], len(trace.warps)):
+        return "a launch is past the end of the warps"
     if past(d["pc"], 1, len(trace.code)):
         return "a pc is past the end of the code"
     if past(trace.warps["first"], trace.warps["length"], len(d)):

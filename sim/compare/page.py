@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from program.errors import WarpbankError
+from sim.compare.area import NOTE
 from sim.compare.measures import MEASURES, Measure
 from sim.compare.table import Comparison, labels
 from sim.output import write_text
@@ -39,6 +40,8 @@ def page(made: Comparison) -> Page:
         _stack("Scheduler cycles", "stalls", "What the schedulers did in every cycle, all kernels together, as a share of the "
                "baseline's cycles.", {scheme: made.stalls(scheme) for scheme in made.schemes}),
     ]
+    if made.area:
+        sections.append(Section("Area where known", NOTE, tables=[_area(made)]))
     failures = [(f"{kernel} {scheme}", cause) for (scheme, kernel), cause in made.failures.items()]
     text = f"{len(made.schemes)} register files on {len(made.kernels)} kernels, normalised to {made.schemes[0]}."
     return Page("Warpbank: register files compared", text, sections, failures, made.made_by)
@@ -53,7 +56,16 @@ def _means_text(made: Comparison) -> str:
 def _means(made: Comparison) -> Table:
     rows = [(scheme, [made.mean(measure, scheme) for measure in MEASURES]) for scheme in made.schemes]
     columns = ("scheme", *(measure.title if measure.relative else f"{measure.title}, {measure.unit}" for measure in MEASURES))
-    return Table("Means over kernels, of baseline where nothing else is said", columns, rows, [measure.digits for measure in MEASURES])
+    digits = [measure.digits for measure in MEASURES]
+    return Table("Means over kernels, of baseline where nothing else is said", columns, rows, digits)
+
+
+def _area(made: Comparison) -> Table:
+    names = ("area_um2", "memory_um2", "nand2_equivalents", "delay_ns")
+    rows = [(f"{scheme}: {unit}", [found[name] if found else None for name in names])
+            for scheme, parts in made.area.items() for unit, found in parts.items()]
+    return Table("Units of each scheme", ("unit", "cells, um2", "memories, um2", "NAND2 equivalents", "critical path, ns"), rows,
+                 (0, 0, 0, 3))
 
 
 def _numbers(made: Comparison, measure: Measure) -> list[float]:

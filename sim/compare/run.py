@@ -11,6 +11,7 @@ from arch.config import SmConfig
 from arch.schemes import BASELINE, SCHEMES
 from program.runner import tool_versions
 from sim import experiment as exp
+from sim.compare.area import areas
 from sim.compare.table import Comparison
 from sim.runs import RunSpec, execute
 from sim.runs.execute import Progress
@@ -71,7 +72,7 @@ def compare(
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
         "energy": {COMMON: table(COMMON).title},
     }
-    return Comparison(chosen, jobs, runs, failures, made_by)
+    return Comparison(chosen, jobs, runs, failures, made_by, areas(chosen))
 
 
 def priced(result: dict[str, Any], config: SmConfig) -> dict[str, Any]:

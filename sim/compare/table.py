@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, geometric_mean
 from typing import Any
 
@@ -23,6 +23,7 @@ class Comparison:
     runs : (scheme, kernel) -> the run's report with its energies; those that failed are missing.
     failures : (scheme, kernel) -> why.
     made_by : command, engine, configurations, versions.
+    area : by scheme, then unit: what synthesis has recorded (`sim.compare.area`); None: not recorded.
     """
 
     schemes: tuple[str, ...]
@@ -30,6 +31,7 @@ class Comparison:
     runs: Mapping[tuple[str, str], Data]
     failures: Mapping[tuple[str, str], str]
     made_by: dict[str, Any]
+    area: Mapping[str, Mapping[str, Data | None]] = field(default_factory=dict)
 
     def values(self, measure: Measure) -> Values:
         """What is shown for every scheme and kernel that ran, where the baseline ran too."""
@@ -99,6 +101,7 @@ class Comparison:
             },
             "energy_structures": {scheme: self.structures(scheme) for scheme in self.schemes},
             "stalls": {scheme: self.stalls(scheme) for scheme in self.schemes},
+            "area": self.area,
             "runs": [_run(run) for run in self.runs.values()],
             "failures": [
                 {"scheme": scheme, "kernel": kernel, "cause": cause} for (scheme, kernel), cause in self.failures.items()

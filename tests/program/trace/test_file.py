@@ -166,6 +166,35 @@ def test_arrays_that_do_not_belong_together(tmp_path: Path) -> None:
         refused(path, word)
 
 
+def test_crafted_files(tmp_path: Path) -> None:
+    """Whole zips with the right layout and numbers or a header that cannot be."""
+    trace = small_trace()
+    path = tmp_path / "t.npz"
+    for name, fieldname, value in (
+        ("dynamic", "pc", 2**32 - 1), ("dynamic", "line", 2**63 + 5), ("dynamic", "value", 2**64 - 1), ("dynamic", "memory", 99),
+        ("warps", "first", 2**63), ("warps", "length", 2**32 - 1), ("warps", "launch", 7), ("launches", "kernel", 9),
+        ("launches", "first_warp", 2**31), ("launches", "ctas", 2**32 - 1), ("code", "unit", 200), ("code", "opcode", 255),
+        ("code", "control", 77), ("code", "dtype", 250), ("code", "source_count", 9), ("code", "count", 200),
+    ):
+        array = getattr(trace, name).copy()
+        array[fieldname][0] = value
+        write_trace(trace, path)
+        rewritten(path, f"{name}.npy", npy(tmp_path, array))
+        refused(path, "damaged")
+    for name, array in (("values", trace.values[:, :4]), ("lines", trace.lines.reshape(1, -1)), ("dynamic", trace.dynamic[None])):
+        write_trace(trace, path)
+        rewritten(path, f"{name}.npy", npy(tmp_path, array))
+        refused(path, "damaged")
+    header = json.loads(bytes(np.load(path)["header"]))
+    for change in ({"meta": None}, {"kernels": 3}, {"first_pc": ["x"]}, {"first_pc": [-1]}, {"text": None}, {"kernels": []}):
+        write_trace(trace, path)
+        text = json.dumps(header | change).encode()
+        rewritten(path, "header.npy", npy(tmp_path, np.frombuffer(text, np.uint8)))
+        refused(path, "damaged")
+    rewritten(path, "header.npy", npy(tmp_path, np.frombuffer(b"[1, 2]", np.uint8)))
+    refused(path, "not a trace file")
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(WarpbankError, match="cannot be written"):
         write_trace(small_trace(), tmp_path / "no" / "t.npz")

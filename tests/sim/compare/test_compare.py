@@ -14,6 +14,7 @@ import pytest
 
 from program.errors import WarpbankError
 from sim.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison, compare
+from sim.compare.area import areas
 from sim.compare.measures import MEASURES
 from sim.compare.page import page, write
 from sim.runs import Outcome, RunSpec, Task
@@ -79,6 +80,22 @@ def test_measures_by_hand() -> None:
     assert table.mean(BY_NAME["energy_own"], "x") is None
     assert table.structures("x") == {"banks": 0.75, "collectors": 0.25}
     assert table.stalls("x") == pytest.approx({"issued": 2250 / 3000, "memory": 2250 / 3000})
+
+
+def test_area_is_what_synthesis_recorded() -> None:
+    """Units that differ from the baseline's; the numbers of the files, and none where there is no file."""
+    found = areas(("baseline", "malekeh", "gscalar", "bow-wr+renaming"))
+    assert {"ocu", "direct", "gto"} <= set(found["baseline"])
+    assert list(found["malekeh"]) == ["ccu", "cache_aware"]
+    assert list(found["gscalar"]) == ["gscalar", "compressor", "decompressor"]
+    assert {"boc", "renaming"} <= set(found["bow-wr+renaming"])
+    folder = Path(__file__).parents[3] / "synth" / "baselines"
+    for unit, known in (part for parts in found.values() for part in parts.items()):
+        assert (known is not None) == (folder / f"{unit}.json").exists()
+    data = json.loads((folder / "compressor.json").read_text())
+    compressor = found["gscalar"]["compressor"]
+    assert compressor is not None
+    assert compressor["area_um2"] == data["results"][compressor["library"]]["area_um2"] > 5000
 
 
 def test_a_failed_run_takes_its_kernel_out_of_the_means() -> None:

@@ -1,0 +1,166 @@
+"""Every kind of page in headless Chromium, by Playwright: drawn, silent, sortable, light and dark, whole on a phone, offline.
+
+The browser is Chromium's headless shell, Chromium or Chrome on the PATH; `.ci/run` installs Debian's. WARPBANK_CHROMIUM names
+another, and then it has to be there. Without Playwright or a browser these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arch.config import preset
+from arch.schemes import parse_scheme
+from program.emulator import MAX_INSTRUCTIONS
+from sim import experiment as exp
+from sim import over_time
+from sim.compare.page import page as compared
+from sim.engines.golden import GoldenEngine
+from sim.report import html
+from sim.reproduce.page import page as reproduced
+from sim.reproduce.paper import SHAPES, Comparison, Figure, Paper, Published
+from sim.reproduce.run import Reproduction
+from sim.runs.spec import Observed
+from sim.view import banks
+from sim.view.follow import follow
+from synth.energy import table
+from tests.random_trace import random_trace
+from tests.sim.compare.test_compare import made
+from tests.sim.report.test_page import PAGE
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+           "--no-first-run")
+GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
+INKS = {"light": "rgb(27, 31, 36)", "dark": "rgb(230, 233, 237)"}
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+#: Of every plot: what is drawn in it, and the colour of its ticks.
+DRAWN = """[...document.querySelectorAll(".plot")].map(plot => [
+  plot.querySelectorAll(".point path, .scatterlayer path, .heatmaplayer image").length,
+  getComputedStyle(plot.querySelector(".xtick text, .ytick text")).fill])"""
+WIDTH = "[document.documentElement.scrollWidth, innerWidth]"
+
+
+@dataclass
+class Visit:
+    """A page in the browser, what it wrote on the console and asked for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One for all tests."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs the playwright wheel")
+    found = os.environ.get("WARPBANK_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), "")
+    if not found:
+        pytest.skip("needs Chromium or Chrome on the PATH, or its path in WARPBANK_CHROMIUM")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=OPTIONS, timeout=240_000)
+        yield started
+        started.close()
+
+
+@contextmanager
+def visit(browser: Any, path: Path, **options: Any) -> Iterator[Visit]:
+    """Open a file, as a reader would, without a network."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(240_000)
+    context.set_offline(True)
+    seen = Visit(context.new_page())
+    seen.page.on("console", lambda message: seen.said.append(message.text))
+    seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
+    seen.page.on("request", lambda request: seen.asked.append(request.url))
+    seen.page.goto(path.as_uri())
+    yield seen
+    context.close()
+
+
+def _reproduced() -> str:
+    """A figure of every shape."""
+    columns, rows = ("c, 1", "d, 1", "c, 2", "d, 2"), {"nn": (1.0, 2.0, 3.0, 4.0), "bfs": (2.0, 1.0, 5.0, 3.0)}
+    stated = Published({columns[0]: 7.0}, {}, {}, "there")
+    figures = [Figure(f"fig-{shape}", f"Fig. {shape}", "%", columns, lambda *_: (), lambda *_: (), "Why.", shape=shape)
+               for shape in SHAPES]
+    parts = tuple(Comparison(figure, rows, (1.5, 1.5, 4.0, 3.5), stated, {"btree": "it broke"}) for figure in figures)
+    return html(reproduced(Reproduction(Paper("p", "P", tuple(figures)), parts, {"command": "by hand"})))
+
+
+def _over_time(folder: Path) -> str:
+    config, scheme = preset("tiny"), parse_scheme("bow-wb")
+    seen = over_time.OverTime(scheme)
+    Observed(GoldenEngine(), seen).run(random_trace(11, ctas=9, launches=2), config, scheme)
+    report = dict.fromkeys(("kernel", "size", "scheme", "preset", "engine", "config_hash", "trace", "versions"), "x")
+    over_time.write(folder / "over_time.html", seen.table(table("common"), config), report)
+    return (folder / "over_time.html").read_text()
+
+
+def _banks() -> str:
+    experiment = exp.find("vectoradd", "tiny", None, "tiny", None, "baseline", [], None, MAX_INSTRUCTIONS)
+    return banks.page(follow(experiment, 0, 600), experiment)
+
+
+PAGES: dict[str, Callable[[Path], str]] = {
+    "one by hand": lambda folder: html(PAGE),
+    "compare": lambda folder: html(compared(made())),
+    "reproduce": lambda folder: _reproduced(),
+    "run --over-time": _over_time,
+    "view --format html": lambda folder: _banks(),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_every_kind_of_page(kind: str, browser: Any, tmp_path: Path) -> None:
+    """On a desk, in the light and then in the dark, and made as narrow as a phone."""
+    path = tmp_path / "page.html"
+    path.write_text(PAGES[kind](tmp_path))
+    with visit(browser, path, color_scheme="light") as seen:
+        for theme in ("light", "dark"):
+            seen.page.emulate_media(color_scheme=theme)
+            drawn = seen.page.evaluate(DRAWN)
+            assert len(drawn) >= 2
+            assert all(count > 0 and ink == INKS[theme] for count, ink in drawn), drawn
+            assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == GROUNDS[theme]
+        seen.page.set_viewport_size(PHONE["viewport"])
+        assert seen.page.evaluate(WIDTH) == [390, 390]
+    assert not seen.said
+    assert [url for url in seen.asked if not url.startswith("data:")] == [path.as_uri()]
+
+
+def test_tables_sort_when_their_heads_are_pressed(browser: Any, tmp_path: Path) -> None:
+    """Up, down, then by another column; what is missing stays last. The head says which way."""
+    path = tmp_path / "page.html"
+    path.write_text(html(PAGE))
+    with visit(browser, path) as seen:
+        tables = seen.page.locator("table.sortable")
+        heads = tables.first.locator("th")
+
+        def press(place: int) -> str:
+            heads.nth(place).locator("button").click()
+            return "".join(tables.first.locator("tbody td:first-child").all_text_contents())
+
+        assert [press(1), press(1), press(2), press(2), press(0), press(0)] == ["cba", "abc", "acb", "cab", "abc", "cba"]
+        assert [heads.nth(place).get_attribute("aria-sort") for place in range(3)] == ["descending", None, None]
+    assert not seen.said
+
+
+def test_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    """Nothing sticks out, tools do not lie on the plots, and a finger that moves over a plot scrolls."""
+    path = tmp_path / "page.html"
+    path.write_text(html(compared(made())))
+    with visit(browser, path, color_scheme="dark", **PHONE) as seen:
+        assert seen.page.evaluate(WIDTH) == [390, 390]
+        assert seen.page.locator(".modebar").count() == 0
+        assert seen.page.evaluate("document.querySelector('.plot')._fullLayout.dragmode") is False
+        assert seen.page.evaluate("Math.min(...[...document.querySelectorAll('p, td, th')].map(e => "
+                                  "parseFloat(getComputedStyle(e).fontSize)))") >= 14
+    assert not seen.said
