@@ -28,8 +28,8 @@ MISSES = {
            "line of the cache table after the one before, in the cycle in which the uop issues",
     "scalar_lanes": "the active lanes of each of 16 collectors' uops are counted, and one count is selected for each unit, in "
                     "the cycle in which the uop goes to its unit",
-    "l1_tags": "the tags are flip-flops here, not SRAM: an address selects among the 13 888 of them, is compared with the tags of "
-               "its set, and the order of use of the set is written, in one cycle",
+    "l1_tags": "the tags are flip-flops here, not SRAM: an address selects among the 13 888 of them, is compared with the tags "
+               "of its set, and the order of use of the set is written, in one cycle",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
     "names": "the uop that waits longest is read, each bank of the renaming table takes the first of its sources, and its "
