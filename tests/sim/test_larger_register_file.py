@@ -38,3 +38,11 @@ def test_a_thread_may_have_more_registers() -> None:
     more, used, _ = room("hotspot", 8 * 8)
     assert (few, more) == (16, 128)
     assert spilled <= few < used
+
+
+def test_more_warps_are_faster() -> None:
+    """A quarter of the register file has room for 8 of the 24 warps of a tensor product; eight times as much for all."""
+    cycles = [exp.run(RunSpec("mma_gemm", "small", "baseline", "maxwell", (f"sub_core.rows={rows}",)).experiment()).result.cycles
+              for rows in (32, 8 * 32)]
+    assert room("mma_gemm", 32)[2] == 8
+    assert cycles[0] > 1.5 * cycles[1]
