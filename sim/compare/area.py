@@ -14,7 +14,8 @@ _UNITS = {"plain": "banks", "bdi": "bdi_banks", "flat": "", "gscalar_half": "gsc
 #: Parts of a unit that are worth a row of their own.
 _PARTS = {
     "gscalar": ("compressor", "decompressor"), "gscalar_half": ("compressor_half", "decompressor_half"),
-    "bdi": ("bdi_compressor", "bdi_decompressor"), "ltrf": ("warp_control_blocks", "address_allocation", "mover"),
+    "bdi": ("bdi_compressor", "bdi_decompressor"),
+    **dict.fromkeys(("ltrf", "ltrf_plus"), ("warp_control_blocks", "address_allocation", "mover")),
     "renaming": ("renaming_table", "availability", "release", "flag_cache"),
 }  # fmt: skip
 #: What a reader must know of the numbers.
