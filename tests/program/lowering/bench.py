@@ -127,7 +127,7 @@ def failures(cases: Sequence[Case], *, optimize: bool = True) -> list[str]:
 
 
 def check_legal(kernel: Kernel) -> None:
-    """What isa.py asks of code over virtual registers."""
+    """What `program.isa` asks of code over virtual registers."""
     words = {base + i: (base, width) for base, width in kernel.groups.items() for i in range(width)}
     labels = [b.label for b in kernel.blocks]
     assert len(set(labels)) == len(labels)
