@@ -21,9 +21,19 @@ class BdiBanks(NotingBanks):
     lanes, written with an enable per lane, and one memory `kinds_<number>`. A note is that of `GScalar` with a `Delta` for
     encoding bits and nothing else; nobody learns from it that a register is scalar.
 
-    Parameters, members, latency, raises
-    ------------------------------------
-    as in `NotingBanks`.
+    Parameters
+    ----------
+    config, probe : as in `NotingBanks`.
+
+    Members
+    -------
+    bank : In(NotedPort) per bank.
+
+    Latency: as in `NotingBanks`.
+
+    Raises
+    ------
+    TypeError : no configuration.
     """
 
     #: Nothing is executed by one lane.

@@ -27,9 +27,15 @@ class GScalar(NotingBanks):
     is a memory `bank_<number>_byte_<byte>_part_<part>` per byte of a lane and part of the lanes, written with an enable per byte,
     and one memory `notes_<number>`.
 
-    Parameters, members, latency
-    ----------------------------
-    as in `NotingBanks`.
+    Parameters
+    ----------
+    config, probe : as in `NotingBanks`.
+
+    Members
+    -------
+    bank : In(NotedPort) per bank.
+
+    Latency: as in `NotingBanks`.
 
     Raises
     ------

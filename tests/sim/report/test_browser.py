@@ -126,7 +126,11 @@ def test_every_kind_of_page(kind: str, browser: Any, tmp_path: Path) -> None:
     with visit(browser, path, color_scheme="light") as seen:
         for theme in ("light", "dark"):
             seen.page.emulate_media(color_scheme=theme)
-            drawn = seen.page.evaluate(DRAWN)
+            for _ in range(100):  # plots are drawn again after the change of theme
+                drawn = seen.page.evaluate(DRAWN)
+                if all(count > 0 and ink == INKS[theme] for count, ink in drawn):
+                    break
+                seen.page.wait_for_timeout(50)
             assert len(drawn) >= 2
             assert all(count > 0 and ink == INKS[theme] for count, ink in drawn), drawn
             assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == GROUNDS[theme]
