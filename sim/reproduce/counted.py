@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from math import log2
 
 from arch.config import SmConfig, preset
@@ -12,7 +13,6 @@ from program.release.exemption import table_bits
 from program.release.words import PAYLOAD_BITS
 from sim.reproduce.measures import percent
 from sim.reproduce.paper import Figure
-from synth.baselines import FOLDER
 
 _LIBRARY = "NangateOpenCellLibrary"
 _INPUT = "An input here: our energy table takes it from the paper, since what it comes from, a memory compiler, is not open."
@@ -33,8 +33,10 @@ def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str
 def _synthesized(number: str, *units: str) -> Callable[[], list[float]]:
     """A number of the recorded baselines of units (`warpbank synth UNIT --record`)."""
 
+    folder = files("synth") / "baselines"
+
     def read() -> list[float]:
-        found = (json.loads((FOLDER / f"{unit}.json").read_text())["results"][_LIBRARY] for unit in units)
+        found = (json.loads((folder / f"{unit}.json").read_text())["results"][_LIBRARY] for unit in units)
         return [float(each[number]) for each in found]
 
     return read
