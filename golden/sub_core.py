@@ -76,7 +76,8 @@ class SubCore:
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
         self._moves = self.registers.moves
         self._land = self.registers.land
-        self._told = self.renamed is not None or self._moves is not None  # the registers hear of all that issues
+        # The registers hear of all that issues.
+        self._told = self.renamed is not None or self._moves is not None or self.registers.follows
         self._kept: list[tuple[int, int]] = []  # registers whose results collectors have kept in this cycle
 
     def start(self, warp: int, row: int, stream: WarpStream) -> None:
@@ -183,8 +184,6 @@ class SubCore:
                 self.registers.prefetch(uop)
             self._retired(uop)
         elif uop.collects:
-            if self.registers.follows:
-                self.registers.issue(uop)
             self.scoreboard.issue(uop)
             self.collectors.allocate(uop)
         else:

@@ -242,11 +242,16 @@ class Ltrf:
             return not block.leaving or self._quiet(warp)
         return block.into != 0 and bool(block.unused.unused)
 
+    def _home(self, warp: int, block: WarpControlBlock, register: int) -> tuple[int, int] | None:
+        """(bank, row) of the main register file that a register is moved to and from; None: it is dead."""
+        return self._mapping.locate(warp, register) if block.live >> register & 1 else None
+
     def _leave(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
         """A register leaves the cache, if it can in this cycle."""
         entry = block.table[register]
-        if block.live >> register & 1:
-            bank, row = self._mapping.locate(warp, register)
+        home = self._home(warp, block, register)
+        if home is not None:
+            bank, row = home
             if self._movers[bank].stage is not Stage.IDLE or self._cache_written >> entry & 1:
                 return
             self._cache_written |= 1 << entry
@@ -259,12 +264,12 @@ class Ltrf:
 
     def _come(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
         """A register comes into the cache, if it can set off in this cycle."""
-        bank, row = self._mapping.locate(warp, register)
-        live = block.live >> register & 1
-        if live and self._movers[bank].stage is not Stage.IDLE:
+        home = self._home(warp, block, register)
+        if home is not None and self._movers[home[0]].stage is not Stage.IDLE:
             return
         entry = block.table[register] = block.unused.allocate()
-        if live:
+        if home is not None:
+            bank, row = home
             self._movers[bank].fetch(Move(warp, register, entry, offset, row))
             block.moving |= 1 << register
         block.placed |= 1 << register

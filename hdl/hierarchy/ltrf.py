@@ -17,7 +17,7 @@ from arch.uop import MAX_SOURCES
 
 from ..collector.arbiter import Arbiter
 from ..priority import chosen, first_from
-from ..probe import Events, emit, gather, total
+from ..probe import Events, emit, total
 from ..seams import (
     UNITS,
     Delivery,
@@ -30,14 +30,12 @@ from ..seams import (
     result_stream,
 )
 from ..storage.pace import Pace
+from .ltrf_events import LOOKUPS, LtrfEvents
 from .mover import Mover
 from .wcb import WarpControlBlocks
 
-#: Registers whose place in the cache is looked up in a cycle.
-LOOKUPS = 2
 
-
-class Ltrf(wiring.Component):
+class Ltrf(LtrfEvents, wiring.Component):
     """Seams 2 to 5 of the design with a register file cache in between. LTRF, section 4.
 
     See `golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
@@ -92,14 +90,14 @@ class Ltrf(wiring.Component):
         if evicts:
             members["evicted"] = In(evicted_stream(config))
         if probe:
-            own = Events(config, {
-                "prefetch": 1, "cache_allocate": 1, "cache_release": 1, "fetch": self._banks, "cache_fill": 1,
-                "cache_write": self._entries, "interval_read": LOOKUPS + self._banks, "row_free": 1, "write": self._banks,
-                "write_back": self._banks, "write_wait": self._writers,
-            })
-            members["events"] = Out(Events(config, total([own, self._arbiter.events.signature])))
+            inner = [part.events.signature for part in self._reporters()]
+            members["events"] = Out(Events(config, total([Events(config, self._own_events()), *inner])))
         self._passed = passed
-        super().__init__(members)
+        super().__init__(members | self._more_members())
+
+    def _more_members(self) -> dict[str, Any]:
+        """What a hierarchy made from this one has besides."""
+        return {}
 
     @staticmethod
     def ports(config: SmConfig, evicts: bool = False) -> int:
@@ -188,7 +186,7 @@ class Ltrf(wiring.Component):
             leaves = self._leaving[number]
             m.d.comb += [port.en.eq(grant.valid | leaves), port.addr.eq(Mux(leaves, blocks.offset, grant.row))]
             contents.append(port.data)
-        m.d.comb += arbiter.written.eq(self._written | self._leaving)
+        m.d.comb += arbiter.written.eq(self._taken())
         values = Array(contents)
         for number, (grant, delivery) in enumerate(zip(arbiter.grant, self.deliver, strict=True)):
             source = Signal.like(grant.bank, name=f"source_{number}")
@@ -201,6 +199,10 @@ class Ltrf(wiring.Component):
         moved = Signal(self._config.value_width)
         m.d.comb += moved.eq(values[left])
         m.d.comb += [mover.value.eq(moved) for mover in self._movers]
+
+    def _taken(self) -> Value:
+        """Banks of the cache that have no time for an operand."""
+        return self._written | self._leaving
 
     # --- Results.
 
@@ -243,6 +245,7 @@ class Ltrf(wiring.Component):
     def _write_cache(self, m: Module) -> None:
         """Each bank of the cache takes the register that arrives, or else one result."""
         self._written, self._leaving = Signal(self._entries, name="cache_written"), Signal(self._entries, name="cache_left")
+        self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
         for number, cache in enumerate(self._caches):
@@ -283,14 +286,14 @@ class Ltrf(wiring.Component):
         blocks, place = self._blocks, self._mapping.locate[self._writers]
         idle = Signal()
         m.d.comb += [
-            place.warp.eq(blocks.warp), place.register.eq(blocks.moved),
+            place.warp.eq(blocks.warp), place.register.eq(blocks.moved), self._carried.eq(self._has_home()),
             idle.eq(Array(mover.idle for mover in self._movers)[place.bank]),
-            blocks.goes.eq(blocks.works & (~blocks.live | (idle & ~(blocks.leaves
-                                                                    & self._written.bit_select(blocks.entry, 1))))),
+            blocks.goes.eq(blocks.works & (~self._carried | idle)
+                           & ~(self._needs_cache() & self._written.bit_select(blocks.entry, 1))),
         ]
         moves = Signal()
         m.d.comb += [
-            moves.eq(blocks.goes & blocks.live), self._leaving.eq(Mux(moves & blocks.leaves, 1 << blocks.entry, 0)),
+            moves.eq(blocks.goes & self._carried), self._leaving.eq(Mux(moves & blocks.leaves, 1 << blocks.entry, 0)),
         ]
         for number, mover in enumerate(self._movers):
             mine = moves & (place.bank == number)
@@ -300,6 +303,14 @@ class Ltrf(wiring.Component):
                 order.register.eq(blocks.moved), order.entry.eq(blocks.entry), order.offset.eq(blocks.offset),
                 order.row.eq(place.row),
             ]
+
+    def _has_home(self) -> Value:
+        """Whether the register whose turn it is has content in the main register file, or shall have: else it is dead."""
+        return self._blocks.live
+
+    def _needs_cache(self) -> Value:
+        """Whether that register needs its bank of the cache when it sets off."""
+        return self._blocks.leaves & self._carried
 
     def _main(self, m: Module) -> None:
         """Each bank of the main register file takes a result, or else what its mover wants."""
@@ -337,39 +348,6 @@ class Ltrf(wiring.Component):
         for number, (keep, result) in enumerate(zip(self.keep, self.result, strict=True)):
             m.d.comb += keep.valid.eq(result.valid & served[number])
             m.d.comb += [getattr(keep, name).eq(getattr(result.payload, name)) for name in ("warp", "seq", "register", "mask")]
-
-    # --- Events.
-
-    def _bank_events(self, m: Module, number: int, choice: Any) -> None:
-        events, mover, bank = self.events, self._movers[number], self._storage.bank[number]
-        move = mover.move
-        evicted = choice.one_hot[UNITS] if self._evicts else Const(0, 1)
-        payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
-        m.d.comb += payload.as_value().eq(Array(result.payload.as_value() for result in self.result)[choice.index[: bits(UNITS)]])
-        emit(m, events.write[number], choice.any & ~evicted, bank=number, row=bank.row, warp=payload.warp, seq=payload.seq,
-             register=payload.register, mask=payload.mask)
-        warp: Value = move.warp
-        register: Value = move.register
-        if self._evicts:
-            warp = Mux(evicted, self.evicted.payload.warp, warp)
-            register = Mux(evicted, self.evicted.payload.register, register)
-        emit(m, events.write_back[number], evicted | (mover.access & mover.writes), bank=number, row=bank.row, warp=warp,
-             register=register)
-        fetched = {"warp": move.warp, "register": move.register}
-        emit(m, events.fetch[number], mover.access & mover.reads, bank=number, row=move.row, **fetched)
-        inside = self._blocks.may_issue.bit_select(move.warp, 1)
-        emit(m, events.interval_read[LOOKUPS + number], mover.access & mover.reads & inside, **fetched)
-
-    def _events(self, m: Module) -> None:
-        events, blocks, filled = self.events, self._blocks, self._filled
-        place = {"entry": blocks.entry, "offset": blocks.offset, "warp": blocks.warp, "register": blocks.moved}
-        emit(m, events.cache_allocate[0], blocks.goes & ~blocks.leaves, **place)
-        emit(m, events.cache_release[0], blocks.goes & blocks.leaves, **place)
-        emit(m, events.cache_fill[0], self._fills, entry=filled.entry, offset=filled.offset, warp=filled.warp,
-             register=filled.register)
-        emit(m, events.row_free[0], blocks.freed, warp=blocks.freed_warp, offset=blocks.freed_offset)
-        emit(m, events.prefetch[0], self.prefetch, warp=self.prefetching, seq=self.issue.payload.uop.seq)
-        gather(m, self.events, [self._arbiter.events])
 
 
 class LtrfPlus(Ltrf):
