@@ -306,8 +306,9 @@ def _compressed_operands(scheme: Scheme) -> str:
                 "fixed places; gscalar does what it does, and joins the others.")
     if scheme.storage not in COMPRESSED:
         return ""
-    if scheme.hierarchy != "flat":
-        return "a register file cache keeps values without their encodings, and scalar execution is decided from these."
+    if scheme.hierarchy in ("rfc", "sw_rfc"):
+        return ("rfc and sw-rfc are comparators as they were published, over banks that do not compress; ltrf joins the storages "
+                "that do.")
     return ""
 
 

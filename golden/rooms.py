@@ -15,6 +15,7 @@ from .collector.ocu import Ocu
 from .front_end.scheduler import SCHEDULERS, Scheduler
 from .front_end.scoreboard import Scoreboard
 from .hierarchy.compressed import Compressed
+from .hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
@@ -33,6 +34,8 @@ from .storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 CACHES: dict[str, Any] = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
+#: The caches over a storage that compresses.
+COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
@@ -62,7 +65,10 @@ def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, pr
         if isinstance(flat, Compressed):
             flat.pending = scoreboard.pending
         return flat
-    registers: Hierarchy = _unit("hierarchy", CACHES, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
+    caches = COMPRESSED_CACHES if isinstance(storage, (GScalar, BdiBanks)) else CACHES
+    registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
+    if isinstance(registers, CompressedLtrf):
+        registers.pending = scoreboard.pending
     return registers
 
 

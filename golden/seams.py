@@ -55,6 +55,12 @@ class NotingStorage(Storage, Protocol):
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
         """Replace the lanes of `mask`."""
 
+    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+        """What is to be noted of the lanes of `mask`, which fill their register so."""
+
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+        """Replace the lanes of `mask`; the row is noted as `note`."""
+
     def arrays_read(self, note: Note) -> int:
         """Arrays that a read of a register with this note activates."""
 

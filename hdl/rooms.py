@@ -19,6 +19,7 @@ from .front_end.gto import Gto
 from .front_end.lrr import Lrr
 from .front_end.two_level import TwoLevel
 from .hierarchy.compressed import Compressed
+from .hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
 from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
@@ -39,6 +40,8 @@ COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
 HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
+#: The caches over a storage that compresses.
+COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
@@ -66,10 +69,11 @@ def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:
 
 def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
     """The register file of one sub-core below its collectors."""
-    hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     kind = _unit("storage", STORAGES, scheme.storage)
-    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe)
+    cached = scheme.hierarchy != "flat" and issubclass(kind, COMPRESSING)
+    hierarchy = _unit("hierarchy", COMPRESSED_CACHES if cached else HIERARCHIES, scheme.hierarchy)
+    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe, **({"told": True} if cached else {}))
     tags, entries = collectors.tags(config), collectors.entries(config)
     evicts = collectors.evicts
     place = _unit("mapping", MAPPINGS, scheme.mapping)

@@ -57,18 +57,19 @@ class SubCore(wiring.Component):
         self.keeps = caches or self.registers.follows  # results are asked for by unit, not by bank
         self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if self.keeps else None,
                                      self.collectors.per_warp, two_level,
-                                     self.registers.notes and self.collectors.evicts)
+                                     self.registers.notes and (self.collectors.evicts or self.registers.follows))
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
         reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
                      *([self.scheduler] if two_level else [])]
         self.moves = self.scalar = None
         if self.registers.notes:
-            self.moves = Moves(config, probe)
+            if not self.registers.follows:  # a cache holds registers whole
+                self.moves = Moves(config, probe)
             parts, executes = self.registers.parts, self.registers.executes
             self.scalar = (KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe) if caches
                            else ScalarLanes(config, parts, executes, probe))
-            reporters += [self.moves, self.scalar]
+            reporters += [part for part in (self.moves, self.scalar) if part is not None]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
         super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.prefetches))
@@ -153,10 +154,10 @@ class SubCore(wiring.Component):
         ]
         if "alone" in self.pipelines.signature.members:
             m.d.comb += self.pipelines.alone.eq(scalar.clocked[Unit.SFU].alone)
-        takers = self.collectors if self.keeps else scalar
+        takers = self.collectors if self.collectors.caches else scalar
         for source, sink in zip(self.registers.operand, takers.operand, strict=True):
             wiring.connect(m, source, sink)
-        if self.keeps:
+        if self.collectors.caches:
             m.d.comb += [sink.eq(source) for source, sink in zip(self.collectors.offered, scalar.offered, strict=True)]
             for kept, known in zip(self.collectors.kept, scalar.kept, strict=True):
                 m.d.comb += [sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)]
@@ -231,6 +232,8 @@ class SubCore(wiring.Component):
             registers.quiet.eq(self.scoreboard.quiet), registers.issue.valid.eq(status.issue.valid),
             registers.issue.payload.eq(status.issue.payload),
         ]
+        if registers.notes:
+            wiring.connect(m, registers.owed, self.scoreboard.owed)
         if registers.prefetches:
             m.d.comb += [
                 registers.prefetch.eq(self._prefetch), registers.prefetching.eq(scheduler.pick),

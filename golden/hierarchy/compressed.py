@@ -121,10 +121,10 @@ class Compressed(Flat):
         """See `Flat.step`."""
         read = super().step()
         for bank, note, mask in self._due:
-            self._count("write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES))
+            count_arrays(self._probe, "write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES))
         self._due, self._stored = self._stored, []
         for _, _, _, (bank, note, _) in read:
-            self._count("read", bank, note, self._noting.arrays_read(note), self._words)
+            count_arrays(self._probe, "read", bank, note, self._noting.arrays_read(note), self._words)
         self._pipe.append(read)
         arrived: list[tuple[int, int, int, Value]] = []
         for collector, slot, tag, (_, read_note, read_value) in self._pipe.popleft():
@@ -136,10 +136,11 @@ class Compressed(Flat):
         """What is delivered as an operand, given what the bank held."""
         return note, value
 
-    def _count(self, what: str, bank: int, note: Note, arrays: int, plain: int) -> None:
-        probe = self._probe
-        probe.counters[f"rf.arrays.{what}"] += arrays
-        probe.counters[f"rf.arrays.plain_{what}"] += plain
-        if probe.sink is not None:
-            enc = sum(bits << 4 * part for part, bits in enumerate(note.enc))
-            probe.emit(f"array_{what}", bank, note.divergent, enc, arrays, plain)
+
+def count_arrays(probe: Probe, what: str, bank: int, note: Note, arrays: int, plain: int) -> None:
+    """A bank is read or written: arrays that this activates, and that it would activate if nothing were compressed."""
+    probe.counters[f"rf.arrays.{what}"] += arrays
+    probe.counters[f"rf.arrays.plain_{what}"] += plain
+    if probe.sink is not None:
+        enc = sum(bits << 4 * part for part, bits in enumerate(note.enc))
+        probe.emit(f"array_{what}", bank, note.divergent, enc, arrays, plain)

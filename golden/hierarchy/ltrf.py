@@ -52,9 +52,11 @@ class Ltrf:
 
     #: Dead registers are moved like others.
     liveness = False
+    #: Cycles by which a register that is fetched comes later than its bank delivers it.
+    delay = 0
     follows = True
     moves = None
-    dispatched = None
+    dispatched: Callable[[TraceUop, int], bool] | None = None
     land = None
 
     def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
@@ -179,12 +181,15 @@ class Ltrf:
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
-        before = self._values[entry][offset]
-        self._values[entry][offset] = value if mask == self._every_lane else merge(before, value, mask)
+        self._values[entry][offset] = self._merged(self._values[entry][offset], value, mask)
         self._probe.counters["cache.writes"] += 1
         if self._probe.sink is not None:
             self._probe.emit("cache_write", entry, offset, warp, register)
         return True
+
+    def _merged(self, before: Value, value: Value, mask: int) -> Value:
+        """What the cache holds after a write of the lanes of `mask`."""
+        return value if mask == self._every_lane else merge(before, value, mask)
 
     def _write_main(self, warp: int, register: int, mask: int, value: Value) -> bool:
         """Write some lanes of a register in the main register file; False: its bank is taken."""
@@ -192,9 +197,18 @@ class Ltrf:
         if self._main_written >> bank & 1 or self._accessing[bank]:
             return False
         self._main_written |= 1 << bank
-        self._storage.write(bank, row, mask, value)
-        self._probe.counters["rf.writes"] += 1
+        self._store(bank, row, mask, value)
         return True
+
+    def _fetch(self, bank: int, row: int) -> Value:
+        """Read a register in the main register file."""
+        self._probe.counters["rf.reads"] += 1
+        return self._storage.read(bank, row)
+
+    def _store(self, bank: int, row: int, mask: int, value: Value) -> None:
+        """Write some lanes of a register in the main register file."""
+        self._probe.counters["rf.writes"] += 1
+        self._storage.write(bank, row, mask, value)
 
     def _count_write_back(self, warp: int, register: int) -> None:
         self._probe.counters["rf.write_backs"] += 1
@@ -255,12 +269,16 @@ class Ltrf:
             if self._movers[bank].stage is not Stage.IDLE or self._cache_written >> entry & 1:
                 return
             self._cache_written |= 1 << entry
-            self._movers[bank].store(Move(warp, register, entry, offset, row, self._values[entry][offset]))
+            self._movers[bank].store(self._outbound(Move(warp, register, entry, offset, row, self._values[entry][offset])))
             block.moving |= 1 << register
         block.placed &= ~(1 << register)
         block.unused.release(entry)
         if self._probe.sink is not None:
             self._probe.emit("cache_release", entry, offset, warp, register)
+
+    def _outbound(self, move: Move) -> Move:
+        """A register that leaves the cache with its value."""
+        return move
 
     def _come(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
         """A register comes into the cache, if it can set off in this cycle."""
@@ -303,15 +321,13 @@ class Ltrf:
         self._accessing[bank] = cycles - 1
         if mover.stage is Stage.FETCH:
             assert not self.blocks[move.warp].complete, f"R{move.register} of warp {move.warp} is fetched inside an interval"
-            mover.fetched(self._storage.read(bank, move.row), cycles)
-            probe.counters["rf.reads"] += 1
+            mover.fetched(self._fetch(bank, move.row), cycles + self.delay)
             probe.counters["cache.fetches"] += 1
             if probe.sink is not None:
                 probe.emit("fetch", bank, move.row, move.warp, move.register)
         else:
             assert move.value is not None
-            self._storage.write(bank, move.row, self._every_lane, move.value)
-            probe.counters["rf.writes"] += 1
+            self._store(bank, move.row, self._every_lane, move.value)
             self._count_write_back(move.warp, move.register)
             self.blocks[move.warp].moving &= ~(1 << move.register)
             mover.done()

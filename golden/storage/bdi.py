@@ -51,19 +51,30 @@ class BdiCompressor:
         self._lanes = lanes
 
     def compress(self, value: Value, mask: int) -> tuple[Delta, int]:
-        """How the lanes of `mask` are packed, and the packed bits: the base lowest, then lane 0's difference, lane 1's, ..."""
-        differences = (value - value[0]).view(np.int32)
-        active = differences[lane_select(mask, self._lanes)]
+        """How the lanes of `mask` are packed, and the packed bits."""
+        kind = self.kind(value, mask)
+        return kind, self.pack(value, kind)
+
+    def kind(self, value: Value, mask: int) -> Delta:
+        """How the lanes of `mask` are packed."""
+        active = _differences(value)[lane_select(mask, self._lanes)]
         if not mask & 1:
-            kind = Delta.RAW
-        elif not active.any():
-            kind = Delta.NONE
-        else:
-            kind = next((delta for delta in (Delta.BYTE, Delta.HALF) if _fits(active, delta.width)), Delta.RAW)
+            return Delta.RAW
+        if not active.any():
+            return Delta.NONE
+        return next((delta for delta in (Delta.BYTE, Delta.HALF) if _fits(active, delta.width)), Delta.RAW)
+
+    def pack(self, value: Value, kind: Delta) -> int:
+        """The packed bits: the base lowest, then lane 0's difference, lane 1's, ..."""
         if kind is Delta.RAW:
-            return kind, int.from_bytes(value.astype("<u4").tobytes(), "little")
-        packed = b"" if kind is Delta.NONE else differences.astype(_FIELDS[kind]).tobytes()
-        return kind, int(value[0]) | int.from_bytes(packed, "little") << 32
+            return int.from_bytes(value.astype("<u4").tobytes(), "little")
+        packed = b"" if kind is Delta.NONE else _differences(value).astype(_FIELDS[kind]).tobytes()
+        return int(value[0]) | int.from_bytes(packed, "little") << 32
+
+
+def _differences(value: Value) -> np.ndarray:
+    """Signed differences of the lanes from lane 0."""
+    return (value - value[0]).view(np.int32)
 
 
 def _fits(differences: np.ndarray, width: int) -> bool:

@@ -42,17 +42,23 @@ class BdiBanks(NotingBanks):
             return content
         return self._decompressor.decompress(Delta(kind), int.from_bytes(content.astype("<u4").tobytes(), "little"))
 
-    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
-        """Replace the lanes of `mask`."""
-        kind, packed = self._compressor.compress(value, mask) if fill is Fill.WHOLE else (Delta.RAW, 0)
+    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        kind = self._compressor.kind(value, mask) if fill is Fill.WHOLE else Delta.RAW
+        return Note(False, (kind,), False, (0,))
+
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+        """Replace the lanes of `mask`; the row is noted as `note`."""
+        kind = Delta(note.enc[0])
         content = self._rows[bank][row]
         if kind is Delta.RAW:
             content = merge(content, value, mask)
         else:
+            packed = self._compressor.pack(value, kind)
             words = np.frombuffer(packed.to_bytes(4 * self._lanes, "little"), "<u4")
             arrays = (1 << WORD_LANES * kind.arrays(self._lanes)) - 1 & (1 << self._lanes) - 1
             content = merge(content, words, arrays)
-        self._put(bank, row, content, Note(False, (kind,), False, (0,)))
+        self._put(bank, row, content, note)
 
     def arrays_read(self, note: Note) -> int:
         """Arrays that a read of such a register activates."""

@@ -42,15 +42,17 @@ class GScalar(NotingBanks):
     def _unpacked(self, content: Value, note: Note) -> Value:
         return self._decompressor.decompress(content, note.kept(), note.base)
 
-    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
-        """Replace the lanes of `mask`."""
+    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+        """What is to be noted of the lanes of `mask`, which fill their register so."""
         code = self._compressor.compress(value, mask)
         if fill is Fill.MOVED:
-            note = Note(False, (0,) * self.parts, False, code.base)
-        elif fill is Fill.PART:
-            note = Note(True, code.enc, code.full, (mask, *code.base[1:]))
-        else:
-            note = Note(False, code.enc, code.full, code.base)
+            return Note(False, (0,) * self.parts, False, code.base)
+        if fill is Fill.PART:
+            return Note(True, code.enc, code.full, (mask, *code.base[1:]))
+        return Note(False, code.enc, code.full, code.base)
+
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+        """Replace the lanes of `mask`; the row is noted as `note`."""
         enable = self._stored(note.kept()) * lane_select(mask, self._lanes)
         self._put(bank, row, self._rows[bank][row] & ~enable | value & enable, note)
 

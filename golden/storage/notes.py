@@ -103,6 +103,18 @@ class NotingBanks:
         """The register that a row's content and note stand for."""
         raise NotImplementedError
 
+    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        raise NotImplementedError
+
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+        """Replace the lanes of `mask`; the row is noted as `note`."""
+        raise NotImplementedError
+
+    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
+        """Replace the lanes of `mask`."""
+        self.keep(bank, row, mask, value, self.describe(value, mask, fill))
+
     def _put(self, bank: int, row: int, content: Value, note: Note) -> None:
         """A row was written."""
         self._rows[bank][row] = content

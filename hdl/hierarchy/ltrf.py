@@ -99,6 +99,10 @@ class Ltrf(LtrfEvents, wiring.Component):
         """What a hierarchy made from this one has besides."""
         return {}
 
+    def _mover(self) -> Mover:
+        """One of the movers."""
+        return Mover(self._config)
+
     @staticmethod
     def ports(config: SmConfig, evicts: bool = False) -> int:
         """Registers that the mapping locates in a cycle."""
@@ -110,7 +114,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         for name in ("mapping", "storage", "arbiter", "blocks"):
             m.submodules[name] = getattr(self, f"_{name}")
         wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
-        self._movers = [Mover(config) for _ in range(self._banks)]
+        self._movers = [self._mover() for _ in range(self._banks)]
         self._paces = [Pace(config.sub_core.bank_latency) for _ in range(self._banks)]
         self._caches = [Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
                         for _ in range(self._entries)]
@@ -230,7 +234,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         """The register that arrives from the narrow crossbar's one port."""
         arrives, pointer = Signal(self._banks), Signal(range(self._banks), name="fill_pointer")
         m.d.comb += arrives.eq(Cat(mover.arrives for mover in self._movers))
-        choice = first_from(m, arrives, pointer, "fill")
+        choice = self._fill_choice = first_from(m, arrives, pointer, "fill")
         with m.If(choice.any):
             m.d.sync += pointer.eq(choice.after)
         m.d.comb += [mover.filled.eq(choice.one_hot[number]) for number, mover in enumerate(self._movers)]
@@ -248,6 +252,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
+        self._cache_choices = []
         for number, cache in enumerate(self._caches):
             fills, offers = Signal(name=f"fills_{number}"), Signal(self._writers, name=f"cache_offers_{number}")
             m.d.comb += [
@@ -256,6 +261,7 @@ class Ltrf(LtrfEvents, wiring.Component):
                                             for valid, find in zip(self._to_cache, self._finds, strict=True)))),
             ]
             choice = first_from(m, offers, self.first, f"cache_bank_{number}")
+            self._cache_choices.append(choice)
             self._served.append(choice.one_hot)
             offset = Array(find.offset for find in self._finds)[choice.index]
             port = cache.write_port(granularity=32)
@@ -316,7 +322,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         """Each bank of the main register file takes a result, or else what its mover wants."""
         values, masks = self._payloads()
         rows = Array(place.row for place in self._places)
-        self._accessing = []
+        self._accessing, self._bank_choices = [], []
         for number, (bank, mover, pace) in enumerate(zip(self._storage.bank, self._movers, self._paces, strict=True)):
             left, free = Signal(len(pace.cycles), name=f"accessing_{number}"), Signal(name=f"free_{number}")
             self._accessing.append(left)
@@ -327,6 +333,7 @@ class Ltrf(LtrfEvents, wiring.Component):
                                         for valid, place in zip(self._to_main, self._places, strict=True)), 0)),
             ]
             choice = first_from(m, offers, self.first, f"bank_{number}")
+            self._bank_choices.append(choice)
             self._served.append(choice.one_hot)
             m.d.comb += [
                 mover.access.eq(free & ~choice.any & (mover.reads | mover.writes)), mover.cycles.eq(pace.cycles),

@@ -37,6 +37,8 @@ class Mover(wiring.Component):
     Parameters
     ----------
     config : the machine: cache, latency of the banks.
+    delay : cycles by which a register comes later than its bank delivers it.
+    noted : bits of the note that a register which is taken out has.
 
     Members
     -------
@@ -52,19 +54,21 @@ class Mover(wiring.Component):
     inbound : Out(1). The register is on its way into the cache.
     value : In(value). What the cache has read: in the cycle after `store`.
     carried : Out(value). The register that is taken out.
+    note : In, known : Out, if `noted`. As `value` and `carried`.
 
     All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d cycles, can be written
-    into the cache in t + d + `crossing`; one read from the cache in t can be written into its bank in t + 1 + `crossing`.
+    into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be written into its bank in t + 1 + `crossing`.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:
+        self._config, self._delay, self._noted = config, delay, noted
         core = config.sub_core
         self._width = bits(core.bank_latency // 100 + 2)
         super().__init__({
             "fetch": In(1), "store": In(1), "order": In(move_layout(config)), "idle": Out(1), "move": Out(move_layout(config)),
             "reads": Out(1), "writes": Out(1), "access": In(1), "cycles": In(self._width), "arrives": Out(1), "filled": In(1),
             "inbound": Out(1), "value": In(config.value_width), "carried": Out(config.value_width),
+            **({"note": In(noted), "known": Out(noted)} if noted else {}),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -72,7 +76,7 @@ class Mover(wiring.Component):
         core = self._config.sub_core
         crossing = core.cache.crossing
         stage = self._stage = Signal(Stage)
-        left = self._left = Signal(range(crossing + core.bank_latency // 100 + 2))
+        left = self._left = Signal(range(crossing + self._delay + core.bank_latency // 100 + 2))
         fresh = self._fresh = Signal()  # the cache has read the value in the cycle before
         carried = Signal(self._config.value_width, reset_less=True)
         move = Signal(move_layout(self._config), reset_less=True)
@@ -84,6 +88,11 @@ class Mover(wiring.Component):
         m.d.sync += fresh.eq(self.store)
         with m.If(fresh):
             m.d.sync += carried.eq(self.value)
+        if self._noted:
+            known = Signal(self._noted, reset_less=True)
+            m.d.comb += self.known.eq(known)
+            with m.If(fresh):
+                m.d.sync += known.eq(self.note)
         with m.If(self.fetch | self.store):
             m.d.sync += move.eq(self.order)
         with m.Switch(stage):
@@ -93,7 +102,7 @@ class Mover(wiring.Component):
                 with m.Elif(self.store):
                     m.d.sync += [stage.eq(Stage.SHIP_OUT), left.eq(crossing)]
             with m.Case(Stage.FETCH), m.If(self.access):
-                m.d.sync += [stage.eq(Stage.SHIP_IN), left.eq(crossing + self.cycles - 1)]
+                m.d.sync += [stage.eq(Stage.SHIP_IN), left.eq(crossing + self._delay + self.cycles - 1)]
             with m.Case(Stage.SHIP_IN, Stage.SHIP_OUT):
                 m.d.sync += left.eq(left - 1)
                 with m.If(left == 1):

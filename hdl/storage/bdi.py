@@ -40,6 +40,7 @@ class BdiCompressor(wiring.Component):
     Parameters
     ----------
     config : the machine: lanes.
+    told : `given` says how a value is packed.
 
     Members
     -------
@@ -47,6 +48,7 @@ class BdiCompressor(wiring.Component):
     value : In, 32 bits per lane. A result.
     mask : In, a bit per lane. Active lanes. With lane 0 inactive the register stays as it is.
     raw : In(1). It stays as it is in any case.
+    given : In(Delta), if `told`. How to pack the value taken last, whatever fits.
     active : Out, a bit per lane. Active lanes of the value taken last.
     kind : Out(Delta). How the value taken last is packed.
     packed : Out, 32 bits per lane. The base lowest, then lane 0's difference, lane 1's, ..., zeros; or the value.
@@ -58,13 +60,14 @@ class BdiCompressor(wiring.Component):
     TypeError : no configuration.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"BdiCompressor needs the machine's configuration, an SmConfig, not {config!r}.")
-        self._config = config
+        self._config, self._told = config, told
         super().__init__({
             "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes), "raw": In(1),
             "active": Out(config.lanes), "kind": Out(Delta), "packed": Out(config.value_width),
+            **({"given": In(Delta)} if told else {}),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -85,11 +88,11 @@ class BdiCompressor(wiring.Component):
                 half[lane].eq(_fits(difference, 16) | ~mask[lane]),
             ]
         m.d.comb += [self.kind.eq(Delta.RAW), self.packed.eq(value)]
-        with m.If(packs & zero.all()):
+        with m.If(self.given == Delta.NONE if self._told else packs & zero.all()):
             m.d.comb += [self.kind.eq(Delta.NONE), self.packed.eq(base)]
         for fits, kind in ((half, Delta.HALF), (byte, Delta.BYTE)):  # the last one that holds counts
             fields = (difference[: _WIDTHS[kind]] for difference in differences)
-            with m.If(packs & fits.all() & ~zero.all()):
+            with m.If(self.given == kind if self._told else packs & fits.all() & ~zero.all()):
                 m.d.comb += [self.kind.eq(kind), self.packed.eq(Cat(base, *fields))]
         return m
 

@@ -10,7 +10,7 @@ from arch.uop import Scalar
 from ..probe import emit
 from .bdi import BdiCompressor, BdiDecompressor, Delta, arrays
 from .gscalar import WORD_LANES, count, groups
-from .notes import NotingBanks
+from .notes import Noter, NotingBanks
 
 
 class BdiBanks(NotingBanks):
@@ -23,7 +23,7 @@ class BdiBanks(NotingBanks):
 
     Parameters
     ----------
-    config, probe : as in `NotingBanks`.
+    config, probe, told : as in `NotingBanks`.
 
     Members
     -------
@@ -39,12 +39,17 @@ class BdiBanks(NotingBanks):
     #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
 
+    @classmethod
+    def noter(cls, config: SmConfig) -> Noter:
+        """A unit that notes what these banks would."""
+        return BdiNoter(config, cls.parts)
+
     def _bank(self, m: Module, number: int) -> None:
         bank = self.bank[number]
-        compressor = m.submodules[f"compressor_{number}"] = BdiCompressor(self._config)
+        compressor = m.submodules[f"compressor_{number}"] = BdiCompressor(self._config, self._told)
         decompressor = m.submodules[f"decompressor_{number}"] = BdiDecompressor(self._config)
         kinds = m.submodules[f"kinds_{number}"] = Memory(shape=2, depth=self._config.sub_core.rows, init=[])
-        look, put = kinds.read_port(), kinds.write_port()
+        look, put = self._ports(kinds)
 
         # The cycle of the request.
         m.d.comb += [
@@ -57,6 +62,8 @@ class BdiBanks(NotingBanks):
         m.d.sync += [reads.eq(bank.read), writes.eq(bank.write), row.eq(bank.row)]
 
         # The next one: arrays and kinds.
+        if self._told:
+            m.d.comb += compressor.given.eq(bank.given.enc[0])
         kind = Signal(2, name=f"kind_{number}")
         m.d.comb += [
             kind.eq(compressor.kind), put.addr.eq(row), put.data.eq(kind), put.en.eq(writes),
@@ -113,6 +120,19 @@ class BdiBanks(NotingBanks):
             found.append(read.data)
             written.append(write.en)
         return Cat(found), Cat(written)
+
+
+class BdiNoter(Noter):
+    """The notes of `BdiBanks`."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.compressor = compressor = BdiCompressor(self._config)
+        m.d.comb += [
+            compressor.enable.eq(self.enable), compressor.value.eq(self.value), compressor.mask.eq(self.mask),
+            compressor.raw.eq(self.part), self.note.enc[0].eq(compressor.kind),
+        ]
+        return m
 
 
 def groups_of(lanes: int) -> list[range]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
@@ -14,7 +14,7 @@ from arch.uop import Scalar
 from ..probe import emit
 from .compressor import BYTES, Compressor
 from .decompressor import Decompressor
-from .notes import NotingBanks, note_layout
+from .notes import Noter, NotingBanks, note_layout
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
@@ -29,7 +29,7 @@ class GScalar(NotingBanks):
 
     Parameters
     ----------
-    config, probe : as in `NotingBanks`.
+    config, probe, told : as in `NotingBanks`.
 
     Members
     -------
@@ -46,18 +46,23 @@ class GScalar(NotingBanks):
     #: Kinds of scalar execution that follow from its notes.
     executes = frozenset(Scalar)
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
-        super().__init__(config, probe)
+    def __init__(self, config: SmConfig, probe: bool = False, told: bool = False) -> None:
+        super().__init__(config, probe, told)
         banks = range(config.sub_core.banks)
         self._compressors = [Compressor(config, self.parts) for _ in banks]
         self._decompressors = [Decompressor(config, self.parts) for _ in banks]
+
+    @classmethod
+    def noter(cls, config: SmConfig) -> Noter:
+        """A unit that notes what these banks would."""
+        return GScalarNoter(config, cls.parts)
 
     def _bank(self, m: Module, number: int) -> None:
         bank, compressor, decompressor = self.bank[number], self._compressors[number], self._decompressors[number]
         m.submodules[f"compressor_{number}"] = compressor
         m.submodules[f"decompressor_{number}"] = decompressor
         notes = m.submodules[f"notes_{number}"] = Memory(shape=note_layout(self.parts), depth=self._config.sub_core.rows, init=[])
-        look, put = notes.read_port(), notes.write_port()
+        look, put = self._ports(notes)
 
         # The cycle of the request.
         m.d.comb += [
@@ -72,10 +77,10 @@ class GScalar(NotingBanks):
 
         # The next one: arrays and notes.
         note = Signal(note_layout(self.parts), name=f"written_{number}")
-        m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
-        for index in range(self.parts):
-            base = compressor.base[index] if index else Mux(note.divergent, compressor.active, compressor.base[index])
-            m.d.comb += [note.base[index].eq(base), note.enc[index].eq(Mux(moved, 0, compressor.enc[index]))]
+        if self._told:
+            m.d.comb += note.eq(bank.given)
+        else:
+            write_note(m, note, compressor, part, moved)
         m.d.comb += [put.addr.eq(row), put.data.eq(note), put.en.eq(writes)]
         found = look.data
         kept_in, kept_out = self._kept(m, found, f"found_{number}"), self._kept(m, note, f"noted_{number}")
@@ -152,6 +157,28 @@ class GScalar(NotingBanks):
             [group & ~kept[part * BYTES + byte] for part in range(self.parts) for byte in range(BYTES)
              for group in groups(mask[part * size : part * size + size], BYTE_LANES)]
         )
+
+
+def write_note(m: Module, note: data.View, compressor: Compressor, part: Value, moved: Value) -> None:
+    """What is noted of the value that the compressor has taken last."""
+    m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
+    for index in range(len(compressor.base)):
+        base = compressor.base[index] if index else Mux(note.divergent, compressor.active, compressor.base[index])
+        m.d.comb += [note.base[index].eq(base), note.enc[index].eq(Mux(moved, 0, compressor.enc[index]))]
+
+
+class GScalarNoter(Noter):
+    """The notes of `GScalar`."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.compressor = compressor = Compressor(self._config, self._parts)
+        part = Signal()
+        with m.If(self.enable):
+            m.d.sync += part.eq(self.part)
+        m.d.comb += [compressor.enable.eq(self.enable), compressor.value.eq(self.value), compressor.mask.eq(self.mask)]
+        write_note(m, self.note, compressor, part, Const(0))
+        return m
 
 
 class GScalarHalf(GScalar):

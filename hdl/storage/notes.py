@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Const, Module, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
@@ -39,12 +40,41 @@ class NotedPort(wiring.Signature):
     moved : Out. It is moved, to be kept as it is.
     note : In, `note_layout`. What is known of `data`.
     compressed : In. What was written in the cycle before has bytes that are not in the bank.
+    given : Out, `note_layout`, if `told`. What is known of what was written in the cycle before, instead of `part` and `moved`.
+    """
+
+    def __init__(self, config: SmConfig, parts: int, told: bool = False) -> None:
+        members = dict(BankPort(config).members)
+        if told:
+            members["given"] = Out(note_layout(parts))
+        super().__init__({
+            **members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1),
+        })
+
+
+class Noter(wiring.Component):
+    """What is to be noted of a value, whoever keeps it: what a storage with `told` leaves to others.
+
+    Parameters
+    ----------
+    config : the machine: lanes.
+    parts : of a register, as they are compressed.
+
+    Members
+    -------
+    enable : In(1). Take what follows.
+    value, mask : In. A result, and the lanes that it has.
+    part : In(1). These are other lanes than the warp was launched with.
+    note : Out(note_layout).
+
+    Latency: one cycle; `note` holds until the next value is taken.
     """
 
     def __init__(self, config: SmConfig, parts: int) -> None:
-        members = dict(BankPort(config).members)
+        self._config, self._parts = config, parts
         super().__init__({
-            **members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1),
+            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes), "part": In(1),
+            "note": Out(note_layout(parts)),
         })
 
 
@@ -55,6 +85,7 @@ class NotingBanks(wiring.Component):
     ----------
     config : the machine: banks, rows, lanes.
     probe : generate `events` (array_read, array_write).
+    told : who writes a register also says what is to be noted of it, a cycle later.
 
     Members
     -------
@@ -62,7 +93,7 @@ class NotingBanks(wiring.Component):
 
     Latency: a read in t finds its note in t + 1, when the arrays are read, and their content in t + 2, when it is decompressed;
     `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1, and there for a read in t + 2 or later;
-    its row must not be read in t + 1.
+    its row must not be read in t + 1, unless `told`.
 
     Raises
     ------
@@ -72,13 +103,13 @@ class NotingBanks(wiring.Component):
     #: Parts of a register that are compressed by themselves.
     parts = 1
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        self._probe = probe
+        self._probe, self._told = probe, told
         banks = config.sub_core.banks
-        members = {"bank": In(NotedPort(config, self.parts)).array(banks), **self._members()}
+        members = {"bank": In(NotedPort(config, self.parts, told)).array(banks), **self._members()}
         if probe:
             members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
         super().__init__(members)
@@ -93,9 +124,19 @@ class NotingBanks(wiring.Component):
             self._bank(m, number)
         return m
 
+    @classmethod
+    def noter(cls, config: SmConfig) -> Noter:
+        """A unit that notes what these banks would."""
+        raise NotImplementedError
+
     def _bank(self, m: Module, number: int) -> None:
         """One bank."""
         raise NotImplementedError
+
+    def _ports(self, memory: Memory) -> tuple[ReadPort, WritePort]:
+        """Of the array of notes. One that is written from outside may be read right after a write."""
+        put = memory.write_port()
+        return memory.read_port(transparent_for=(put,) if self._told else ()), put
 
     def _found(self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value,
                content: Value) -> tuple[Value, Value]:
