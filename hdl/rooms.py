@@ -73,7 +73,8 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     kind = _unit("storage", STORAGES, scheme.storage)
     cached = scheme.hierarchy != "flat" and issubclass(kind, COMPRESSING)
     hierarchy = _unit("hierarchy", COMPRESSED_CACHES if cached else HIERARCHIES, scheme.hierarchy)
-    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe, **({"told": True} if cached else {}))
+    told = {"told": True} if cached else {}
+    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe, **told)
     tags, entries = collectors.tags(config), collectors.entries(config)
     evicts = collectors.evicts
     place = _unit("mapping", MAPPINGS, scheme.mapping)

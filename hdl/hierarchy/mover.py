@@ -57,7 +57,8 @@ class Mover(wiring.Component):
     note : In, known : Out, if `noted`. As `value` and `carried`.
 
     All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d cycles, can be written
-    into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be written into its bank in t + 1 + `crossing`.
+    into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be written into its bank in t + 1 +
+    `crossing`.
     """
 
     def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:

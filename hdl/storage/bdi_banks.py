@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
+from arch.rooms import SmConfig
 from arch.uop import Scalar
 
 from ..probe import emit

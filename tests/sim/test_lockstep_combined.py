@@ -23,7 +23,7 @@ BUSY = {"renaming": "renaming.unmaps", "gscalar": "rf.arrays.read", "gscalar-hal
 CASES = ["bow-wb+renaming", "malekeh+gscalar", "bow-wb+renaming+gscalar"]
 MORE = [
     "bow+renaming", "malekeh+renaming", "ccu-lru-gto+renaming", "renaming+gscalar-half", "bow+gscalar", "bow-wb+gscalar",
-    "bow-wr+gscalar-half", "bow-wb+renaming+bdi", "malekeh+bdi",
+    "bow-wr+gscalar-half", "bow-wb+renaming+bdi", "malekeh+bdi", "ltrf+gscalar", "ltrf-plus+bow-wb+gscalar", "ltrf+malekeh+bdi",
 ]
 
 

@@ -235,6 +235,6 @@ def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert not mismatches(scheme)
 
 
-def test_a_register_file_cache_is_refused() -> None:
-    with pytest.raises(ValueError, match="cannot work: a register file cache keeps values without their encodings"):
-        parse_scheme("ltrf+gscalar")
+def test_caches_that_results_are_written_into_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot work: rfc and sw-rfc are comparators"):
+        parse_scheme("rfc+gscalar")

@@ -74,16 +74,22 @@ class Bench:
         self.config = config = LTRFS[name]
         self.core = core = config.sub_core
         self.log = Log()
-        self.rtl = build(config, parse_scheme("ltrf-plus" if plus else "ltrf"), True)
+        self.rtl = build(config, parse_scheme(("ltrf-plus" if plus else "ltrf") + self.storage), True)
         self.quiet = 0
-        model = GoldenLtrfPlus if plus else GoldenLtrf
-        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
-                           self.log.probe)
+        self.model = self._model(plus, lambda warp: bool(self.quiet >> warp & 1))
         self.warps = [Warp() for _ in range(core.warps)]
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
         # By collector, of each slot that waits: warp, register, value.
         self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]
         self.happened: Counter[str] = Counter()
+
+    #: What the scheme has besides.
+    storage = ""
+
+    def _model(self, plus: bool, quiet: Any) -> Any:
+        """Golden's."""
+        kind = GoldenLtrfPlus if plus else GoldenLtrf
+        return kind(self.config, Direct(self.core), Banks(self.core, self.config.lanes), quiet, self.log.probe)
 
     def value(self) -> Value:
         """Any value."""
@@ -136,7 +142,8 @@ class Bench:
                 continue
             uop = queue[0]
             register, value = uop.destination + uop.written, uop.values[uop.written]
-            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask})
+            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask,
+                                   "part": uop.part})
             ctx.set(self.rtl.keep[unit].value, pack(value))
             moving = self.model.blocks[uop.warp].moving >> register & 1
             taken[unit] = self.model.write(uop, register, value)
@@ -213,7 +220,8 @@ class Bench:
         mask = self.config.lane_mask if whole else rng.randrange(1, self.config.lane_mask + 1)
         dead = rng.getrandbits(len(sources)) & rng.getrandbits(len(sources)) if sources else 0
         uop = make_uop(number, warp.seq, unit=rng.randrange(UNITS), sources=tuple(sources), destination=destination, count=count,
-                       values=[self.value() for _ in range(count)], lane_mask=mask, dead=dead)
+                       values=[self.value() for _ in range(count)], lane_mask=mask, dead=dead,
+                       part=mask != self.config.lane_mask)
         for slot, register in enumerate(sources):
             self.missing[collector][slot] = (number, register, warp.state[register])
             warp.reads[register] += 1

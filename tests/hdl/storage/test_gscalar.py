@@ -21,7 +21,7 @@ from golden.storage.notes import Fill, Note
 from hdl.storage import bdi_banks, gscalar
 from hdl.storage.bdi_banks import BdiBanks
 from hdl.storage.gscalar import GScalar, GScalarHalf
-from hdl.storage.notes import note_layout
+from hdl.storage.notes import NotingBanks, note_layout
 from hdl.storage.poison import POISON
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
@@ -36,11 +36,12 @@ def bits(note: Note) -> tuple[int, int, int]:
     return note.divergent, sum(enc << 4 * part for part, enc in enumerate(note.enc)), note.full
 
 
-def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> int:
-    """Rows are released as well, if the unit can poison them. Returns how many reads were of such rows."""
+def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> int:
+    """Rows are released as well, if the unit can poison them. Returns how many reads were of such rows. `told`: notes come from
+    outside, also with lanes that are not what they are about, and a row may be read right after it was written."""
     rng = random.Random(seed)
     config = with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=2"])
-    rtl = unit(config, probe=True)
+    rtl = unit(config, probe=True, **({"told": True} if told else {}))
     model = next(MODELS[each] for each in unit.__mro__ if each in MODELS)(config.sub_core, lanes)
 
     pattern = np.full(lanes, POISON, np.uint32)
@@ -53,15 +54,21 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> int:
         last = [-1] * len(rtl.bank)
         recent: deque[set[tuple[int, int]]] = deque([set(), set()], 2)  # places accessed in this cycle and the one before
         freed: set[tuple[int, int]] = set()  # ... that were ever released
+        given: dict[int, Note] = {}  # of what was written in the cycle before, by bank
         for cycle in range(60):
             recent.append(set())
             for bank, port in enumerate(rtl.bank):
                 row, action = rng.randrange(ROWS), rng.choice(("read", "read", "write", "none"))
-                if action == "read" and row == last[bank]:
+                if told and bank in given:
+                    note = given.pop(bank)
+                    ctx.set(port.given, {"divergent": note.divergent, "enc": list(note.enc), "full": note.full,
+                                         "base": list(note.base)})
+                if action == "read" and row == last[bank] and not told:
                     action = "none"
                 value, mask = similar(rng, lanes)
                 fill = rng.choice(tuple(Fill))
-                if fill is Fill.MOVED:
+                about = mask
+                if fill is Fill.MOVED or (told and rng.random() < 0.5):
                     mask = (1 << lanes) - 1
                 settings = {"row": row, "read": action == "read", "write": action == "write", "mask": mask, "value": pack(value),
                             "part": fill is Fill.PART, "moved": fill is Fill.MOVED}
@@ -71,13 +78,14 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> int:
                 if action != "none":
                     recent[-1].add((bank, row))
                 if action == "write":
-                    model.write(bank, row, mask, value, fill)
-                    note = model.note(bank, row)
+                    model.keep(bank, row, mask, value, model.describe(value, about if told else mask, fill))
+                    note = given[bank] = model.note(bank, row)
                     arrays = model.arrays_written(note, mask), groups(mask, WORD_LANES)
                     due["array_write", cycle + 1, bank] = (*bits(note)[:2], *arrays)
                     due["compressed", cycle + 1, bank] = note.compressed
                     before = 0 if fill is Fill.WHOLE else written[bank].get(row, 0)
-                    written[bank][row] = (1 << lanes) - 1 if (bank, row) in freed else before | mask
+                    new = mask if fill is not Fill.WHOLE else about if told else mask
+                    written[bank][row] = (1 << lanes) - 1 if (bank, row) in freed else before | new
                 elif action == "read":
                     note, value = model.note(bank, row), model.read(bank, row)
                     poisoned += int((value == pattern).all())
@@ -120,6 +128,22 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar) -> int:
 @given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS, unit=strategies.sampled_from(tuple(MODELS)))
 def test_equals_golden(lanes: int, seed: int, unit: Any) -> None:
     lockstep(lanes, seed, unit)
+
+
+@FEW
+@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS, unit=strategies.sampled_from(tuple(MODELS)))
+def test_notes_from_outside(lanes: int, seed: int, unit: Any) -> None:
+    lockstep(lanes, seed, unit, told=True)
+
+
+def test_a_row_may_be_read_right_after_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With notes from outside: a mutant whose array of notes is not transparent."""
+    def ports(self: Any, memory: Memory) -> Any:
+        put = memory.write_port()
+        return memory.read_port(), put
+
+    monkeypatch.setattr(NotingBanks, "_ports", ports)
+    assert fails(lambda seed: lockstep(4, seed, told=True))
 
 
 class IgnoresD(GScalar):

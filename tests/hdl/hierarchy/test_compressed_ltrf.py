@@ -1,0 +1,154 @@
+"""The register file cache over compressing banks keeps, notes, moves and activates what golden's does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies
+
+from arch.schemes import Scheme
+from golden.hierarchy.compressed_ltrf import CompressedLtrf as Golden
+from golden.hierarchy.compressed_ltrf import CompressedLtrfPlus as GoldenPlus
+from golden.mapping.direct import Direct
+from golden.storage.bdi_banks import BdiBanks
+from golden.storage.gscalar import GScalar, GScalarHalf
+from golden.values import Value
+from hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from hdl.rooms import build_registers
+from hdl.seams import UNITS
+from tests.hdl.bench import FEW, SEEDS, fails
+from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench
+from tests.similar import similar
+
+STORAGES: dict[str, Any] = {"gscalar": GScalar, "gscalar-half": GScalarHalf, "bdi": BdiBanks}
+
+
+class CompressedBench(Bench):
+    """Values that compress; notes of operands are compared; the scoreboard says what is still to be written, if `answers`."""
+
+    answers = True
+
+    def __init__(self, name: str, seed: int, storage: str = "gscalar", build: Any = build_registers) -> None:
+        self.kind, self.storage = STORAGES[storage], f"+{storage}"
+        super().__init__(name, seed, bool(seed % 2), build)
+
+    def _model(self, plus: bool, quiet: Any) -> Any:
+        kind, core = GoldenPlus if plus else Golden, self.core
+        model = kind(self.config, Direct(core), self.kind(core, self.config.lanes), quiet, self.log.probe)
+        model.pending = lambda warp: self.warps[warp].pending
+        return model
+
+    def value(self) -> Value:
+        value, _ = similar(self.rng, self.config.lanes)
+        return np.full_like(value, value[0]) if self.rng.random() < 0.3 else value
+
+    async def _cycle(self, ctx: Any, where: str) -> None:
+        asks = self.rtl.owed
+        ctx.set(asks.pending, self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1)
+        await super()._cycle(ctx, where)
+
+    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Any]], where: str) -> None:
+        super()._deliver(ctx, arrived, where)
+        found = {}
+        for number, port in enumerate(self.rtl.operand):
+            if ctx.get(port.valid):
+                note = ctx.get(port.note)
+                base = tuple(note.base[part] for part in range(self.kind.parts))
+                found[number] = (note.divergent, note.enc.as_bits(), note.full, base)
+        expected = {}
+        for collector, _, _, value in arrived:
+            note = value.note
+            enc = sum(bits << 4 * part for part, bits in enumerate(note.enc))
+            expected[collector] = (note.divergent, enc, note.full, note.base)
+            self.happened["divergent note"] += note.divergent
+            self.happened["scalar note"] += note.full
+        assert found == expected, where
+
+
+class Unanswered(CompressedBench):
+    """Nobody says that a result is still to come: registers that leave are compressed all the same."""
+
+    answers = False
+
+
+def lockstep(machine: str, seed: int, storage: str = "gscalar", build: Any = build_registers, cycles: int = 250,
+             bench: type[CompressedBench] = CompressedBench) -> None:
+    bench(machine, seed, storage, build).run(cycles)
+
+
+@settings(FEW, max_examples=4)
+@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, storage=strategies.sampled_from(list(STORAGES)))
+def test_equals_golden(machine: str, seed: int, storage: str) -> None:
+    lockstep(machine, seed, storage, cycles=120)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("machine", LTRFS)
+def test_more_seeds(machine: str, storage: str, seed: int) -> None:
+    lockstep(machine, seed, storage, cycles=400)
+
+
+def test_what_matters_happens() -> None:
+    happened: Counter[str] = Counter()
+    for seed in (3, 4):
+        happened += CompressedBench("fast", seed).run(300).happened
+    for name in ("cache_fill", "write_back", "cache_write", "write", "stall", "again", "partial", "inactive", "array_read",
+                 "array_write", "divergent note", "scalar note"):
+        assert happened[name] >= 2, f"{name} happened {happened[name]} times"
+
+
+class IgnoresPart(CompressedLtrf):
+    """A result on some lanes is noted as if it were whole."""
+
+    def _find_results(self, m: Any) -> None:
+        super()._find_results(m)
+        for number in range(UNITS):
+            m.d.comb += getattr(m.submodules, f"noter_{number}").part.eq(0)
+
+
+class OldNotes(CompressedLtrf):
+    """The note of a register is not replaced when a result comes into the cache."""
+
+    def _write_cache(self, m: Any) -> None:
+        super()._write_cache(m)
+        for _, port in self._note_memories:
+            m.d.comb += port.en.eq(0)
+
+
+class Recompresses(CompressedLtrf):
+    """A register that leaves does not take its note along."""
+
+    def _main(self, m: Any) -> None:
+        super()._main(m)
+        for bank in self._storage.bank:
+            m.d.comb += bank.given.eq(0)
+
+
+def with_unit(unit: Any) -> Any:
+    """Makes register files with this cache, with and without liveness."""
+    class Plus(unit, CompressedLtrfPlus):  # type: ignore[misc]
+        pass
+
+    def build(config: Any, scheme: Scheme, probe: bool) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            caches = build_registers.__globals__["COMPRESSED_CACHES"]
+            patch.setitem(caches, "ltrf", unit)
+            patch.setitem(caches, "ltrf_plus", Plus)
+            return build_registers(config, scheme, probe)
+
+    return build
+
+
+@pytest.mark.parametrize("unit", [IgnoresPart, OldNotes, Recompresses])
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, build=with_unit(unit)))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_register_that_is_still_to_be_written_is_kept_as_it_is(storage: str) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, storage, bench=Unanswered))
