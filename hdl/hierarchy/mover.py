@@ -54,7 +54,8 @@ class Mover(wiring.Component):
     inbound : Out(1). The register is on its way into the cache.
     value : In(value). What the cache has read: in the cycle after `store`.
     carried : Out(value). The register that is taken out.
-    note : In, known : Out, if `noted`. As `value` and `carried`.
+    note : In, if `noted`. As `value`.
+    known : Out, if `noted`. As `carried`.
 
     All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d cycles, can be written
     into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be written into its bank in t + 1 +

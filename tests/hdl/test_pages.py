@@ -27,6 +27,7 @@ from hdl.front_end.two_level import TwoLevel
 from hdl.hierarchy.allocation import AddressAllocation
 from hdl.hierarchy.beside import Beside
 from hdl.hierarchy.compressed import Compressed
+from hdl.hierarchy.compressed_ltrf import CompressedLtrf
 from hdl.hierarchy.flat import Flat
 from hdl.hierarchy.ltrf import Ltrf
 from hdl.hierarchy.mover import Mover
@@ -51,6 +52,7 @@ from hdl.storage.compressor import Compressor
 from hdl.storage.decompressor import Decompressor
 from hdl.storage.gscalar import GScalar
 from hdl.storage.moves import Moves
+from hdl.storage.notes import Noter
 from hdl.storage.pace import Pace, SlowBanks
 from hdl.storage.scalar_rf import ScalarRf
 
@@ -73,7 +75,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
-    "gscalar": (GScalar, Moves, ScalarLanes, KeptScalarLanes, Compressed),
+    "gscalar": (GScalar, Moves, ScalarLanes, KeptScalarLanes, Compressed, CompressedLtrf, Noter),
     "bdi": (BdiCompressor, BdiDecompressor, BdiBanks),
     "scalar_rf": (ScalarRf, ScalarFile),
     "pipelines": (Pipelines,),
