@@ -156,6 +156,18 @@ def test_compressed_banks_by_hand() -> None:
     assert spent.leakage["base array"] == pytest.approx(4 * 4.15 * 1000)  # 256 KB of banks
 
 
+def test_a_cache_over_compressed_banks_by_hand() -> None:
+    """Ten reads and five writes of the cache, four registers fetched, three written back: nothing is charged as a plain bank."""
+    counters = {"rf_reads": 4, "rf_writes": 3, "rf_write_backs": 3, "collector_deliveries": 10, "cache_reads": 10,
+                "cache_writes": 5, "cache_fills": 4, "rf_arrays.read": 9, "rf_arrays.write": 7}
+    spent = energy(_result("ltrf+gscalar", **counters), table("common"), preset("maxwell"))
+    assert spent.dynamic == pytest.approx({
+        "banks": 16 * 23.16, "base array": 7 * 9.63 + 19 * 0.101, "compressor": 8 * 8.11, "decompressor": 4 * 7.93,
+        "register file cache": 22 * 2.72, "network": (10 + 7) * 2.075, "warp control blocks": 22 * 0.013,
+        "collectors": 2 * 10 * 2.72,
+    })
+
+
 def test_a_register_file_cache_by_hand() -> None:
     """Ten reads and five writes of the cache; four registers fetched, three written back, four placed by two PREFETCHes."""
     counters = {"rf_reads": 4, "rf_writes": 3, "rf_write_backs": 3, "collector_deliveries": 10, "cache_reads": 10,
