@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from sim.runs.execute import Outcome
+from sim.runs import Outcome
 from sim.runs.execute import Progress as RunsProgress
 
 #: Shorter work shows nothing.

@@ -1,59 +1,30 @@
 """Tasks over all cores of this machine, or on a dask cluster.
 
-Both are a `concurrent.futures.Executor`: a pool of processes, one per core and each with one thread, or the executor of a dask
-client, whose cluster may be one on this machine. A worker looks a task's result up, computes it only if it is not there, and
-stores it, so that whatever is killed loses the runs in progress and nothing else.
+Both take tasks one by one and return futures: a pool of processes, one per core and each with one thread, or the workers of a
+cluster. A worker looks a task's result up, computes it only if it is not there, and stores it, so that whatever is killed loses
+the runs in progress and nothing else.
 """
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from multiprocessing.connection import wait as wait_for
-from typing import Any
+from functools import partial
 
-from golden.check import OperandMismatch
 from program.errors import WarpbankError
-from sim import extensions
 from sim.runs import store
+from sim.runs.cluster import LOCAL, Cluster, connect
 from sim.runs.spec import Task
+from sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, perform, processes
 
-#: Times that a task is tried when the worker that had it dies.
-ATTEMPTS = 3
-#: Instead of a scheduler's address: a dask cluster on this machine, there for these tasks only.
-LOCAL = "local"
+__all__ = ["LOCAL", "Progress", "execute"]
+
 #: Tasks that a dask scheduler is given at a time.
 _AHEAD = 1000
-_DIED = f"the process that ran it died {ATTEMPTS} times, killed or out of memory"
-#: Libraries that would start a thread per core in every worker.
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a task ended.
-
-    Parameters
-    ----------
-    task : what was asked.
-    result : what came of it; None if it failed.
-    error : why it failed, one paragraph; "" if it did not.
-    cached : the result was there already.
-    """
-
-    task: Any
-    result: dict[str, Any] | None
-    error: str = ""
-    cached: bool = False
-
+#: Seconds without a result after which a cluster is asked whether it does anything.
+_PATIENCE = 15.0
 
 #: Called with each outcome as it comes, the number of those that came, and of how many.
 Progress = Callable[[Outcome, int, int], None]
@@ -66,7 +37,7 @@ def execute(
 
     Parameters
     ----------
-    scheduler : address of a dask scheduler (`tcp://host:8786`), or `LOCAL`; None: processes on this machine.
+    scheduler : address of a dask scheduler (`tcp://host:8786`), or `LOCAL` for one of this process; None: no dask.
     workers : processes on this machine; None: one per core that this process may use.
     progress : see `Progress`.
 
@@ -96,17 +67,21 @@ def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) ->
     """Processes of this machine. Tasks that were in hand when one of them died are tried again, each alone."""
     suspects: list[Task] = []
     while todo:
-        with _processes(workers) as pool:
-            lost, todo = _drain(pool, todo, done, 2 * workers)
+        with processes(workers) as pool:
+            lost, todo = _drain(partial(_submit, pool), todo, done, 2 * workers)
         suspects += lost
     for task in suspects:
         for _ in range(ATTEMPTS - 1):
-            with _processes(1) as pool:
-                lost, _ = _drain(pool, [task], done, 1)
+            with processes(1) as pool:
+                lost, _ = _drain(partial(_submit, pool), [task], done, 1)
             if not lost:
                 break
         else:
-            done(Outcome(task, None, _DIED))
+            done(Outcome(task, None, DIED))
+
+
+def _submit(pool: Executor, task: Task) -> Future[Outcome]:
+    return pool.submit(perform, task)
 
 
 def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> None:
@@ -125,33 +100,57 @@ def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str,
             store.put(keys[outcome.task], outcome.result)
         done(outcome)
 
-    rest = [task for task in todo if task not in found]
-    if not rest:
-        return
-    with _dask(scheduler, workers) as pool:
-        suspects, _ = _drain(pool, rest, keep, _AHEAD)
-        for task in suspects:
-            if _drain(pool, [task], keep, 1)[0]:
-                done(Outcome(task, None, _DIED))
+    suspects = _on_cluster([task for task in todo if task not in found], keep, scheduler, workers)
+    for task in suspects:
+        if _on_cluster([task], keep, scheduler, workers):
+            done(Outcome(task, None, DIED))
+
+
+def _on_cluster(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> list[Task]:
+    """Give the tasks to the cluster, and those again that it does nothing with. Returns those lost with dead workers."""
+    suspects: list[Task] = []
+    stalls = 0
+    while todo:
+        with connect(scheduler, workers) as cluster:
+            lost, left = _drain(cluster.submit, todo, done, _AHEAD, cluster)
+        suspects += lost
+        stalls = stalls + 1 if len(left) == len(todo) else 0
+        if stalls == ATTEMPTS:
+            raise WarpbankError(f"the dask cluster did nothing with {len(left)} tasks that it was given {ATTEMPTS} times; "
+                                "restart it and give the command again: what was done is kept")
+        todo = left
+    return suspects
 
 
 def _drain(
-    pool: Executor, todo: list[Task], done: Callable[[Outcome], None], ahead: int
+    submit: Callable[[Task], Future[Outcome]], todo: list[Task], done: Callable[[Outcome], None], ahead: int,
+    cluster: Cluster | None = None,
 ) -> tuple[list[Task], list[Task]]:
-    """Give the tasks to the pool, at most `ahead` at a time. Returns those lost with a dead worker, and those not begun then."""
+    """Submit the tasks, at most `ahead` at a time. Returns those lost with a dead worker, and those to be given again: not
+    submitted when a process of the pool died, or lost by a cluster that was idle twice in a row while results were waited for."""
     lost: list[Task] = []
+    again: list[Task] = []
     waiting = list(reversed(todo))
     pending: dict[Future[Outcome], Task] = {}
-    broken = False
+    broken, idle = False, 0
     while pending or (waiting and not broken):
         while waiting and len(pending) < ahead and not broken:
             try:
-                pending[pool.submit(perform, waiting[-1])] = waiting[-1]
+                pending[submit(waiting[-1])] = waiting[-1]
                 waiting.pop()
             except BrokenProcessPool:
                 broken = True
-        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+        finished = wait(pending, None if cluster is None else _PATIENCE, FIRST_COMPLETED).done
+        if cluster is not None:
+            idle = idle + 1 if not finished and cluster.idle() else 0
+            if idle == 2:
+                again += pending.values()
+                break
+        for future in finished:
             task = pending.pop(future)
+            if future.cancelled():
+                again.append(task)
+                continue
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
                 lost.append(task)
@@ -159,81 +158,5 @@ def _drain(
             elif type(error).__name__ == "KilledWorker":  # dask's; the cluster goes on with new workers
                 lost.append(task)
             else:
-                done(future.result() if error is None else Outcome(task, None, _cause(error)))
-    return lost, waiting[::-1]
-
-
-def perform(task: Task) -> Outcome:
-    """Do one task in this process, unless its result is there. What the environment names is loaded before."""
-    try:
-        extensions.inherit()
-        result, cached = store.get(task.key(), task.compute)
-    except Exception as error:  # whatever it is, the other tasks go on
-        return Outcome(task, None, _cause(error))
-    return Outcome(task, result, cached=cached)
-
-
-def _cause(error: BaseException) -> str:
-    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of ours with its type."""
-    text = str(error)
-    return text if isinstance(error, (WarpbankError, OperandMismatch)) else f"{type(error).__name__}: {text}"
-
-
-@contextmanager
-def _processes(workers: int) -> Iterator[Executor]:
-    """A pool of processes. An exception, Ctrl-C included, ends them at once: what they had in hand was not stored."""
-    before = set(multiprocessing.active_children())
-    saved = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - before:
-            child.terminate()
-        raise
-    else:
-        pool.shutdown()
-    finally:
-        for name, value in saved.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _start_worker() -> None:
-    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        wait_for([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-@contextmanager
-def _dask(address: str, workers: int) -> Iterator[Executor]:
-    """The executor of a dask client. Workers elsewhere need this version of Warpbank."""
-    try:
-        import dask
-        from distributed import Client, LocalCluster
-    except ModuleNotFoundError:
-        raise WarpbankError("this needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
-    quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": ATTEMPTS - 1}
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set(quiet))
-        if address == LOCAL:
-            cluster = stack.enter_context(LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL,
-            ))
-            address = cluster.scheduler_address
-        try:
-            client = stack.enter_context(Client(address, timeout="10s"))
-        except (OSError, ValueError) as error:
-            raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
-        yield client.get_executor(pure=False, retries=0)
+                done(future.result() if error is None else Outcome(task, None, cause(error)))
+    return lost, again + waiting[::-1]

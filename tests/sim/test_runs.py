@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ from arch.config import config_hash, preset
 from program.errors import WarpbankError
 from sim import experiment as exp
 from sim.runs import Outcome, RunSpec, execute, store
-from sim.runs.execute import LOCAL, perform
+from sim.runs.execute import LOCAL
+from sim.runs.worker import perform
 
 ROOT = Path(__file__).parents[2]
 
@@ -293,6 +296,72 @@ def test_dask_cluster(cache: Path, tmp_path: Path) -> None:
     assert sorted(_computed(log)) == [0, 1, 2, 3, 4, 9]
 
 
+@dataclass
+class Deaf:
+    """A cluster that does nothing with the first tasks that it is given, and loses one later.
+
+    Parameters
+    ----------
+    silent, cancels : numbers of those, in the order in which they come.
+    """
+
+    silent: set[int]
+    cancels: set[int]
+    given: int = 0
+
+    def submit(self, task: Any) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        if self.given in self.cancels:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        elif self.given not in self.silent:
+            future.set_result(perform(task))
+        self.given += 1
+        return future
+
+    def idle(self) -> bool:
+        return True
+
+
+def _deaf(monkeypatch: pytest.MonkeyPatch, cluster: Deaf) -> None:
+    module = sys.modules["sim.runs.execute"]  # the package names its function so, too
+    monkeypatch.setattr(module, "connect", lambda *_: nullcontext(cluster))
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+
+
+def test_what_a_cluster_loses_is_given_again(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Deaf(silent={0, 2}, cancels={1, 5})
+    _deaf(monkeypatch, cluster)
+    steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
+    assert _squares(execute(steps, scheduler="tcp://elsewhere:1")) == [0, 1, 4, 9]
+    assert cluster.given == 8  # four, the three that were lost, and one of these again
+
+
+def test_a_cluster_that_never_does_anything(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _deaf(monkeypatch, Deaf(silent=set(range(1, 100)), cancels=set()))
+    steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
+    with pytest.raises(WarpbankError, match="did nothing with 3 tasks that it was given 3 times"):
+        execute(steps, scheduler="tcp://elsewhere:1")
+
+
+def test_a_worker_elsewhere_dies(cache: Path, tmp_path: Path) -> None:
+    """Its step goes to the other worker, and those that it held already are not lost."""
+    distributed = pytest.importorskip("distributed")
+    log = tmp_path / "log"
+    steps = [Step(number, str(log), fault="kills once" if number == 2 else "") for number in range(8)]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
+        workers = [subprocess.Popen([*command, cluster.scheduler_address], cwd=ROOT, stderr=subprocess.DEVNULL) for _ in range(2)]
+        try:
+            cluster.wait_for_workers(2, timeout=120)
+            assert _squares(execute(steps, scheduler=cluster.scheduler_address)) == [number**2 for number in range(8)]
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+    assert _computed(log).count(2) == 2
+
+
 def test_dask_on_this_machine(cache: Path, tmp_path: Path) -> None:
     """Steps whose workers die: once, and always; neither takes another one with it."""
     pytest.importorskip("distributed")
@@ -303,7 +372,7 @@ def test_dask_on_this_machine(cache: Path, tmp_path: Path) -> None:
     outcomes = execute(steps, scheduler=LOCAL, workers=2)
     assert _squares(outcomes) == [0, 1, 4, 9, 16, None, 36, 49]
     assert "died 3 times" in outcomes[5].error
-    assert _computed(log).count(2) == 2
+    assert [_computed(log).count(number) for number in range(8)] == [1, 1, 2, 1, 1, 3, 1, 1]
     (again,) = execute(steps[:1], scheduler=LOCAL)
     assert again.cached
 

@@ -18,7 +18,7 @@ from sim.compare.area import areas
 from sim.compare.measures import MEASURES
 from sim.compare.page import page, write
 from sim.runs import Outcome, RunSpec, Task
-from sim.runs.execute import perform
+from sim.runs.worker import perform
 from tests.sim.command import warpbank
 
 BY_NAME = {measure.name: measure for measure in MEASURES}

@@ -22,7 +22,7 @@ from arch.overrides import field_paths
 from arch.presets import preset
 from program.errors import WarpbankError
 from sim.runs import RunSpec, store
-from sim.runs.execute import perform
+from sim.runs.worker import perform
 from sim.sweep import Sweep, read_sweep, sweep, write
 from sim.sweep.table import FIELD, columns
 from tests.sim.command import warpbank

@@ -1,0 +1,137 @@
+"""A dask cluster: one that is there already, or one of this process alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from program.errors import WarpbankError
+from sim.runs.spec import Task
+from sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, pool
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Instead of a scheduler's address: a cluster of this process, there for these tasks only.
+LOCAL = "local"
+#: Seconds that a worker may take to answer.
+_ANSWER = 15.0
+#: The processes that do the tasks of a cluster of this process: by its name, of each of its workers' threads.
+_apart: dict[str, dict[int, Executor]] = {}
+
+
+class Cluster:
+    """What takes tasks, as a pool of processes does.
+
+    Parameters
+    ----------
+    client : of the cluster.
+    does : performs a task on a worker.
+    """
+
+    def __init__(self, client: Client, does: Callable[..., Outcome], *first: object) -> None:
+        self._client, self._does, self._first = client, does, first
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        """Give it a task. What it returns ends as the task does, or is cancelled where the cluster loses it."""
+        # dask's own executor takes a result for an exception if its worker dies just then.
+        remote = self._client.submit(self._does, *self._first, task, pure=False, retries=0)
+        local: Future[Outcome] = Future()
+
+        def hand_over(_: object) -> None:
+            try:
+                outcome = remote.result()
+            except CancelledError:
+                local.cancel()
+                local.set_running_or_notify_cancel()  # wakes whoever waits
+            except Exception as error:
+                local.set_exception(error)
+            else:
+                local.set_result(outcome)
+
+        remote.add_done_callback(hand_over)
+        return local
+
+    def idle(self) -> bool:
+        """Whether it has workers, and none of them executes anything."""
+        try:
+            if not self._client.nthreads():
+                return False  # workers may still come
+            scheduler: Any = self._client.scheduler
+            return not self._client.sync(scheduler.call_stack, keys=None, callback_timeout=_ANSWER)
+        except (OSError, TimeoutError):  # a worker that does not answer may be at work
+            return False
+
+
+@contextmanager
+def connect(address: str, workers: int) -> Iterator[Cluster]:
+    """The cluster whose scheduler is there, or a `LOCAL` one of so many workers. Workers elsewhere need this version of Warpbank.
+
+    Raises WarpbankError if dask is not installed, or if no scheduler answers.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        raise WarpbankError("this needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
+    quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": ATTEMPTS - 1}
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(quiet))
+        if address != LOCAL:
+            yield Cluster(stack.enter_context(_reach(Client, address)), perform)
+            return
+        # Workers that are threads, each with a process of ours: where dask starts a dead process again, tasks get lost.
+        local: Any = stack.enter_context(LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=False, memory_limit=0, dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ))
+        client = stack.enter_context(Client(local))
+        yield Cluster(client, _perform_apart, stack.enter_context(_processes()))
+
+
+def _reach(client: Any, address: str) -> Any:
+    """A client of this scheduler."""
+    try:
+        return client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
+
+
+@contextmanager
+def _processes() -> Iterator[str]:
+    """The name under which the threads of a cluster of this process find their processes, until they are stopped."""
+    name = uuid4().hex
+    with children():
+        _apart[name] = {}
+        try:
+            yield name
+        except BaseException:
+            _stop(name, wait=False)
+            raise
+        _stop(name, wait=True)
+
+
+def _stop(name: str, wait: bool) -> None:
+    for executor in _apart.pop(name).values():
+        executor.shutdown(wait=wait, cancel_futures=True)
+
+
+def _perform_apart(name: str, task: Task) -> Outcome:
+    """Do a task in the process of this thread; if that dies, in a new one."""
+    mine = _apart[name]
+    for _ in range(ATTEMPTS):
+        if get_ident() not in mine:
+            mine[get_ident()] = pool(1)
+        try:
+            return mine[get_ident()].submit(perform, task).result()
+        except BrokenProcessPool:
+            del mine[get_ident()]
+        if name not in _apart:
+            break  # it was ended, with all that it had in hand
+    return Outcome(task, None, DIED)

@@ -1,0 +1,113 @@
+"""What does a task: one process, which ends with the one it works for."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait as wait_for
+from typing import Any
+
+from golden.check import OperandMismatch
+from program.errors import WarpbankError
+from sim import extensions
+from sim.runs import store
+from sim.runs.spec import Task
+
+#: Times that a task is tried when the worker that had it dies.
+ATTEMPTS = 3
+#: What is said of a task after them.
+DIED = f"the process that ran it died {ATTEMPTS} times, killed or out of memory"
+#: Libraries that would start a thread per core in every worker.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task ended.
+
+    Parameters
+    ----------
+    task : what was asked.
+    result : what came of it; None if it failed.
+    error : why it failed, one paragraph; "" if it did not.
+    cached : the result was there already.
+    """
+
+    task: Any
+    result: dict[str, Any] | None
+    error: str = ""
+    cached: bool = False
+
+
+def perform(task: Task) -> Outcome:
+    """Do one task in this process, unless its result is there. What the environment names is loaded before."""
+    try:
+        extensions.inherit()
+        result, cached = store.get(task.key(), task.compute)
+    except Exception as error:  # whatever it is, the other tasks go on
+        return Outcome(task, None, cause(error))
+    return Outcome(task, result, cached=cached)
+
+
+def cause(error: BaseException) -> str:
+    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of ours with its type."""
+    text = str(error)
+    return text if isinstance(error, (WarpbankError, OperandMismatch)) else f"{type(error).__name__}: {text}"
+
+
+@contextmanager
+def children() -> Iterator[None]:
+    """Processes that are started in here have one thread each. An exception, Ctrl-C included, ends them at once: what they had in
+    hand was not stored."""
+    before = set(multiprocessing.active_children())
+    saved = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
+    try:
+        yield
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def pool(workers: int) -> Executor:
+    """That many processes, to be made within `children`."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Executor]:
+    """That many processes for as long as this lasts."""
+    with children():
+        executor = pool(workers)
+        try:
+            yield executor
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+        executor.shutdown()
+
+
+def _start_worker() -> None:
+    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
