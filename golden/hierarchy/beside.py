@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..values import Value, merge
 from .allocation import AddressAllocation
 
 
-class Beside:
+class Beside(ABC):
     """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler managed one share.
 
     An active warp has a row of the cache, one register in each bank. It loses the row when it is deactivated, and gets an empty
@@ -90,9 +91,9 @@ class Beside:
     def prefetch(self, uop: TraceUop) -> None:
         """There is no PREFETCH in the code."""
 
+    @abstractmethod
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
-        raise NotImplementedError
 
     # --- Operands.
 
@@ -102,9 +103,9 @@ class Beside:
         return (self._main.pending > 0 or self._cache.pending > 0 or bool(self.arriving) or any(self._leaving)
                 or (self._slow is not None and self._slow.busy != 0))
 
+    @abstractmethod
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """Request an operand (seam 2)."""
-        raise NotImplementedError
 
     def _request(self, collector: int, slot: int, warp: int, register: int, entry: int | None) -> None:
         """Queue a read: of a bank of the cache, or of the main register file."""
@@ -122,9 +123,9 @@ class Beside:
         """The register's bank of the main register file, wherever a result goes."""
         return self._mapping.locate(warp, register)[0]
 
+    @abstractmethod
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
         """Where a result goes: bank of the cache or None, and whether to the main register file; None: it waits."""
-        raise NotImplementedError
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
         """A result is written into the cache."""
@@ -167,7 +168,7 @@ class Beside:
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """No collector that evicts values goes with it (`arch.schemes`)."""
-        raise NotImplementedError
+        raise AssertionError("a collector evicts a value beside a register file cache")
 
     @property
     def _busy_banks(self) -> int:
@@ -176,9 +177,9 @@ class Beside:
 
     # --- A cycle.
 
+    @abstractmethod
     def _empty(self, offset: int) -> bool:
         """Whether nothing of a leaving warp keeps its row."""
-        raise NotImplementedError
 
     def _before_reads(self) -> None:
         """What happens after the results and before the operands of a cycle."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -70,7 +71,7 @@ def noted(value: Value, note: Note) -> Noted:
     return made
 
 
-class NotingBanks:
+class NotingBanks(ABC):
     """Banks with a note for every row, and rows that read as they are while they are poisoned.
 
     Parameters
@@ -99,17 +100,17 @@ class NotingBanks:
         content = self._rows[bank][row]
         return content if (bank, row) in self._poisoned else self._unpacked(content, self._notes[bank][row])
 
+    @abstractmethod
     def _unpacked(self, content: Value, note: Note) -> Value:
         """The register that a row's content and note stand for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def describe(self, value: Value, mask: int, fill: Fill) -> Note:
         """What is to be noted of the lanes of `mask`, which fill their register so."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
-        raise NotImplementedError
 
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
         """Replace the lanes of `mask`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -43,7 +44,7 @@ class Offer:
     to_main: Value
 
 
-class Beside(wiring.Component):
+class Beside(wiring.Component, ABC):
     """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler managed one share.
 
     See `golden.hierarchy.beside.Beside` for what happens in a cycle.
@@ -188,9 +189,9 @@ class Beside(wiring.Component):
 
     # --- Operands.
 
+    @abstractmethod
     def _operands(self, m: Module) -> Operands:
         """Operands that are asked for in this cycle, and where they are."""
-        raise NotImplementedError
 
     def _request(self, m: Module, asked: Operands) -> None:
         """Send a uop's requests to the two arbiters."""
@@ -225,9 +226,9 @@ class Beside(wiring.Component):
 
     # --- Results.
 
+    @abstractmethod
     def _offers(self, m: Module) -> list[Offer]:
         """Where each unit's result goes."""
-        raise NotImplementedError
 
     def _drains(self, m: Module, free: Value) -> tuple[Value, list[Value], list[Value]]:
         """Registers that go from the cache into their banks where these are `free`: banks, rows, values."""

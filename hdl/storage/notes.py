@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from amaranth.hdl import Const, Module, Value
@@ -78,7 +79,7 @@ class Noter(wiring.Component):
         })
 
 
-class NotingBanks(wiring.Component):
+class NotingBanks(wiring.Component, ABC):
     """Banks with a note for every row: what storages that compress are made from.
 
     Parameters
@@ -125,13 +126,13 @@ class NotingBanks(wiring.Component):
         return m
 
     @classmethod
+    @abstractmethod
     def noter(cls, config: SmConfig) -> Noter:
         """A unit that notes what these banks would."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _bank(self, m: Module, number: int) -> None:
         """One bank."""
-        raise NotImplementedError
 
     def _ports(self, memory: Memory) -> tuple[ReadPort, WritePort]:
         """Of the array of notes. One that is written from outside may be read right after a write."""
