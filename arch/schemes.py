@@ -287,16 +287,18 @@ register_scheme(
 )
 
 
-def _renaming_is_flat(scheme: Scheme) -> str:
+def _renaming_below_a_cache(scheme: Scheme) -> str:
     """What renaming has not been built with."""
     if scheme.mapping != "renaming":
         return ""
-    if scheme.hierarchy != "flat":
-        return "a register file cache places registers itself, and renaming is built for register files without one."
+    if scheme.hierarchy in ("rfc", "sw_rfc"):
+        return "rfc and sw-rfc are comparators as they were published, over registers at fixed places."
+    if scheme.hierarchy != "flat" and scheme.storage in COMPRESSED:
+        return "a register file cache has been built over renamed registers, and over compressed ones, and not over both."
     return ""
 
 
-RULES.append(_renaming_is_flat)
+RULES.append(_renaming_below_a_cache)
 
 
 def _compressed_operands(scheme: Scheme) -> str:

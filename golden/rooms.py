@@ -20,9 +20,11 @@ from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
 from .hierarchy.renamed_compressed import RenamedCompressed
+from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
 from .hierarchy.sw_rfc import SwRfc
+from .mapping.cache_renaming import CacheRenaming
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .probe import Probe
@@ -36,6 +38,8 @@ COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu
 CACHES: dict[str, Any] = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
 #: The caches over a storage that compresses.
 COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
+#: The caches over a mapping that renames.
+RENAMED_CACHES: dict[str, Any] = {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
@@ -54,18 +58,19 @@ def _unit(room: str, units: dict[str, Any], name: str) -> Any:
 def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, probe: Probe) -> Hierarchy:
     """The register file of one sub-core below its collectors."""
     core = config.sub_core
-    place = _unit("mapping", MAPPINGS, scheme.mapping)
-    mapping = place(core, probe) if place is Renaming else place(core)
+    renames, cached = scheme.mapping == "renaming", scheme.hierarchy != "flat"
+    place: Any = CacheRenaming if renames and cached else _unit("mapping", MAPPINGS, scheme.mapping)
+    mapping = place(core, probe) if renames else place(core)
     storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
-    if scheme.hierarchy == "flat":
+    if not cached:
         if isinstance(storage, ScalarRf):
             return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
-        flat: Hierarchy = FLAT[isinstance(mapping, Renaming), isinstance(storage, (GScalar, BdiBanks))](
+        flat: Hierarchy = FLAT[renames, isinstance(storage, (GScalar, BdiBanks))](
             config, mapping, storage, Arbiter(core.banks, probe), probe)
         if isinstance(flat, Compressed):
             flat.pending = scoreboard.pending
         return flat
-    caches = COMPRESSED_CACHES if isinstance(storage, (GScalar, BdiBanks)) else CACHES
+    caches = COMPRESSED_CACHES if isinstance(storage, (GScalar, BdiBanks)) else RENAMED_CACHES if renames else CACHES
     registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
     if isinstance(registers, CompressedLtrf):
         registers.pending = scoreboard.pending

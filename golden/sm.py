@@ -232,7 +232,7 @@ class Sm:
             if core.status.at_barrier & bit:
                 reason = self.barriers.waiting_at(number, warp)
             elif core.status.ready & bit:
-                short = not core.registers.may_issue >> warp & 1
+                short = core.renamed is not None and core.renamed.lacking & bit
                 reason = "ready, for a physical register" if short else "ready, for a collector"
             elif entries:
                 reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"

@@ -16,7 +16,7 @@ from .front_end.instruction_buffer import InstructionBuffers
 from .front_end.issue import Status
 from .front_end.scoreboard import Scoreboard
 from .front_end.two_level import TwoLevel
-from .hierarchy.renamed import RenamedFlat
+from .hierarchy.renames import Renames
 from .probe import Probe
 from .rooms import build_collectors, build_registers, build_scheduler
 from .stream import PREDICATE_BIT, TraceUop, WarpStream
@@ -60,7 +60,7 @@ class SubCore:
         self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, self.scoreboard, probe)
-        self.renamed = self.registers if isinstance(self.registers, RenamedFlat) else None
+        self.renamed = self.registers if isinstance(self.registers, Renames) else None
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
         self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
@@ -195,9 +195,9 @@ class SubCore:
     def _away(self) -> int:
         """Warps that can not issue for long, those that lack only physical registers among them."""
         status = self.status
-        return status.away | status.ready & ~self.registers.may_issue if self.renamed is not None else status.away
+        return status.away if self.renamed is None else status.away | status.ready & self.renamed.lacking
 
-    def _look(self, renamed: RenamedFlat) -> bool:
+    def _look(self, renamed: Renames) -> bool:
         """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns whether the same warp is
         served first as before."""
         first = [entries[0] if entries else None for entries in self.buffers.entries]

@@ -114,9 +114,13 @@ class Release:
         chosen = 0
         for bank in range(TABLE_BANKS):
             register = first_in_bank(waiting[warp], bank)
-            if register is not None and register not in self._readers[warp]:
+            if register is not None and not self._in_use(warp, register):
                 chosen |= 1 << register
         self.choice = warp, chosen
+
+    def _in_use(self, warp: int, register: int) -> bool:
+        """Whether somebody still needs the physical register of a dying one, apart from who writes it."""
+        return register in self._readers[warp]
 
 
 def first_in_bank(mask: int, bank: int) -> int | None:
