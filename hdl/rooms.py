@@ -24,9 +24,11 @@ from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
 from .hierarchy.renamed_compressed import RenamedCompressed
+from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
 from .hierarchy.sw_rfc import SwRfc
+from .mapping.cache_renaming import CacheRenaming
 from .mapping.direct import Direct
 from .mapping.renaming import Renaming
 from .seams import UNITS
@@ -42,6 +44,8 @@ COLLECTORS: dict[str, Callable[..., Any]] = {
 HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
 #: The caches over a storage that compresses.
 COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
+#: The caches over a mapping that renames.
+RENAMED_CACHES: dict[str, Any] = {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
@@ -71,21 +75,21 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     """The register file of one sub-core below its collectors."""
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     kind = _unit("storage", STORAGES, scheme.storage)
-    cached = scheme.hierarchy != "flat" and issubclass(kind, COMPRESSING)
-    hierarchy = _unit("hierarchy", COMPRESSED_CACHES if cached else HIERARCHIES, scheme.hierarchy)
-    told = {"told": True} if cached else {}
-    storage = (POISONED[kind] if probe and scheme.mapping == "renaming" else kind)(config, probe, **told)
+    renames, compresses, cached = scheme.mapping == "renaming", issubclass(kind, COMPRESSING), scheme.hierarchy != "flat"
+    caches = COMPRESSED_CACHES if compresses else RENAMED_CACHES if renames else HIERARCHIES
+    hierarchy = _unit("hierarchy", caches if cached else HIERARCHIES, scheme.hierarchy)
+    told = {"told": True} if compresses and cached else {}
+    storage = (POISONED[kind] if probe and renames else kind)(config, probe, **told)
     tags, entries = collectors.tags(config), collectors.entries(config)
     evicts = collectors.evicts
-    place = _unit("mapping", MAPPINGS, scheme.mapping)
-    renames = place is Renaming
-    mapping = (place(config, entries, UNITS + evicts, tags, probe) if renames
+    place: Any = CacheRenaming if renames and cached else _unit("mapping", MAPPINGS, scheme.mapping)
+    mapping = (place(config, entries, UNITS + evicts + cached, tags, probe) if renames
                else place(config, hierarchy.ports(config, evicts)))
     if hierarchy.follows:
         return hierarchy(config, mapping, storage, entries, tags, evicts, probe)
     if isinstance(storage, ScalarRf):
         return ScalarFile(config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe)
-    flat = FLAT[renames, isinstance(storage, COMPRESSING)]
+    flat = FLAT[renames, compresses]
     return flat(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
 
 

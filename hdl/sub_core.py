@@ -170,21 +170,19 @@ class SubCore(wiring.Component):
     def _may_issue(self, m: Module) -> tuple[Value, Value]:
         """Masks of the warps that may issue as far as their registers are concerned, and of those that lack physical ones."""
         registers = self.registers
-        if registers.follows:
-            return registers.may_issue, Const(0, len(registers.may_issue))
+        everyone = ~Const(0, len(self.status.active))
+        there: Value = registers.may_issue if registers.follows else everyone
         if not registers.renames:
-            everyone = ~Const(0, len(self.status.active))
-            return everyone, Const(0, len(self.status.active))
+            return there, ~everyone
         for source, sink in zip(self.buffers.hazards, registers.hazards, strict=True):
             m.d.comb += [getattr(sink, name).eq(getattr(source, name)) for name in source.signature.members]
-        return ~registers.lacking, registers.lacking
+        return there & ~registers.lacking, registers.lacking
 
     def _rename(self, m: Module) -> None:
         """Registers that are renamed follow what issues, what is read and written, and which warps end."""
         registers, status, collectors = self.registers, self.status, self.collectors
         m.d.comb += [
-            registers.launch.eq(self.launch), registers.here.eq(status.here), registers.issue.valid.eq(status.issue.valid),
-            registers.issue.payload.eq(status.issue.payload), registers.slide.eq(status.done),
+            registers.launch.eq(self.launch), registers.here.eq(status.here), registers.slide.eq(status.done),
             registers.entry.eq(collectors.entry), registers.end.eq(self.in_flight.drain),
         ]
         m.d.comb += [sink.slots.eq(source.slots) for source, sink in zip(collectors.read_done, registers.done, strict=True)]
@@ -204,6 +202,9 @@ class SubCore(wiring.Component):
             *zip(collectors.read_done, scoreboard.read, strict=True),
         ):
             wiring.connect(m, source, sink)
+        if registers.renames or registers.follows:
+            issue = self.status.issue
+            m.d.comb += [registers.issue.valid.eq(issue.valid), registers.issue.payload.eq(issue.payload)]
         if registers.renames:
             self._rename(m)
         if registers.follows:
@@ -229,8 +230,7 @@ class SubCore(wiring.Component):
         m.d.comb += [
             registers.activate.eq(scheduler.activated.any()), registers.activated.eq(encode(scheduler.activated)),
             registers.deactivate.eq(scheduler.deactivated), registers.ended.eq(status.over),
-            registers.quiet.eq(self.scoreboard.quiet), registers.issue.valid.eq(status.issue.valid),
-            registers.issue.payload.eq(status.issue.payload),
+            registers.quiet.eq(self.scoreboard.quiet),
         ]
         if registers.notes:
             wiring.connect(m, registers.owed, self.scoreboard.owed)

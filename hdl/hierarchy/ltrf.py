@@ -252,7 +252,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
-        self._cache_choices = []
+        self._cache_choices, self._cache_ports = [], []
         for number, cache in enumerate(self._caches):
             fills, offers = Signal(name=f"fills_{number}"), Signal(self._writers, name=f"cache_offers_{number}")
             m.d.comb += [
@@ -265,6 +265,7 @@ class Ltrf(LtrfEvents, wiring.Component):
             self._served.append(choice.one_hot)
             offset = Array(find.offset for find in self._finds)[choice.index]
             port = cache.write_port(granularity=32)
+            self._cache_ports.append(port)
             m.d.comb += [
                 self._written[number].eq(fills | choice.any), port.addr.eq(Mux(fills, self._filled.offset, offset)),
                 port.data.eq(Mux(fills, self._fill_value, values[choice.index])),

@@ -6,18 +6,16 @@ from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from arch.uop import MAX_SOURCES
 
-from ..front_end.instruction_buffer import Hazards
 from ..probe import emit
-from ..seams import UNITS, ReadDone, Written, issue_stream
-from ..storage.poison import Poisoned
+from ..seams import UNITS
 from .flat import Flat
+from .renames import Renames
 
 
-class RenamedFlat(Flat):
+class RenamedFlat(Renames, Flat):
     """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts from a register which
     has been released is dropped.
 
@@ -32,19 +30,8 @@ class RenamedFlat(Flat):
     lacking, missing : Out. As `Renaming`'s.
     """
 
-    renames = True
-
     def _more_members(self) -> dict[str, Any]:
-        config = self._config
-        warps = config.sub_core.warps
-        entries = len(self._mapping.done)
-        return {
-            **super()._more_members(),
-            "launch": In(1), "here": In(warps), "hazards": In(Hazards()).array(warps), "issue": In(issue_stream(config)),
-            "slide": In(1), "entry": In(range(max(2, entries))), "done": In(ReadDone(config)).array(entries),
-            "finished": In(Written(config)).array(UNITS), "end": In(warps), "lacking": Out(warps),
-            "missing": Out(MAX_DESTINATIONS).array(warps),
-        }
+        return {**super()._more_members(), **self._followed()}
 
     def _reporters(self) -> list[wiring.Component]:
         return [*super()._reporters(), self._mapping]
@@ -54,19 +41,7 @@ class RenamedFlat(Flat):
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
-        names = self._mapping
-        m.d.comb += [
-            names.launch.eq(self.launch), names.here.eq(self.here), names.slide.eq(self.slide), names.entry.eq(self.entry),
-            names.end.eq(self.end), self.lacking.eq(names.lacking), names.issue.valid.eq(self.issue.valid),
-            names.issue.payload.eq(self.issue.payload),
-        ]
-        m.d.comb += [outer.eq(inner) for outer, inner in zip(self.missing, names.missing, strict=True)]
-        for outer, inner in zip([*self.hazards, *self.done, *self.finished], [*names.hazards, *names.done, *names.written],
-                                strict=True):
-            wiring.connect(m, wiring.flipped(outer), inner)
-        if isinstance(self._storage, Poisoned):
-            for freed, event in zip(self._storage.freed, names.events.unmap, strict=True):
-                m.d.comb += [freed.valid.eq(event.valid), freed.bank.eq(event.bank), freed.row.eq(event.row)]
+        self._follow(m)
         return m
 
     def _request(self, m: Module) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -82,8 +83,12 @@ class Release(wiring.Component):
             "mark": In(Mark(config, self.registers)),
             "read": In(ReadDone(config)).array(entries), "written": In(Written(config)).array(UNITS), "end": In(core.warps),
             "mapped": In(self.registers).array(core.warps), "ended": Out(core.warps),
-            "released": Out(Released(config)).array(TABLE_BANKS),
+            "released": Out(Released(config)).array(TABLE_BANKS), **self._more_members(),
         })
+
+    def _more_members(self) -> dict[str, Any]:
+        """What a unit made from this one has besides."""
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -153,6 +158,7 @@ class Release(wiring.Component):
             of_warp = Signal(MAX_SOURCES, name=f"of_warp_{entry}")
             m.d.comb += of_warp.eq(Mux(owner == warp, missing, 0))
             readers += [(of_warp[slot], sources[slot]) for slot in range(MAX_SOURCES)]
+        readers += self._movers(warp)
         found: list[tuple[Value, Value]] = []
         for bank in range(TABLE_BANKS):
             mine = Signal(len(mask) // TABLE_BANKS, name=f"mine_{bank}")
@@ -164,3 +170,7 @@ class Release(wiring.Component):
             m.d.comb += idle.eq(lowest.any & ~Cat(valid & (source == number) for valid, source in readers).any())
             found.append((number, idle))
         return found
+
+    def _movers(self, warp: Value) -> list[tuple[Value, Value]]:
+        """Registers of `warp` that somebody else still needs: whether there is one, and which."""
+        return []

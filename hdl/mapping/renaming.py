@@ -65,6 +65,8 @@ class Renaming(wiring.Component):
     Latency: as `Names`; registers taken or given count from the next cycle on.
     """
 
+    #: Operands whose names are looked up at a time: all of a uop's.
+    operands = MAX_SOURCES
     #: The units; tests put others here.
     table_class, availability_class, release_class, exempt_class = RenamingTable, Availability, Release, Exempt
 
@@ -76,16 +78,14 @@ class Renaming(wiring.Component):
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(core.warp_registers, core.mapping.policy, core.subarray_registers)
         self.release = self.release_class(config, entries)
-        self.names = Names(config, entries, tags)
-        self.exempt = self.exempt_class(config, MAX_SOURCES + writers)
+        self.exempt = self.exempt_class(config, self.operands + writers)
         self.reserve = Reserve(config)
         members: dict[str, Any] = {
             "start": In(Start(config)), "launch": In(1), "here": In(core.warps), "hazards": In(Hazards()).array(core.warps),
             "missing": Out(MAX_DESTINATIONS).array(core.warps), "lacking": Out(core.warps), "issue": In(issue_stream(config)),
             "slide": In(1), "entry": In(range(max(2, entries))),
-            "read": In(read_stream(config, tags)), "request": Out(Requests(config, tags)), "blank": Out(MAX_SOURCES),
             "locate": In(Location(config)).array(writers), "mapped": Out(writers), "done": In(ReadDone(config)).array(entries),
-            "written": In(Written(config)).array(UNITS), "end": In(core.warps),
+            "written": In(Written(config)).array(UNITS), "end": In(core.warps), **self._more_members(entries),
         }
         if probe:
             members["events"] = Out(Events(config, {
@@ -93,9 +93,15 @@ class Renaming(wiring.Component):
             }))
         super().__init__(members)
 
+    def _more_members(self, entries: int) -> dict[str, Any]:
+        """Members that have to do with reading."""
+        config, tags = self._config, self._tags
+        self.names = Names(config, entries, tags)
+        return {"read": In(read_stream(config, tags)), "request": Out(Requests(config, tags)), "blank": Out(MAX_SOURCES)}
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for name in ("table", "availability", "release", "names", "exempt", "reserve"):
+        for name in ("table", "availability", "release", "exempt", "reserve"):
             m.submodules[name] = getattr(self, name)
         exempt = Signal(self.table.registers)
         with m.If(self.launch):
@@ -107,6 +113,7 @@ class Renaming(wiring.Component):
         self._allocate(m, has)
         self._declare(m)
         self._release(m)
+        self._has = has
         self._look_up(m)
         self._locate(m)
         return m
@@ -210,6 +217,7 @@ class Renaming(wiring.Component):
     def _look_up(self, m: Module) -> None:
         """Send a uop's requests to the banks when its names are known. What was never written is read from anywhere."""
         names, named, request = self.names, self.names.named, self.request
+        m.submodules.names = names
         wiring.connect(m, wiring.flipped(self.read), names.read)
         for source, sink in zip(names.find, self.table.find, strict=True):
             wiring.connect(m, source, sink)
@@ -229,7 +237,7 @@ class Renaming(wiring.Component):
             emit(m, self.events.unwritten[0], named.valid & self.blank.any(), count=sum(self.blank))
 
     def _locate(self, m: Module) -> None:
-        places = list(self.exempt.find)[MAX_SOURCES:]
+        places = list(self.exempt.find)[self.operands :]
         for number, (port, find, own) in enumerate(zip(self.locate, self.table.result, places, strict=True)):
             bank, row = self._place(Mux(own.exempt, own.physical, find.physical))
             m.d.comb += [
