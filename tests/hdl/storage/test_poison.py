@@ -14,7 +14,7 @@ import workloads
 from arch.config import preset, with_overrides
 from arch.schemes import parse_scheme
 from golden.check import OperandMismatch
-from golden.hierarchy import renamed
+from golden.hierarchy import renames
 from golden.storage.banks import Banks as Golden
 from hdl.mapping.release import Release
 from hdl.mapping.renaming import Renaming
@@ -33,7 +33,7 @@ SCHEME = parse_scheme("renaming")
 
 
 def test_the_pattern_is_goldens() -> None:
-    assert POISON == renamed.POISON
+    assert POISON == renames.POISON
 
 
 def lockstep(machine: str, seed: int, unit: Any = PoisonedBanks) -> int:
