@@ -36,6 +36,14 @@ class RenamedLtrf(Renames, Ltrf):
         self._names = mapping
         mapping.release.moving = lambda warp: self.blocks[warp].moving
 
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """As in `Renames`. What is still on its way, of warps that have ended, is forgotten: its physical registers are free."""
+        super().launch(registers, exempt, slots)
+        for mover in self._movers:
+            mover.done()
+        for block in self.blocks:
+            block.moving = 0
+
     @property
     def may_issue(self) -> int:
         """Mask of the warps whose registers are where they have to be, and which find the physical registers they need."""

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
@@ -119,7 +119,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._caches = [Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
                         for _ in range(self._entries)]
         for number, (mover, pace) in enumerate(zip(self._movers, self._paces, strict=True)):
-            m.submodules[f"mover_{number}"], m.submodules[f"pace_{number}"] = mover, pace
+            m.submodules[f"mover_{number}"], m.submodules[f"pace_{number}"] = self._build(mover), pace
         for number, cache in enumerate(self._caches):
             m.submodules[f"cache_{number}"] = cache
         self._pass(m)
@@ -133,6 +133,10 @@ class Ltrf(LtrfEvents, wiring.Component):
         if self._probe:
             self._events(m)
         return m
+
+    def _build(self, mover: Mover) -> Elaboratable:
+        """What is built of a mover."""
+        return mover
 
     def _pass(self, m: Module) -> None:
         """What concerns the warps goes to the control blocks."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Elaboratable, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 
 from ..probe import emit
 from ..seams import UNITS
 from .ltrf import Ltrf
+from .mover import Mover
 from .renames import Renames
 
 
@@ -48,6 +49,10 @@ class RenamedLtrf(Renames, Ltrf):
             ]
         m.d.comb += names.moves.eq(self._blocks.goes & self._carried)
         return m
+
+    def _build(self, mover: Mover) -> Elaboratable:
+        """A launch forgets what is still on its way, of warps that have ended: its physical registers are free."""
+        return ResetInserter(self.launch)(mover)
 
     def _has_home(self) -> Value:
         return super()._has_home() & self._mapping.content
