@@ -178,7 +178,7 @@ EVENTS: dict[str, Event] = {
         Event("flag_hit", (("warp", "warp"),), "A warp comes among instructions whose release flags are in the cache."),
         Event("flag_fetch", (("warp", "warp"), ("pc", "pc")),
               "A release flag instruction is fetched, in place of a uop; pc: the first instruction it covers."),
-        Event("lookup", (("count", "count"),), "Sources are looked up in the renaming table."),
+        Event("lookup", (("count", "count"),), "Registers are looked up in the renaming table: a uop's sources, or one that is moved."),
         Event("unwritten", (("count", "count"),), "Sources of a uop have no physical register, since they were never written: "
               "they read as zeros."),
         Event("array_read", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
@@ -271,7 +271,7 @@ COUNTERS: dict[str, Counter] = {
                 "dead_value"),
         Counter("renaming.flag_hits", "flag instructions", "Release flag instructions that were found in the cache.", "flag_hit"),
         Counter("renaming.flag_fetches", "flag instructions", "Release flag instructions fetched.", "flag_fetch"),
-        Counter("renaming.lookups", "warp registers", "Sources looked up in the renaming table.", "lookup", "count"),
+        Counter("renaming.lookups", "warp registers", "Sources, or registers moved to and from a cache, looked up in the renaming table.", "lookup", "count"),
         Counter("renaming.unwritten", "warp registers", "Sources without a physical register.", "unwritten", "count"),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
         Counter("issue.moves", "uops", "Decompress moves issued.", "move"),
