@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from program.errors import WarpbankError
-from sim import progress, render
-from sim.combinations import KERNELS, Combination, Verdict, check, named
-from sim.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption
+from sim import render
+from sim.combinations import KERNELS, Combination, check, named
+from sim.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption, WorkersOption
+from sim.runs import Outcome
 
 CombinationsOption = Annotated[bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Run all legal ones in lockstep. Exit code 0 only if all are equal.")]
@@ -36,6 +37,7 @@ def schemes(
     preset: PresetOption = None,
     overrides: SetOption = None,
     engine: RtlOption = RtlName.PYSIM,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the register-file schemes and what each is made of, or all combinations of them; check that these work.
@@ -50,48 +52,56 @@ def schemes(
             Console().print(render.scheme_table())
         return
     wanted = named(only)
-    verdicts: list[Verdict] = []
+    outcomes: list[Outcome] = []
     if checks:
         watcher = Console(stderr=True, highlight=False)
-        with progress.reporter() as report:
-            for verdict in check(wanted, kernels or list(KERNELS), preset or "tiny", overrides or [], engine,
-                                 on_build=report.building):
-                verdicts.append(verdict)
-                watcher.print(f"{verdict.scheme} {verdict.kernel}: {_word(verdict)}", markup=False)
-    failed = [verdict for verdict in verdicts if verdict.wrong]
+
+        def tell(outcome: Outcome, done: int, total: int) -> None:
+            watcher.print(f"{done} of {total}: {outcome.task.label}: {_word(outcome)}", markup=False)
+
+        outcomes = check(wanted, kernels or list(KERNELS), preset or "tiny", overrides or [], engine,
+                         workers=workers, progress=tell)
+    failed = [outcome for outcome in outcomes if outcome.error]
     if as_json:
-        _print_json({"combinations": [each.to_dict() for each in wanted], "runs": [vars(verdict) for verdict in verdicts],
+        _print_json({"combinations": [each.to_dict() for each in wanted], "runs": [_run(outcome) for outcome in outcomes],
                      "passed": not failed})
     else:
-        for part in tables(wanted, verdicts):
+        for part in tables(wanted, outcomes):
             Console().print(part)
     if failed:
         raise typer.Exit(1)
 
 
-def _word(verdict: Verdict) -> str:
-    if verdict.wrong:
-        return f"WRONG: {verdict.wrong}"
-    return f"equal, {verdict.cycles} cycles" + (" (kept)" if verdict.kept else f" ({verdict.seconds} s)")
+def _word(outcome: Outcome) -> str:
+    if outcome.result is None:
+        return f"WRONG: {outcome.error}"
+    return f"equal, {outcome.result['cycles']} cycles" + (" (kept)" if outcome.cached else f" ({outcome.result['seconds']} s)")
 
 
-def tables(wanted: list[Combination], verdicts: list[Verdict]) -> list[Table]:
+def _run(outcome: Outcome) -> dict[str, Any]:
+    """For JSON."""
+    found = outcome.result or {"cycles": 0, "seconds": 0.0}
+    return {"scheme": outcome.task.scheme, "kernel": outcome.task.kernel, "wrong": outcome.error, **found, "kept": outcome.cached}
+
+
+def tables(wanted: list[Combination], outcomes: list[Outcome]) -> list[Table]:
     """Legal combinations and how they fared; refused ones and why."""
-    fared: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        fared.setdefault(verdict.scheme, []).append(verdict)
+    fared: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        fared.setdefault(outcome.task.scheme, []).append(outcome)
     legal = []
     for each in (each for each in wanted if each.legal):
         runs = fared.get(each.scheme, [])
-        wrong = [run for run in runs if run.wrong]
-        word = "; ".join(f"{run.kernel}: {run.wrong}" for run in wrong) if wrong else f"{len(runs)} runs equal" if runs else ""
+        wrong = [run for run in runs if run.error]
+        equal = f"{len(runs)} runs equal" if runs else ""
+        word = "; ".join(f"{run.task.kernel}: {run.error}" for run in wrong) or equal
         legal.append((each.scheme, word))
     refused: dict[str, list[str]] = {}
     for each in wanted:
         if not each.legal:
             refused.setdefault(each.reason, []).append(each.scheme)
     return [
-        render.table(f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if verdicts else ""), legal),
+        render.table(f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if outcomes else ""), legal),
         render.table(f"{sum(map(len, refused.values()))} refused combinations", ("why", "how many", "for example"),
                      ((reason, len(names), min(names, key=len)) for reason, names in refused.items())),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -15,14 +14,15 @@ from sim import experiment as exp
 from sim import extensions
 from sim.engines import rtl_engine
 from sim.lockstep import lockstep
-from sim.runs import store
+from sim.runs import Outcome, execute, store
+from sim.runs.execute import Progress
 
 #: The rooms that are combined. The scheduler follows: it is that of the row named first.
 ROOMS = ("hierarchy", "collector", "mapping", "storage")
 #: Small kernels: streams, divergence with barriers and shared memory, loops over irregular lists.
 KERNELS = ("vectoradd", "reduction", "spmv")
 #: What a result depends on besides the programs.
-SOURCES = ("arch", "golden", "hdl", "sim")
+SOURCES = ("arch", "golden", "hdl", "sim.engines", "sim.experiment", "sim.lockstep")
 
 
 @dataclass(frozen=True)
@@ -76,64 +76,65 @@ def combinations() -> list[Combination]:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A lockstep run of one combination.
+class LockstepRun:
+    """A lockstep run of one combination: a `sim.runs.spec.Task`, which fails where golden and RTL part.
 
     Parameters
     ----------
-    scheme, kernel : what was run.
-    wrong : where golden and RTL part, or what stopped them; "": they are equal.
-    cycles : how long they ran.
-    seconds : how long it took; `kept`: earlier.
+    scheme, kernel : what is run, at `tiny`.
+    preset, overrides : the machine.
+    engine : simulator of the RTL.
     """
 
     scheme: str
     kernel: str
-    wrong: str
-    cycles: int
-    seconds: float
-    kept: bool = False
+    preset: str
+    overrides: tuple[str, ...]
+    engine: str
+
+    @property
+    def label(self) -> str:
+        """For a progress line."""
+        return f"{self.scheme} {self.kernel}"
+
+    def check(self) -> None:
+        """Raise WarpbankError for a kernel, a machine or an engine that there is not."""
+        exp.find_config(self.preset, None, list(self.overrides))
+        exp.find_job(self.kernel, "tiny", None)
+        rtl_engine(self.engine, fast=False)
+
+    def key(self) -> str:
+        """Scheme, kernel, machine, engine, sources."""
+        config = exp.find_config(self.preset, None, list(self.overrides))
+        return store.key("combination", self.scheme, self.kernel, config_hash(config), self.engine,
+                         store.code_digest(*SOURCES), extensions.digest())
+
+    def compute(self) -> dict[str, Any]:
+        """Cycles, and seconds that building and running took."""
+        experiment = exp.find(self.kernel, "tiny", None, self.preset, None, self.scheme, list(self.overrides), None,
+                              runner.Options().max_instructions)
+        trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
+        config = exp.find_config(self.preset, None, list(self.overrides))
+        outcome = lockstep(trace, config, experiment.scheme, rtl_engine(self.engine, fast=False))
+        if outcome.divergence is not None:
+            raise WarpbankError(outcome.divergence.reason)
+        return {"cycles": outcome.cycles, "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1)}
 
 
 def check(wanted: list[Combination], kernels: list[str], preset: str, overrides: list[str], engine: str, *,
-          on_build: Callable[[], None] | None = None) -> Iterator[Verdict]:
-    """Run every legal combination in lockstep on every kernel at `tiny`, one after the other, and yield what was found.
+          workers: int | None = None, progress: Progress | None = None) -> list[Outcome]:
+    """Run every legal combination in lockstep on every kernel. `error` of an outcome says where golden and RTL part.
 
-    A combination that has passed is not run again as long as sources, machine and engine are the same, so that a check that was
-    stopped goes on where it was.
+    What has passed is not run again as long as sources, machine and engine are the same, so that a check that was stopped goes
+    on where it was. `workers`, `progress`: see `sim.runs.execute`.
 
     Raises
     ------
     WarpbankError : a kernel, a machine or an engine that there is not, or a kernel that does not fit the machine.
     """
-    config = exp.find_config(preset, None, overrides)
-    simulator = rtl_engine(engine, fast=False)
-    for kernel in kernels:
-        exp.find_job(kernel, "tiny", None)
-    code = store.code_digest(*SOURCES) + extensions.digest()
-    for combination in wanted:
-        if not combination.legal:
-            continue
-        for kernel in kernels:
-            name = store.key("combination", combination.scheme, kernel, config_hash(config), engine, code)
-            kept = store.read(name)
-            if kept is not None:
-                yield Verdict(**kept, kept=True)
-                continue
-            experiment = exp.find(kernel, "tiny", None, preset, None, combination.scheme, overrides, None,
-                                  runner.Options().max_instructions)
-            trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-            try:
-                outcome = lockstep(trace, config, experiment.scheme, simulator, on_build=on_build)
-            except (AssertionError, RuntimeError) as error:  # what the model or the RTL says of itself
-                yield Verdict(combination.scheme, kernel, f"{type(error).__name__}: {error}", 0, 0.0)
-                continue
-            wrong = "" if outcome.divergence is None else outcome.divergence.reason
-            seconds = round(sum(outcome.seconds[name] for name in ("build", "run")), 1)
-            verdict = Verdict(combination.scheme, kernel, wrong, outcome.cycles, seconds)
-            if not wrong:
-                store.put(name, {key: value for key, value in asdict(verdict).items() if key != "kept"})
-            yield verdict
+    runs = [LockstepRun(each.scheme, kernel, preset, tuple(overrides), engine)
+            for each in wanted if each.legal for kernel in kernels]
+    return execute(runs, workers=workers, progress=progress)
 
 
 def named(text: str | None) -> list[Combination]:

@@ -16,8 +16,11 @@ from arch.schemes import SCHEMES, parse_scheme
 from program.errors import WarpbankError
 from sim import combinations as combined
 from sim.cli import app
-from sim.combinations import KERNELS, check, combinations, named, room_of
+from sim.combinations import KERNELS, LockstepRun, check, combinations, named, room_of
 from sim.lockstep import Divergence, Outcome
+from sim.runs.execute import Progress
+from sim.runs.worker import Outcome as Ended
+from sim.runs.worker import perform
 
 BROKEN = "malekeh+renaming"
 
@@ -64,6 +67,13 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         found = Divergence(3, "The events of cycle 3 differ.", *(None, None)) if scheme.name == BROKEN else None  # type: ignore[arg-type]
         return Outcome(1, 7, None, found, {"build": 0.0, "run": 0.0, "rtl": 0.0})
 
+    def here(tasks: list[LockstepRun], *, workers: int | None, progress: Progress | None) -> list[Ended]:
+        outcomes = [perform(task) for task in tasks]
+        for done, outcome in enumerate(outcomes if progress else [], 1):
+            progress(outcome, done, len(tasks))
+        return outcomes
+
+    monkeypatch.setattr(combined, "execute", here)
     monkeypatch.setattr(combined, "lockstep", run)
     monkeypatch.setattr(combined.exp, "hinted", lambda experiment, trace: trace)
     monkeypatch.setattr(combined.store, "folder", lambda: tmp_path)
@@ -91,15 +101,13 @@ def test_a_check_goes_on_where_it_was_stopped(ran: list[str]) -> None:
     assert len(ran) == count, "what had passed was run again"
     broken = [each for each in combinations() if each.scheme == BROKEN]
     for _ in range(2):
-        verdicts = check(broken, ["vectoradd"], "tiny", [], "pysim")
-        assert [verdict.wrong for verdict in verdicts] == ["The events of cycle 3 differ."]
+        found = check(broken, ["vectoradd"], "tiny", [], "pysim")
+        assert [outcome.error for outcome in found] == ["The events of cycle 3 differ."]
     assert len(ran) == count + 2, "what had failed was not run again"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", [each.scheme for each in combinations() if each.legal])
 def test_every_legal_combination(scheme: str) -> None:
-    wanted = [each for each in combinations() if each.scheme == scheme]
-    verdicts = list(check(wanted, list(KERNELS), "tiny", [], "pysim"))
-    assert len(verdicts) == len(KERNELS)
-    assert not [verdict.wrong for verdict in verdicts if verdict.wrong]
+    for kernel in KERNELS:
+        assert LockstepRun(scheme, kernel, "tiny", (), "pysim").compute()["cycles"] > 0
