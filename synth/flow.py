@@ -16,12 +16,15 @@ COARSE = (
 )
 #: Fewest registers behind one enable for which a clock gate is put in.
 GATED = 8
-#: Restructuring for speed, then buffers, then sizes as small as the time allows.
-_ABC = (
-    "&get -n", "&st", "&dch", "&nf",
-    *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3,
-    "&put", "buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c",
-)
+#: Two ways from logic to cells: restructured for speed in small steps, which takes less area; balanced and mapped by delay, which
+#: is faster where many terms are joined.
+SMALL, FAST = "small", "fast"
+_WAYS = {
+    SMALL: ("&get -n", "&st", "&dch", "&nf", *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3, "&put"),
+    FAST: ("strash", "ifraig", "scorr", "dc2", "strash", "st", "dch", "if -g -K 6", "dch", "map -B 0.9", "topo"),
+}
+#: Then buffers, then sizes as small as the time allows.
+_SIZED = ("buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c")
 #: How registers are read: at their output, at their inverted one, at whichever a gate wants.
 PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
 #: Inverters in front of a gate as cells of their own, so that one register's become one.
@@ -83,7 +86,7 @@ def coarse(source: str, top: str, folder: Path) -> None:
 
 
 def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN,
-           unread: Sequence[str] = ()) -> str:
+           unread: Sequence[str] = (), way: str = SMALL) -> str:
     """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
 
     Parameters
@@ -92,8 +95,9 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
     read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
     unread : memories that stay though nothing of the design reads them.
+    way : from logic to cells: `SMALL` or `FAST`.
     """
-    (folder / "speed.abc").write_text("\n".join(_ABC).format(picoseconds=f"{picoseconds:.0f}") + "\n")
+    (folder / "speed.abc").write_text("\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n")
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)

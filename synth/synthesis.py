@@ -215,9 +215,10 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
 
 @dataclass(frozen=True)
 class _Try:
-    """A netlist: how its registers are read, um2, ns, whether that misses the clock."""
+    """A netlist: how its registers are read, which way it was mapped, um2, ns, whether that misses the clock."""
 
     read: str
+    way: str
     area: float
     delay: float
     late: bool
@@ -231,17 +232,18 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
 
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
     where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
+    Where all of that misses the clock, logic is mapped the fast way, with shorter targets if it misses by little, too.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
 
-    def one(read: str, target: float) -> _Try:
-        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread)
+    def one(read: str, target: float, way: str = flow.SMALL) -> _Try:
+        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread, way=way)
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
         delay = timing.Timer(net, library, times, tools.load).path().delay
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-        return _Try(read, area, delay, delay > clock, net, (folder / "mapped.v").read_text())
+        return _Try(read, way, area, delay, delay > clock, net, (folder / "mapped.v").read_text())
 
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
@@ -253,12 +255,16 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
         if all(one.late for one in tried) and registers and flow.can_invert(library.flop):
             tell("mapping again, registers read at both outputs")
             tried.append(one(flow.BOTH, target))
-        near = [one for one in tried if one.delay <= (1 + _NEAR) * clock]
-        for share in _SHORTER if near and all(one.late for one in tried) else ():
-            tell("mapping again, for more speed")
-            tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock))
-            if not tried[-1].late:
-                break
+        for way in (flow.SMALL, flow.FAST):
+            if way == flow.FAST and all(one.late for one in tried):
+                tell("mapping again, the fast way")
+                tried.append(one(flow.PLAIN, target, way))
+            near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
+            for share in _SHORTER if near and all(one.late for one in tried) else ():
+                tell("mapping again, for more speed")
+                tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock, way))
+                if not tried[-1].late:
+                    break
     best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
     (folder / "mapped.v").write_text(best.verilog)
     return best.net

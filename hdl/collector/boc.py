@@ -375,9 +375,10 @@ class Boc(wiring.Component):
         emit(m, events.allocate[0], issue.valid, collector=issue.payload.warp, warp=issue.payload.warp, seq=issue.payload.uop.seq)
         emit(m, events.forward[0], self._done & unit.found.any(), collector=warp, warp=warp, seq=uop.seq, slots=unit.found,
              count=sum(unit.found))
-        emit(m, events.reserve[0], self._done & (unit.reserved != 0), collector=warp, warp=warp, seq=uop.seq, count=unit.reserved)
-        emit(m, events.discard[0], self._done & ((unit.overwritten != 0) | (unit.transient != 0)), collector=warp,
-             overwritten=unit.overwritten, transient=unit.transient)
+        emit(m, events.reserve[0], self._done & unit.expected.any(), collector=warp, warp=warp, seq=uop.seq,
+             count=sum(unit.expected))
+        emit(m, events.discard[0], self._done & (unit.overwritten | unit.transient).any(), collector=warp,
+             overwritten=sum(unit.overwritten), transient=sum(unit.transient))
         lost = Signal(bits(self._entries + 1), name="lost_by_slide")
         m.d.comb += lost.eq(Array(
             sum((state.valid & state.dirty & state.passed & ~pinned & ~state.owed)[entry] for entry in range(self._entries))

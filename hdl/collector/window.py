@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
@@ -12,11 +13,14 @@ from amaranth.lib.wiring import In, Out
 from arch.rooms import SmConfig, bits
 from arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 
-from ..priority import chosen, encode
+from ..priority import encode
+from ..ranks import nth, tally
 from ..seams import REGISTER_WIDTH
 
 #: Bits of an age; the largest stands for older ones, too.
 AGE_WIDTH = 4
+#: Entries that a uop can take.
+_TAKEN = MAX_SOURCES + MAX_DESTINATIONS
 
 
 class Entries:
@@ -74,6 +78,8 @@ class Inserter(wiring.Component):
     """The forwarding logic: finds a uop's sources in its collector's window, gives entries to the others and to its results.
 
     All of it is combinational, on the state of the collector that the uop goes to. See `golden.collector.window.Window.insert`.
+    Entries go in the order of their numbers, to sources first. Which entry is the first, second ... free one is known from the
+    state; it is joined with which source or result is the first, second ... that takes one, so that none waits for another.
 
     Parameters
     ----------
@@ -87,7 +93,7 @@ class Inserter(wiring.Component):
     age : In(entries) per bit. Bit planes of the ages.
     sources, source_valid, destination, count, write_back, full : In. The uop, as in `uop_layout`; `full`: it writes all lanes.
     still : In(1). It is no uop of the program: the window does not move.
-    fits : Out(1). There are entries for all sources; else nothing is done but what `squeezed` says.
+    fits : Out(1). There are entries for all sources; else nothing is done but what `squeezed` says, and the masks mean nothing.
     found, read : Out(6). Source slots that are in the window; those that have to be read.
     places : Out per source slot. Their entries.
     uses, taken, expected, touched : Out(entries). Entries of the sources; those given anew; those that expect a result; all that
@@ -95,7 +101,7 @@ class Inserter(wiring.Component):
     invalid, clean, keep_set, keep_clear : Out(entries). Those that hold nothing any more; are not dirty any more; must, need not
         be written back.
     numbers : Out per entry. Register numbers of those given anew.
-    overwritten, transient, reserved : Out. Counts of dirty values overwritten, of dirty values dropped, of results expected.
+    overwritten, transient : Out(entries). Those whose dirty values are overwritten, or dropped.
     dropped : Out(entries). Those whose window has passed for good.
     squeezed : Out(entries). If the uop does not fit: the entry to be evicted before its time.
     """
@@ -104,7 +110,8 @@ class Inserter(wiring.Component):
         shape = config.sub_core.collector
         self._count = count = shape.window_entries
         masks = ("valid", "dirty", "keep", "passed", "pinned", "claimed")
-        results = ("uses", "taken", "expected", "touched", "invalid", "clean", "keep_set", "keep_clear", "dropped", "squeezed")
+        results = ("uses", "taken", "expected", "touched", "invalid", "clean", "keep_set", "keep_clear", "overwritten",
+                   "transient", "dropped", "squeezed")
         super().__init__({
             **{name: In(count) for name in masks},
             "registers": In(REGISTER_WIDTH).array(count), "age": In(count).array(AGE_WIDTH),
@@ -114,109 +121,124 @@ class Inserter(wiring.Component):
             "places": Out(bits(count)).array(MAX_SOURCES),
             **{name: Out(count) for name in results},
             "numbers": Out(REGISTER_WIDTH).array(count),
-            **{name: Out(bits(count + MAX_DESTINATIONS + 1)) for name in ("overwritten", "transient", "reserved")},
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._owed, self._present = Signal(self._count), Signal(self._count)
+        self._owed, self._present, free = Signal(self._count), Signal(self._count), Signal(self._count)
         m.d.comb += [
             self._owed.eq(self.dirty & self.keep), self._present.eq(self.valid & (~self.passed | self.pinned | self._owed)),
+            free.eq(~self.pinned & ~self._present),
         ]
-        free, lines = self._sources(m)
-        self._results(m, free, lines)
-        self._squeeze(m)
+        self._lines = nth(m, free, _TAKEN, "free")
+        slots = self._sources(m)
+        self._results(m, slots)
+        self._squeeze(m, free)
         return m
 
     def _named(self, register: Value) -> Value:
         return Cat(number == register for number in self.registers)
 
-    def _sources(self, m: Module) -> tuple[Value, list[Signal]]:
-        """Entries of the source slots. Returns the entries that are still free, and per slot the one given anew."""
-        hits = [Signal(self._count, name=f"hit_{slot}") for slot in range(MAX_SOURCES)]
-        for slot, hit in enumerate(hits):
+    def _sources(self, m: Module) -> list[Signal]:
+        """Entries of the source slots. Returns for each k the slot, as a mask, that takes the free entry number k."""
+        self._hits = [Signal(self._count, name=f"hit_{slot}") for slot in range(MAX_SOURCES)]
+        for slot, hit in enumerate(self._hits):
             m.d.comb += hit.eq(Mux(self.source_valid[slot], self._named(self.sources[slot]) & self._present, 0))
-        self._hits = Signal(self._count)
-        free = Signal(self._count)
+        m.d.comb += [self.found.eq(Cat(hit.any() for hit in self._hits)), self.read.eq(self.source_valid & ~self.found)]
+        slots = nth(m, self.read, MAX_SOURCES, "missing")
+        self._missing = tally(m, self.read, MAX_SOURCES, "missing_count")
+        m.d.comb += self.fits.eq(self._missing[0] | _or(
+            count & line.any() for count, line in zip(self._missing[1:], self._lines, strict=False)))
+        numbers = [encode(line) for line in self._lines]
         m.d.comb += [
-            self._hits.eq(reduce(or_, hits)), self.found.eq(Cat(hit.any() for hit in hits)),
-            self.read.eq(self.source_valid & ~self.found),
-            free.eq(~self.pinned & ~self._hits & (~self.valid | (self.passed & ~self._owed))),
+            place.eq(encode(hit) | _or(Mux(slots[k][slot], numbers[k], 0) for k in range(slot + 1)))
+            for slot, (place, hit) in enumerate(zip(self.places, self._hits, strict=True))
         ]
-        width = bits(max(self._count, MAX_SOURCES) + 1)
-        self._missing, self._free = Signal(width), Signal(width)
-        m.d.comb += [self._missing.eq(sum(self.read)), self._free.eq(sum(free)), self.fits.eq(self._free >= self._missing)]
-        left: Value = free
-        lines = []
-        for slot, hit in enumerate(hits):
-            first = chosen(m, left, f"line_{slot}")
-            line = Signal(self._count, name=f"given_{slot}")
-            m.d.comb += [line.eq(Mux(self.read[slot], first.one_hot, 0)), self.places[slot].eq(encode(hit | line))]
-            rest = Signal(self._count, name=f"left_{slot}")
-            m.d.comb += rest.eq(left & ~line)
-            left = rest
-            lines.append(line)
-        m.d.comb += self.uses.eq(self._hits | reduce(or_, lines))
-        return left, lines
+        m.d.comb += self.uses.eq(_or(self._hits) | _or(
+            Mux(slot.any(), line, 0) for slot, line in zip(slots, self._lines, strict=False)))
+        return slots
 
-    def _results(self, m: Module, free: Value, lines: list[Signal]) -> None:
+    def _results(self, m: Module, slots: list[Signal]) -> None:
         """Entries of the result registers. A full result takes its register's entry or a free one if there is any. A partial one
         only joins a complete entry. Where none is expected, no older value may stay."""
         wanted, keep = self.write_back[0], self.write_back[1]
-        given: Value = reduce(or_, lines)
-        dirty = self.dirty & ~given
-        news, expected, invalid, clean, sets, clears, lost = [], [], [], [], [], [], []
-        left = free
-        for place in range(MAX_DESTINATIONS):
-            register, there = Signal(REGISTER_WIDTH, name=f"result_{place}"), Signal(name=f"there_{place}")
-            m.d.comb += [register.eq(self.destination + place), there.eq(place < self.count)]
-            at, old, new = (Signal(self._count, name=f"{name}_{place}") for name in ("at", "old", "new"))
-            own = [Mux(self.sources[slot] == register, line, 0) for slot, line in enumerate(lines)]
-            m.d.comb += at.eq(Mux(there, (self._named(register) & self._present) | reduce(or_, own), 0))
-            m.d.comb += old.eq(at & dirty)
-            first = chosen(m, left, f"new_line_{place}")
-            m.d.comb += new.eq(Mux(there & self.full & wanted & ~at.any(), first.one_hot, 0))
-            rest = Signal(self._count, name=f"rest_{place}")
-            m.d.comb += rest.eq(left & ~new)
-            left = rest
-            stays = Signal(name=f"stays_{place}")
-            m.d.comb += stays.eq(wanted | (~self.full & old.any()))
-            news.append(new)
-            expected.append(new | Mux(stays, at, 0))
-            invalid.append(Mux(stays, 0, at))
-            clean.append(Mux(self.full, at, 0))
-            lost.append(Mux(self.full, old, 0))
+        registers = [Signal(REGISTER_WIDTH, name=f"result_{place}") for place in range(MAX_DESTINATIONS)]
+        there, anew = Signal(MAX_DESTINATIONS), Signal(MAX_DESTINATIONS)
+        inside = [Signal(self._count, name=f"inside_{place}") for place in range(MAX_DESTINATIONS)]
+        same = [Signal(MAX_SOURCES, name=f"same_{place}") for place in range(MAX_DESTINATIONS)]
+        for place, (register, here, source) in enumerate(zip(registers, inside, same, strict=True)):
+            m.d.comb += [
+                register.eq(self.destination + place), there[place].eq(place < self.count),
+                here.eq(Mux(there[place], self._named(register) & self._present, 0)),
+                source.eq(Mux(there[place], self.source_valid & Cat(source == register for source in self.sources), 0)),
+                anew[place].eq(there[place] & self.full & wanted & ~here.any() & ~source.any()),
+            ]
+        order = nth(m, anew, MAX_DESTINATIONS, "anew")
+        taken, results, numbers = [], [], []  # of the free entry number k: is it taken, by a result as well, for which register
+        for k in range(_TAKEN):
+            slot = slots[k] if k < MAX_SOURCES else Const(0, MAX_SOURCES)
+            new, own = Signal(MAX_DESTINATIONS, name=f"new_{k}"), Signal(name=f"own_{k}")
+            m.d.comb += [
+                new.eq(_or(Mux(count, order[k - missing], 0) for missing, count in enumerate(self._missing)
+                           if 0 <= k - missing < MAX_DESTINATIONS)),
+                own.eq(_or((slot & source).any() for source in same)),
+            ]
+            number = Signal(REGISTER_WIDTH, name=f"number_{k}")
+            m.d.comb += number.eq(_or((*(Mux(slot[at], self.sources[at], 0) for at in range(MAX_SOURCES)),
+                                       *(Mux(new[at], registers[at], 0) for at in range(MAX_DESTINATIONS)))))
+            taken.append(slot.any() | new.any())
+            results.append(own | new.any())
+            numbers.append(number)
+        expected, invalid, clean, sets, clears, lost = [], [], [], [], [], []
+        for place, here in enumerate(inside):
+            old, stays = Signal(self._count, name=f"old_{place}"), Signal(name=f"stays_{place}")
             merges = ~self.full & old.any()
-            sets.append(Mux(keep | (merges & ~wanted), at | new, 0))
-            clears.append(Mux(keep | merges, 0, at | new))
-        fresh = Signal(self._count)
+            m.d.comb += [old.eq(here & self.dirty), stays.eq(wanted | merges)]
+            expected.append(Mux(stays, here, 0))
+            invalid.append(Mux(stays, 0, here))
+            clean.append(Mux(self.full, here, 0))
+            lost.append(Mux(self.full, old, 0))
+            sets.append(Mux(keep | (merges & ~wanted), here, 0))
+            clears.append(Mux(keep | merges, 0, here))
+        into = Signal(self._count)
         m.d.comb += [
-            fresh.eq(reduce(or_, news)), self.taken.eq(given | fresh), self.expected.eq(reduce(or_, expected)),
-            self.touched.eq(self.uses | self.expected), self.invalid.eq(reduce(or_, invalid)),
-            self.clean.eq(self.taken | reduce(or_, clean)), self.keep_set.eq(reduce(or_, sets)),
-            self.keep_clear.eq(given | reduce(or_, clears)),
+            into.eq(self._those(results)), self.taken.eq(self._those(taken)),
+            self.expected.eq(_or(expected) | Mux(wanted, into, 0)), self.invalid.eq(_or(invalid) | Mux(wanted, 0, into)),
+            self.keep_set.eq(_or(sets) | Mux(keep, into, 0)), self.keep_clear.eq(_or(clears) | self.taken),
+            self.touched.eq(self.uses | self.expected), self.clean.eq(_or(clean) | self.taken),
             self.dropped.eq(Mux(self.still, 0, self.valid & ~self._present & ~self.taken)),
-            self.overwritten.eq(sum(reduce(or_, lost))), self.reserved.eq(sum(self.expected)),
-            self.transient.eq(sum(self.valid & self.dirty & (self.taken | self.dropped))),
+            self.overwritten.eq(_or(lost)), self.transient.eq(self.valid & self.dirty & (self.taken | self.dropped)),
         ]
         for entry, number in enumerate(self.numbers):
-            parts = [Mux(line[entry], self.sources[slot], 0) for slot, line in enumerate(lines)]
-            parts += [Mux(new[entry], (self.destination + place)[:REGISTER_WIDTH], 0) for place, new in enumerate(news)]
-            m.d.comb += number.eq(reduce(or_, parts))
+            m.d.comb += number.eq(_or(Mux(line[entry], one, 0) for line, one in zip(self._lines, numbers, strict=True)))
 
-    def _squeeze(self, m: Module) -> None:
-        """The oldest entry that may be evicted before its time, if those that leave anyway are too few."""
-        movable, inside = Signal(self._count), Signal(self._count)
-        m.d.comb += movable.eq(self.valid & ~self.pinned & ~self._hits)
-        m.d.comb += inside.eq(movable & ~self.passed & ~self.claimed)
-        leaving = sum(movable & self._owed & self.passed)
-        oldest: Value = inside
-        for plane in reversed(self.age):
-            older = Signal(self._count, name="older")
-            m.d.comb += older.eq(oldest & plane)
-            kept = Signal(self._count, name="oldest")
-            m.d.comb += kept.eq(Mux(older.any(), older, oldest))
-            oldest = kept
-        choice = chosen(m, oldest, "squeezed")
-        enough = self._free + leaving >= self._missing
-        m.d.comb += self.squeezed.eq(Mux(self.fits | enough, Const(0, self._count), choice.one_hot))
+    def _those(self, which: list[Value]) -> Value:
+        """The free entries for whose number that is so."""
+        return _or(Mux(one, line, 0) for one, line in zip(which, self._lines, strict=True))
+
+    def _squeeze(self, m: Module, free: Value) -> None:
+        """The oldest entry that may be evicted before its time, if those that leave anyway are too few.
+
+        An entry that a source is found in does not leave: the source is counted as one that needs an entry instead."""
+        leaving, inside = Signal(self._count), Signal(self._count)
+        m.d.comb += [
+            leaving.eq(self.valid & ~self.pinned & self._owed & self.passed),
+            inside.eq(self.valid & ~self.pinned & ~_or(self._hits) & ~self.passed & ~self.claimed),
+        ]
+        short = Signal(MAX_SOURCES)
+        m.d.comb += short.eq(self.source_valid & ~Cat((hit & ~leaving).any() for hit in self._hits))
+        needed = tally(m, short, MAX_SOURCES, "needed")
+        room = tally(m, free | leaving, MAX_SOURCES, "room")
+        enough = _or(need & _or(room[k:]) for k, need in enumerate(needed[: len(room)]))
+        m.d.comb += self.squeezed.eq(Mux(self.fits | enough, 0, Cat(
+            inside[entry] & ~(inside & self._before(entry)).any() for entry in range(self._count))))
+
+    def _before(self, entry: int) -> Value:
+        """The entries that are squeezed out before this one: older ones, and of the same age those with lower numbers."""
+        ages = [Cat(plane[number] for plane in self.age) for number in range(self._count)]
+        return Cat(age >= ages[entry] if number < entry else (age > ages[entry] if number > entry else Const(0, 1))
+                   for number, age in enumerate(ages))
+
+
+def _or(parts: Iterable[Value]) -> Value:
+    return reduce(or_, parts)

@@ -91,16 +91,16 @@ class LeavesUnseen(Inserter):
 class PartialIsFull(Inserter):
     """A result on some lanes is taken for one on all: it makes an entry that is not complete."""
 
-    def _results(self, m: Module, free: Any, lines: Any) -> None:
+    def _results(self, m: Module, slots: Any) -> None:
         given, self.full = self.full, Const(1)
-        super()._results(m, free, lines)
+        super()._results(m, slots)
         self.full = given
 
 
 class NeverSqueezes(Inserter):
     """A uop whose entries are short waits for them."""
 
-    def _squeeze(self, m: Module) -> None:
+    def _squeeze(self, m: Module, free: Any) -> None:
         pass
 
 

@@ -53,8 +53,8 @@ class OneTooOld(Entries):
 class NeverMerges(Inserter):
     """A uop overwrites a dirty value, and it is written back all the same."""
 
-    def _results(self, m: Any, free: Any, lines: Any) -> None:
-        super()._results(m, free, lines)
+    def _results(self, m: Any, slots: Any) -> None:
+        super()._results(m, slots)
         m.d.comb += self.clean.eq(self.taken)
 
 

@@ -154,7 +154,7 @@ def _same(ctx: Any, unit: Any, window: Noted, collected: Collected, done: Insert
     assert {number: ctx.get(unit.numbers[number]) for number in window.taken} == window.taken
     assert ctx.get(unit.expected) == mask_of(entry.number for entry in window.entries if entry.reserved)
     assert ctx.get(unit.touched) == mask_of(window.touched)
-    counts = [ctx.get(port) for port in (unit.reserved, unit.overwritten, unit.transient)]
+    counts = [ctx.get(port).bit_count() for port in (unit.expected, unit.overwritten, unit.transient)]
     assert counts == [done.reserved, done.overwritten, done.transient]
 
 
