@@ -56,8 +56,8 @@ SIZES: dict[str, Size] = {
     "ltrf_plus": Size("maxwell", "ltrf-plus"),
     **dict.fromkeys(("tag_row", "departing", "rfc"), Size("maxwell", "rfc")),
     "sw_rfc": Size("maxwell", "sw-rfc"),
-    **dict.fromkeys(("release", "availability", "exempt", "reserve", "renaming_table", "flag_cache", "names", "renaming"),
-                    _RENAMING),
+    **dict.fromkeys(("release", "availability", "exempt", "reserve", "renaming_table", "renaming_table_1k", "flag_cache", "names",
+                     "renaming"), _RENAMING),
     **dict.fromkeys(("inserter", "boc"), _BOW),
     "boc_write_through": Size("pascal", "bow"),
     **dict.fromkeys(

@@ -20,7 +20,7 @@ METHOD = (
 )
 _SCRIPT = """
 {read}
-read_verilog mapped.v
+read_verilog timed.v
 link_design {top}
 create_clock -name clk -period {period} {clock}
 set inputs {{}}
@@ -62,6 +62,7 @@ def path(top: str, folder: Path, tools: Tools, clock: float, ours: TimedPath) ->
         wires=f"set_wire_load_model -name {library.wire_load}\nset_wire_load_mode top" if library.wire_load else "",
     )
     (folder / "time.tcl").write_text(script)
+    (folder / "timed.v").write_text(one_by_one((folder / "mapped.v").read_text()))
     done = subprocess.run([str(program()), "-exit", "time.tcl"], cwd=folder, capture_output=True, text=True, timeout=1800)
     text = done.stdout + done.stderr
     start, end = re.search(r"^Startpoint: (\S+)", text, re.MULTILINE), re.search(r"^Endpoint: (\S+)", text, re.MULTILINE)
@@ -77,6 +78,37 @@ def path(top: str, folder: Path, tools: Tools, clock: float, ours: TimedPath) ->
     depth = sum(1 for step in steps if step.cell in library and not library[step.cell].state and not library[step.cell].gate)
     places = [_place(found[1], verilog, tools) for found in (start, end)]
     return TimedPath(clock - float(slack[1]), places[0], places[1], depth, steps)
+
+
+def one_by_one(verilog: str) -> str:
+    """The netlist with an assignment per bit where several nets are assigned together, which OpenSTA does not read."""
+    widths = {name: abs(int(high) - int(low)) + 1 for high, low, name in re.findall(r"\[(\d+):(\d+)\] (\S+);", verilog)}
+
+    def apart(found: re.Match[str]) -> str:
+        left, right = (_bits(side, widths) for side in found.groups())
+        return "\n".join(f"  assign {one} = {other};" for one, other in zip(left, right, strict=True))
+
+    return re.sub(r"^  assign \{(.*?)\} = (.*?);$", apart, verilog, flags=re.MULTILINE)
+
+
+def _bits(side: str, widths: dict[str, int]) -> list[str]:
+    """The bits of one side of an assignment, the highest first."""
+    result = []
+    for part in re.findall(r"\\\S+ |[^\s,{}]+", side):
+        name, _, place = part.partition("[")
+        size, _, number = part.partition("'h")
+        if part.startswith("\\"):
+            result.append(part)
+        elif ":" in place:
+            high, low = (int(number) for number in place.rstrip("]").split(":"))
+            result += [f"{name}[{bit}]" for bit in range(high, low - 1, -1)]
+        elif size.isdigit():
+            result += [f"1'h{int(number, 16) >> bit & 1}" for bit in reversed(range(int(size)))]
+        elif not place and part in widths:
+            result += [f"{name}[{bit}]" for bit in range(widths[part] - 1, -1, -1)]
+        else:
+            result.append(part)
+    return result
 
 
 def _place(name: str, verilog: str, tools: Tools) -> str:

@@ -34,10 +34,6 @@ MISSES = {
              "entered in the table, in the cycle in which the uop issues",
     "names": "the uop that waits longest is read, each bank of the renaming table takes the first of its sources, and its "
              "answer goes out with the names found before, in one cycle",
-    "reserve": "the warp that is served first is found among 48 by rotating priority, what it holds is selected, and what it can "
-               "still need is the difference, in one cycle",
-    "inserter": "a uop's sources are found, its up to six missing sources and up to four results take one free entry after the "
-                "other, and what they drop is counted, in the cycle in which the uop issues",
 }
 #: The command of what is computed from the machines.
 _HERE = "warpbank synth --table"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from synth.memories import Memory
 from synth.timing import BoxTiming
 from synth.timing import Path as TimedPath
 from synth.units import make
+from synth.yosys import YosysError
 
 #: The clock that is aimed at where none is named, in ns.
 CLOCK = 1.0
@@ -258,7 +260,8 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
         for way in (flow.SMALL, flow.FAST):
             if way == flow.FAST and all(one.late for one in tried):
                 tell("mapping again, the fast way")
-                tried.append(one(flow.PLAIN, target, way))
+                with suppress(YosysError):  # ABC's older mapper does not take every library
+                    tried.append(one(flow.PLAIN, target, way))
             near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
             for share in _SHORTER if near and all(one.late for one in tried) else ():
                 tell("mapping again, for more speed")

@@ -50,7 +50,7 @@ from hdl.mapping.names import Names
 from hdl.mapping.release import Release
 from hdl.mapping.renaming import Renaming
 from hdl.mapping.reserve import Reserve
-from hdl.mapping.table import RenamingTable
+from hdl.mapping.table import RenamingTable, SmallTable
 from hdl.rooms import build_registers
 from hdl.seams import UNITS as EXECUTION_UNITS
 from hdl.sm import Sm
@@ -141,6 +141,7 @@ UNITS: dict[str, Unit] = {
         Unit("renaming", Renaming,
              lambda config, _, probe: Renaming(_with_flags(config), Ocu.entries(config), EXECUTION_UNITS, probe=probe)),
         Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
+        Unit("renaming_table_1k", SmallTable, lambda config, *_: SmallTable(config, EXECUTION_UNITS)),
         Unit("availability", Availability, lambda config, *_: _availability(config)),
         Unit("names", Names, lambda config, *_: Names(config, Ocu.entries(config))),
         Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig
 
-from ..priority import decode, first_from
+from ..priority import decode, encode
 from ..seams import REGISTER_WIDTH
 
 
@@ -54,21 +57,27 @@ class Reserve(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
-        needs, last = Signal.like(self.needs), Signal.like(self.first)
-        held = [Signal(REGISTER_WIDTH + 1, name=f"held_{warp}") for warp in range(warps)]
+        last = Signal.like(self.first)
+        left = [Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)]  # needs without what is held
 
-        following = first_from(m, self.here, last)
-        keeps = (self.here >> last)[0] | ~self.here.any()
-        m.d.comb += self.first.eq(Mux(keeps, last, following.index))
+        behind, first, has = Signal(warps), Signal(warps), Signal(signed(REGISTER_WIDTH + 2))
+        m.d.comb += [
+            behind.eq(self.here & ((2**warps - 1) << last)),
+            first.eq(Mux(behind.any(), _lowest(behind), Mux(self.here.any(), _lowest(self.here), 1 << last))),
+            self.first.eq(encode(first)), has.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(first, left, strict=True)))),
+            self.floor.eq(Mux(has < 0, 0, has)),
+        ]
         m.d.sync += last.eq(self.first)
-        has = Signal.like(held[0])
-        m.d.comb += has.eq(Array(held)[self.first])
-        m.d.comb += self.floor.eq(Mux(needs > has, needs - has, 0))
 
         takes = decode(m, self.taken.warp, 1, warps, "takes")
         gives = decode(m, self.given.warp, 1, warps, "gives")
-        for warp, count in enumerate(held):
-            m.d.sync += count.eq(count + Mux(takes[warp], self.taken.count, 0) - Mux(gives[warp], self.given.count, 0))
+        for warp, count in enumerate(left):
+            m.d.sync += count.eq(count - Mux(takes[warp], self.taken.count, 0) + Mux(gives[warp], self.given.count, 0))
         with m.If(self.launch):
-            m.d.sync += [needs.eq(Mux(self.everybody, 0, self.needs)), *(count.eq(0) for count in held)]
+            m.d.sync += [count.eq(Mux(self.everybody, 0, self.needs)) for count in left]
         return m
+
+
+def _lowest(mask: Value) -> Value:
+    """The lowest set bit."""
+    return (mask & (~mask + 1))[: len(mask)]

@@ -131,3 +131,13 @@ class RenamingTable(wiring.Component):
 
     def _bit(self, mapped: Array, port: wiring.PureInterface) -> Value:
         return (mapped[port.warp] >> port.register)[0]
+
+
+class SmallTable(RenamingTable):
+    """The renaming table with the paper's 1 KB: 16 registers of each of Fermi's 48 warps. Renaming, section 7.1.
+
+    It is what a compiler needs that gives the renamed registers of a kernel the lowest numbers. Ours leaves them their numbers, so
+    that the SM has a `RenamingTable`, for 256 registers of a warp, of which as many are used as 1 KB has room for.
+    """
+
+    registers = 16

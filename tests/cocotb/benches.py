@@ -125,6 +125,7 @@ BENCHES: dict[str, Any] = {
     "banks": test_banks.lockstep,
     "renaming": lambda machine, seed: test_renaming.lockstep(machine, seed, small=False),
     "renaming_table": test_table.lockstep,
+    "renaming_table_1k": lambda machine, seed: test_table.lockstep(machine, seed, test_table.Few),
     "renaming_table_few": lambda machine, seed: test_table.lockstep(machine, seed, test_table.Few),
     "availability": _availability,
     "names": test_names.lockstep,

@@ -22,7 +22,7 @@ from tests.hdl.mapping.test_renaming import SMALL as RENAMING
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
               "instruction_buffers", "registers", "banks", "pipelines", "result_arbiter",
-              "renaming_table", "availability", "names", "release", "exempt", "reserve", "flag_cache",
+              "renaming_table", "renaming_table_1k", "availability", "names", "release", "exempt", "reserve", "flag_cache",
               "moves", "scalar_lanes", "scalar_registers")
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {

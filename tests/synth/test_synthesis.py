@@ -270,3 +270,13 @@ def test_our_timing_is_that_of_opensta(cells: Path, tmp_path: Path) -> None:
     ours = timing.Timer(net, tools.library, {}, tools.load).path()
     theirs = opensta.path("chain", tmp_path, tools, 1.0, ours)
     assert theirs.delay == pytest.approx(ours.delay, rel=0.02)
+
+
+def test_nets_assigned_together_are_assigned_one_by_one() -> None:
+    from synth import opensta
+
+    head = "module a(x, y);\n  output [4:0] x;\n  input [1:0] y;\n"
+    apart = ("x[4] = \\p[1] ", "x[3] = y[1]", "x[1] = y[0]", "x[0] = 1'h1")
+    assert opensta.one_by_one(head + "  assign { x[4:3], x[1:0] } = { \\p[1] , y, 1'h1 };\n  assign x[2] = y[0];\n") == (
+        head + "".join(f"  assign {one};\n" for one in (*apart, "x[2] = y[0]"))
+    )
