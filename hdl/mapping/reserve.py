@@ -64,7 +64,8 @@ class Reserve(wiring.Component):
         m.d.comb += [
             behind.eq(self.here & ((2**warps - 1) << last)),
             first.eq(Mux(behind.any(), _lowest(behind), Mux(self.here.any(), _lowest(self.here), 1 << last))),
-            self.first.eq(encode(first)), has.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(first, left, strict=True)))),
+            self.first.eq(encode(first)),
+            has.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(first, left, strict=True)))),
             self.floor.eq(Mux(has < 0, 0, has)),
         ]
         m.d.sync += last.eq(self.first)

@@ -136,8 +136,8 @@ class RenamingTable(wiring.Component):
 class SmallTable(RenamingTable):
     """The renaming table with the paper's 1 KB: 16 registers of each of Fermi's 48 warps. Renaming, section 7.1.
 
-    It is what a compiler needs that gives the renamed registers of a kernel the lowest numbers. Ours leaves them their numbers, so
-    that the SM has a `RenamingTable`, for 256 registers of a warp, of which as many are used as 1 KB has room for.
+    Enough where the compiler gives a kernel's renamed registers the lowest numbers. Ours leaves them theirs, so the SM has a
+    `RenamingTable` with 256 registers of each warp, of which as many are renamed as 1 KB has room for.
     """
 
     registers = 16
