@@ -293,8 +293,6 @@ def _renaming_below_a_cache(scheme: Scheme) -> str:
         return ""
     if scheme.hierarchy in ("rfc", "sw_rfc"):
         return "rfc and sw-rfc are comparators as they were published, over registers at fixed places."
-    if scheme.hierarchy != "flat" and scheme.storage in COMPRESSED:
-        return "a register file cache has been built over renamed registers, and over compressed ones, and not over both."
     return ""
 
 

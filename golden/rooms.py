@@ -20,6 +20,7 @@ from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
 from .hierarchy.renamed_compressed import RenamedCompressed
+from .hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
 from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
@@ -35,14 +36,16 @@ from .storage.gscalar import GScalar, GScalarHalf
 from .storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
-CACHES: dict[str, Any] = {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
-#: The caches over a storage that compresses.
-COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
-#: The caches over a mapping that renames.
-RENAMED_CACHES: dict[str, Any] = {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
+}
+#: The caches, by the same.
+CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
+    (False, False): {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc},
+    (True, False): {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus},
+    (False, True): {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus},
+    (True, True): {"ltrf": RenamedCompressedLtrf, "ltrf_plus": RenamedCompressedLtrfPlus},
 }
 MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
 STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf}
@@ -70,7 +73,7 @@ def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, pr
         if isinstance(flat, Compressed):
             flat.pending = scoreboard.pending
         return flat
-    caches = COMPRESSED_CACHES if isinstance(storage, (GScalar, BdiBanks)) else RENAMED_CACHES if renames else CACHES
+    caches = CACHES[renames, isinstance(storage, (GScalar, BdiBanks))]
     registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
     if isinstance(registers, CompressedLtrf):
         registers.pending = scoreboard.pending

@@ -24,6 +24,7 @@ from .hierarchy.flat import Flat
 from .hierarchy.ltrf import Ltrf, LtrfPlus
 from .hierarchy.renamed import RenamedFlat
 from .hierarchy.renamed_compressed import RenamedCompressed
+from .hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
 from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from .hierarchy.rfc import Rfc
 from .hierarchy.scalar_file import ScalarFile
@@ -41,14 +42,16 @@ from .storage.scalar_rf import ScalarRf
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
 }
-HIERARCHIES: dict[str, Any] = {"flat": Flat, "ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc}
-#: The caches over a storage that compresses.
-COMPRESSED_CACHES: dict[str, Any] = {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus}
-#: The caches over a mapping that renames.
-RENAMED_CACHES: dict[str, Any] = {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
     (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
+}
+#: The caches, by the same.
+CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
+    (False, False): {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc},
+    (True, False): {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus},
+    (False, True): {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus},
+    (True, True): {"ltrf": RenamedCompressedLtrf, "ltrf_plus": RenamedCompressedLtrfPlus},
 }
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct, "renaming": Renaming}
 STORAGES: dict[str, Callable[..., Any]] = {
@@ -76,8 +79,8 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     kind = _unit("storage", STORAGES, scheme.storage)
     renames, compresses, cached = scheme.mapping == "renaming", issubclass(kind, COMPRESSING), scheme.hierarchy != "flat"
-    caches = COMPRESSED_CACHES if compresses else RENAMED_CACHES if renames else HIERARCHIES
-    hierarchy = _unit("hierarchy", caches if cached else HIERARCHIES, scheme.hierarchy)
+    found = CACHES[renames, compresses] if cached else {"flat": FLAT[renames, compresses]}
+    hierarchy = _unit("hierarchy", found, scheme.hierarchy)
     told = {"told": True} if compresses and cached else {}
     storage = (POISONED[kind] if probe and renames else kind)(config, probe, **told)
     tags, entries = collectors.tags(config), collectors.entries(config)
@@ -89,8 +92,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
         return hierarchy(config, mapping, storage, entries, tags, evicts, probe)
     if isinstance(storage, ScalarRf):
         return ScalarFile(config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe)
-    flat = FLAT[renames, compresses]
-    return flat(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
+    return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

@@ -31,7 +31,7 @@ class RenamedLtrf(Renames, Ltrf):
     """
 
     def _more_members(self) -> dict[str, Any]:
-        return self._followed()
+        return {**super()._more_members(), **self._followed()}
 
     def _reporters(self) -> list[wiring.Component]:
         return [*super()._reporters(), self._mapping]

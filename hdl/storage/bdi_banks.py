@@ -11,7 +11,7 @@ from arch.uop import Scalar
 from ..probe import emit
 from .bdi import BdiCompressor, BdiDecompressor, Delta, arrays
 from .gscalar import WORD_LANES, count, groups
-from .notes import Noter, NotingBanks
+from .notes import Noter, NotingBanks, note_layout
 
 
 class BdiBanks(NotingBanks):
@@ -39,6 +39,12 @@ class BdiBanks(NotingBanks):
 
     #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
+
+    @property
+    def zeros(self) -> int:
+        """The note of a register of zeros: a base."""
+        note = {"divergent": 0, "enc": [Delta.NONE.value], "full": 0, "base": [0]}
+        return note_layout(self.parts).const(note).as_value().value
 
     @classmethod
     def noter(cls, config: SmConfig) -> Noter:

@@ -52,6 +52,12 @@ class GScalar(NotingBanks):
         self._compressors = [Compressor(config, self.parts) for _ in banks]
         self._decompressors = [Decompressor(config, self.parts) for _ in banks]
 
+    @property
+    def zeros(self) -> int:
+        """The note of a register of zeros: a scalar."""
+        note = {"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts}
+        return note_layout(self.parts).const(note).as_value().value
+
     @classmethod
     def noter(cls, config: SmConfig) -> Noter:
         """A unit that notes what these banks would."""

@@ -125,6 +125,11 @@ class NotingBanks(wiring.Component, ABC):
             self._bank(m, number)
         return m
 
+    @property
+    @abstractmethod
+    def zeros(self) -> int:
+        """The note of a register of zeros."""
+
     @classmethod
     @abstractmethod
     def noter(cls, config: SmConfig) -> Noter:

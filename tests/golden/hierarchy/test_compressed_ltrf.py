@@ -51,7 +51,9 @@ def kernel(name: str, scheme: str, config: SmConfig) -> Result:
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("cache", ["ltrf", "ltrf-plus", "ltrf+bow-wb", "ltrf+malekeh"])
+@pytest.mark.parametrize("cache", [
+    "ltrf", "ltrf-plus", "ltrf+bow-wb", "ltrf+malekeh", "ltrf+renaming", "ltrf-plus+bow-wb+renaming",
+])
 def test_random_programs(cache: str, storage: str) -> None:
     """No operand is wrong, and counters are sums of events."""
     scheme = f"{cache}+{storage}"
@@ -78,7 +80,7 @@ def test_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", workloads.names())
 @pytest.mark.parametrize(("cache", "storage"), [
     ("ltrf", "gscalar"), ("ltrf-plus", "gscalar"), ("ltrf-strand", "gscalar"), ("ltrf", "gscalar-half"),
-    ("ltrf-plus", "gscalar-half"), ("ltrf-plus", "bdi"),
+    ("ltrf-plus", "gscalar-half"), ("ltrf-plus", "bdi"), ("ltrf+renaming", "gscalar"),
 ])
 def test_all_kernels(name: str, cache: str, storage: str) -> None:
     _same_as_flat(name, cache, storage)

@@ -55,7 +55,7 @@ def built(component: type, room: str) -> Any:
     """Makes register files with this component as the hierarchy `room`."""
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(build_registers.__globals__["HIERARCHIES"], room, component)
+            patch.setitem(build_registers.__globals__["CACHES"][False, False], room, component)
             return build_registers(config, scheme, probe)
 
     return build

@@ -99,8 +99,8 @@ class OutOfTurn(Ltrf):
 def test_a_mutant_of_the_cache_is_caught() -> None:
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(build_registers.__globals__["HIERARCHIES"], "ltrf", OutOfTurn)
-            patch.setitem(build_registers.__globals__["HIERARCHIES"], "ltrf_plus", OutOfTurn)
+            patch.setitem(build_registers.__globals__["CACHES"][False, False], "ltrf", OutOfTurn)
+            patch.setitem(build_registers.__globals__["CACHES"][False, False], "ltrf_plus", OutOfTurn)
             return build_registers(config, scheme, probe)
 
     assert fails(lambda seed: lockstep("slow", seed, build))

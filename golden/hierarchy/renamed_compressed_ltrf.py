@@ -1,0 +1,28 @@
+"""LTRF over renamed registers in a main register file that compresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..storage.notes import Fill, noted
+from .compressed_ltrf import CompressedLtrf
+from .renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+
+
+class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
+    """As both. The zeros that come into the cache for a register without a physical one are noted as what they are, so that a
+    source which was never written is known to be scalar.
+
+    Parameters
+    ----------
+    config, mapping, storage, quiet, probe : as in `RenamedLtrf`.
+    """
+
+    def __init__(self, *rooms: Any) -> None:
+        super().__init__(*rooms)
+        note = self._noting.describe(self._zeros, self._every_lane, Fill.WHOLE)
+        self._zeros, self._poison = noted(self._zeros, note), noted(self._poison, self._plain)
+
+
+class RenamedCompressedLtrfPlus(RenamedCompressedLtrf, RenamedLtrfPlus):
+    """The same with a liveness bit-vector. LTRF, section 3.2."""
