@@ -71,7 +71,7 @@ class Bench:
 
     def __init__(self, name: str, seed: int, plus: bool = True, build: Any = build_registers) -> None:
         self.rng = random.Random(seed)
-        self.config = config = LTRFS[name]
+        self.config = config = self._machine(name)
         self.core = core = config.sub_core
         self.log = Log()
         self.rtl = build(config, parse_scheme(("ltrf-plus" if plus else "ltrf") + self.storage), True)
@@ -85,6 +85,22 @@ class Bench:
 
     #: What the scheme has besides.
     storage = ""
+
+    def _machine(self, name: str) -> SmConfig:
+        return LTRFS[name]
+
+    def _edge(self, ctx: Any) -> None:
+        """What follows from a cycle at its end."""
+
+    def _readable(self, number: int) -> int:
+        """Registers of a warp whose content is known."""
+        return self.warps[number].known
+
+    def _destination(self, number: int, free: list[int]) -> tuple[int, int]:
+        """How many registers the warp's uop writes, and the first; all of them are among those that are `free`."""
+        rng = self.rng
+        count, destination = (1, rng.choice(free)) if free and rng.random() < 0.8 else (0, 0)
+        return (2 if count and destination + 1 in free and rng.random() < 0.4 else count), destination
 
     def _model(self, plus: bool, quiet: Any) -> Any:
         """Golden's."""
@@ -121,6 +137,7 @@ class Bench:
         self._issue(ctx, may_issue & ~gone)
         self._start(ctx)
         self._come_and_go(ctx, may_activate, gone)
+        self._edge(ctx)
         events = self.log.take()
         here = seen(ctx, rtl.events)
         assert here == sorted([*events, *waits]), f"{where}: {set(here) ^ {*events, *waits}}"
@@ -209,12 +226,10 @@ class Bench:
     def _uop(self, ctx: Any, number: int, collector: int) -> None:
         rng, rtl, warp = self.rng, self.rtl, self.warps[number]
         here = [register for register in range(REGISTERS) if (warp.working & ~warp.pending) >> register & 1]
-        sources = [register for register in here if warp.known >> register & 1]
+        sources = [register for register in here if self._readable(number) >> register & 1]
         sources = rng.sample(sources, min(len(sources), rng.choice((0, 1, 2, 3, 3, 6))))
         free = [register for register in here if not warp.reads[register] and register not in sources]
-        count, destination = (1, rng.choice(free)) if free and rng.random() < 0.8 else (0, 0)
-        if count and destination + 1 in free and rng.random() < 0.4:
-            count = 2
+        count, destination = self._destination(number, free)
         writes = ((1 << count) - 1) << destination
         whole = warp.known & writes != writes or rng.random() < 0.5
         mask = self.config.lane_mask if whole else rng.randrange(1, self.config.lane_mask + 1)
@@ -233,6 +248,7 @@ class Bench:
         if count:
             self.results[uop.unit].append(uop)
         record = uop_record(uop)
+        self.collector = collector
         ctx.set(rtl.issue.valid, 1)
         ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
         ctx.set(rtl.read.valid, 1)
@@ -248,7 +264,7 @@ class Bench:
         """A slot in which nothing is left to do may receive a new warp."""
         core = self.core
         rows = core.rows // core.warps
-        starts = [number for number, warp in enumerate(self.warps) if warp.idle and self.rng.random() < 0.2]
+        starts = [number for number, warp in enumerate(self.warps) if self._may_start(number) and self.rng.random() < 0.2]
         ctx.set(self.rtl.start.warps, sum(1 << number for number in starts))
         ctx.set(self.rtl.start.rows, rows)
         for number in starts:
@@ -258,6 +274,9 @@ class Bench:
             self.model.start(number, number * rows)
             self.happened["start"] += 1
         self.started = starts
+
+    def _may_start(self, number: int) -> bool:
+        return self.warps[number].idle
 
     def _gone(self) -> int:
         """Active warps that are not any more: they wait, or they have ended."""
