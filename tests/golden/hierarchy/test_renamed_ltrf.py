@@ -1,0 +1,194 @@
+"""LTRF over renamed registers in the machine: what is moved where, files smaller than the static demand, and mutants.
+
+All kernels with
+
+    pytest -m long tests/golden/hierarchy/test_renamed_ltrf.py
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import golden.rooms
+import workloads
+from arch.config import preset, with_overrides
+from arch.events import Record, count
+from arch.rooms import SmConfig
+from arch.schemes import parse_scheme
+from golden.check import OperandMismatch
+from golden.hierarchy.mover import Stage
+from golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from golden.hierarchy.renames import Renames
+from golden.mapping.cache_renaming import CacheRelease, CacheRenaming
+from golden.mapping.release import Release
+from golden.result import Result
+from golden.sm import Sm, simulate
+from program.annotate import annotate
+from program.errors import ExecutionError
+from program.runner import compile_job, trace_job
+from program.trace.schema import Trace
+from tests.random_intervals import with_prefetches
+from tests.random_release import with_flags
+from tests.random_trace import random_trace
+
+SCHEMES = ("ltrf+renaming", "ltrf-plus+malekeh+renaming", "ltrf-strand+bow-wr+renaming")
+happened: Counter[str] = Counter()
+
+
+class Watched(RenamedLtrf):
+    """A register goes only to the physical register that it has."""
+
+    def _access(self, bank: int) -> None:
+        mover = self._movers[bank]
+        move = mover.move
+        if mover.stage is Stage.STORE:
+            assert move is not None
+            assert self._names.find(move.warp, move.register) == (bank, move.row), "a register goes to somebody else's place"
+            happened["dying on its way"] += self._names.release.dying[move.warp] >> move.register & 1
+            happened["stored"] += 1
+        super()._access(bank)
+
+
+class WatchedPlus(Watched, RenamedLtrfPlus):
+    """With liveness."""
+
+
+@pytest.fixture(autouse=True)
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened.clear()
+    monkeypatch.setitem(golden.rooms.RENAMED_CACHES, "ltrf", Watched)
+    monkeypatch.setitem(golden.rooms.RENAMED_CACHES, "ltrf_plus", WatchedPlus)
+
+
+def machine(*overrides: str) -> SmConfig:
+    return with_overrides(preset("tiny"), [f"sub_core.{override}" for override in overrides])
+
+
+def run(trace: Trace, config: SmConfig, scheme: str, skip: bool = True) -> Result:
+    records: list[Record] = []
+    result = Sm(trace, config, parse_scheme(scheme), events=records.append, skip=skip).run()
+    assert {name: result.counters[name] for name in result.counters} == count(records)
+    return result
+
+
+def kernel(name: str, config: SmConfig, scheme: str) -> Trace:
+    job = workloads.get(name).job("tiny")
+    return annotate(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
+
+
+def program(seed: int, *, barriers: int = 2, exempt: int = 0, length: int = 12) -> Trace:
+    trace = random_trace(seed, launches=3, barriers=barriers, ctas=2, length=length)
+    return with_flags(with_prefetches(trace, 8, seed), seed, exempt=exempt)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", ["vectoradd", "reduction", "bfs"])
+def test_kernels(name: str, scheme: str) -> None:
+    """Every operand comes from the cache and is right; all that was given is released in the end."""
+    config = machine("bank_latency=280")
+    counted = run(kernel(name, config, scheme), config, scheme).counters
+    assert counted["cache.reads"] == counted["collector.deliveries"]
+    assert counted["rf.reads"] == counted["cache.fetches"] == counted["cache.fills"] < counted["cache.allocations"]
+    assert counted["renaming.maps"] >= counted["renaming.unmaps"] > 0
+    moved_out = happened["stored"]
+    assert counted["renaming.lookups"] == counted["cache.fetches"] + moved_out > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("scheme", [*SCHEMES, "ltrf-strand+renaming", "ltrf+bow-wb+renaming"])
+@pytest.mark.parametrize("config", ["turing", "maxwell"])
+def test_all_kernels(name: str, scheme: str, config: str) -> None:
+    chosen = with_overrides(preset(config), ["sub_core.bank_latency=280"])
+    assert simulate(kernel(name, chosen, scheme), chosen, parse_scheme(scheme)).operands_checked
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_random_programs(seed: int, scheme: str) -> None:
+    """Slept cycles change nothing; some registers are exempt; a second launch begins with new names."""
+    config = machine("cache.registers=8", "bank_latency=160", f"active_warps={1 + seed % 3}", "rows=64")
+    trace = program(seed, exempt=0b1010 if seed % 2 else 0)
+    first, second = (run(trace, config, scheme, skip) for skip in (True, False))
+    assert (first.cycles, first.counters) == (second.cycles, second.counters), f"seed {seed}"
+
+
+def test_registers_die_on_their_way() -> None:
+    """A pbr may name a register that has just left the cache: it is released when it has arrived."""
+    config = machine("cache.registers=8", "bank_latency=630", "active_warps=2")
+    for seed in range(4):
+        run(program(seed), config, "ltrf+renaming")
+    assert happened["dying on its way"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_dead_registers_are_not_moved(scheme: str) -> None:
+    config = machine()
+    plain = run(kernel("reduction", config, "ltrf"), config, "ltrf").counters
+    renamed = run(kernel("reduction", config, scheme), config, scheme).counters
+    assert renamed["rf.write_backs"] < plain["rf.write_backs"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_fewer_registers_than_the_static_demand(scheme: str) -> None:
+    """Warps that do not wait at barriers always get on: the one that is served first becomes active and finds its registers."""
+    for seed in range(3):
+        trace = program(seed, barriers=0, length=30)
+        cycles = [run(trace, machine("cache.registers=8", "active_warps=2", f"rows={rows}"), scheme).cycles for rows in (64, 8)]
+        happened["slower"] += cycles[1] > cycles[0]
+    assert happened["slower"]
+
+
+def test_a_kernel_in_half_of_its_registers() -> None:
+    cycles = []
+    for rows in (32, 12, 5):  # eight warps of eight registers in two banks
+        config = machine(f"rows={rows}")
+        cycles.append(run(kernel("vectoradd", config, "ltrf+renaming"), config, "ltrf+renaming").cycles)
+    assert cycles[0] < cycles[-1]
+
+
+def test_registers_that_wait_at_a_barrier() -> None:
+    config = machine("rows=4")
+    with pytest.raises(ExecutionError, match=r"for a physical register and holds \d+ physical registers"):
+        run(kernel("reduction", config, "ltrf+renaming"), config, "ltrf+renaming")
+
+
+def fails(config: SmConfig, scheme: str = "ltrf+renaming") -> Any:
+    """Run some programs; the first failure."""
+    for seed in range(8):
+        try:
+            run(program(seed), config, scheme)
+        except (AssertionError, OperandMismatch) as error:
+            return error
+    return None
+
+
+SLOW = machine("cache.registers=8", "bank_latency=630", "active_warps=2", "rows=64")
+
+
+def test_the_programs_pass() -> None:
+    assert fails(SLOW) is None
+
+
+def test_mutant_released_while_it_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CacheRelease, "_in_use", Release._in_use)
+    assert fails(SLOW) is not None
+
+
+def test_mutant_released_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operands come from the cache, where a released register is poisoned, too."""
+    monkeypatch.setattr(Release, "_in_use", lambda *_: False)
+    assert isinstance(fails(machine("cache.registers=8")), OperandMismatch)
+
+
+def test_mutant_what_moves_goes_on_after_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RenamedLtrf, "launch", Renames.launch)
+    assert fails(SLOW) is not None
+
+
+def test_mutant_not_moved_although_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CacheRenaming, "content", lambda *_: None)
+    assert isinstance(fails(SLOW), OperandMismatch)
