@@ -255,7 +255,7 @@ def with_unit(unit: Any) -> Any:
 
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            caches = build_registers.__globals__["RENAMED_CACHES"]
+            caches = build_registers.__globals__["CACHES"][True, False]
             patch.setitem(caches, "ltrf", unit)
             patch.setitem(caches, "ltrf_plus", Plus)
             return build_registers(config, scheme, probe)
