@@ -59,8 +59,8 @@ class WatchedPlus(Watched, RenamedLtrfPlus):
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     happened.clear()
-    monkeypatch.setitem(golden.rooms.RENAMED_CACHES, "ltrf", Watched)
-    monkeypatch.setitem(golden.rooms.RENAMED_CACHES, "ltrf_plus", WatchedPlus)
+    monkeypatch.setitem(golden.rooms.CACHES[True, False], "ltrf", Watched)
+    monkeypatch.setitem(golden.rooms.CACHES[True, False], "ltrf_plus", WatchedPlus)
 
 
 def machine(*overrides: str) -> SmConfig:
