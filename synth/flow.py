@@ -113,6 +113,9 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
         (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
         (folder / "both.v").write_text(_pair(flop, "N", ""))
         passes += ["techmap -map apart.v", "opt_merge", "extract -map pair.v", "techmap -map both.v", "opt_clean"]
+    if way == FAST:
+        (folder / "seen.v").write_text(_seen(flop))
+        passes += ["techmap -max_iter 1 -map seen.v"]
     passes += [
         f"abc {tools.liberty} {tools.barred} -D {picoseconds:.0f} -constr load.constr -script speed.abc",
         *_WRITTEN,
@@ -163,6 +166,17 @@ def _inverted(flop: Cell) -> str:
     return (
         "module \\$_DFF_P_ (input D, C, output Q);\n  wire other;\n  \\$_NOT_ invert (.A(D), .Y(other));\n"
         f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), .{_outputs(flop)[1]}(Q));\nendmodule\n"
+    )
+
+
+def _seen(flop: Cell) -> str:
+    """A flop behind a buffer of no cell: so the mapper sees a net that drives flops only, and how many."""
+    pins = [pin.name for pin in flop.outputs]
+    ports = "".join(f", .{pin}({pin})" for pin in (flop.clocked, *pins))
+    return (
+        f"module {flop.name} (input {flop.following}, {flop.clocked}, output {', '.join(pins)});\n  wire seen;\n"
+        f"  \\$_BUF_ see (.A({flop.following}), .Y(seen));\n"
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(seen){ports});\nendmodule\n"
     )
 
 

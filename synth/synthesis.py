@@ -24,7 +24,7 @@ from synth.yosys import YosysError
 
 #: The clock that is aimed at where none is named, in ns.
 CLOCK = 1.0
-#: From so many registers on, inverted ones are tried too; more than so many cells are mapped once only.
+#: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
 _REGISTERS, _CELLS = 256, 20_000
 #: Share of the clock by which a netlist may miss it and be tried again.
 _NEAR = 0.15
@@ -250,24 +250,26 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
     registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)
-    if len(cells) <= _CELLS:
+    large = len(cells) > _CELLS
+    if not large:
         if registers >= _REGISTERS and flow.can_invert(library.flop):
             tell("mapping again, registers inverted")
             tried.append(one(flow.INVERTED, target))
         if all(one.late for one in tried) and registers and flow.can_invert(library.flop):
             tell("mapping again, registers read at both outputs")
             tried.append(one(flow.BOTH, target))
-        for way in (flow.SMALL, flow.FAST):
-            if way == flow.FAST and all(one.late for one in tried):
-                tell("mapping again, the fast way")
-                with suppress(YosysError):  # ABC's older mapper does not take every library
-                    tried.append(one(flow.PLAIN, target, way))
-            near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
-            for share in _SHORTER if near and all(one.late for one in tried) else ():
-                tell("mapping again, for more speed")
-                tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock, way))
-                if not tried[-1].late:
-                    break
+    for way in (flow.SMALL, flow.FAST):
+        if way == flow.FAST and all(one.late for one in tried):
+            tell("mapping again, the fast way")
+            with suppress(YosysError):  # ABC's older mapper does not take every library
+                tried.append(one(flow.PLAIN, target, way))
+        near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
+        shares = _SHORTER if not large else _SHORTER[:1] if way == flow.FAST else ()
+        for share in shares if near and all(one.late for one in tried) else ():
+            tell("mapping again, for more speed")
+            tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock, way))
+            if not tried[-1].late:
+                break
     best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
     (folder / "mapped.v").write_text(best.verilog)
     return best.net
