@@ -82,12 +82,12 @@ class Names(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout = read_layout(self._config, self._tags)
-        fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups)
-        group = Signal(layout)
-        some, asks = Signal(), Signal()
+        fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups - 1)
+        group, head = Signal(layout), Signal(layout, reset_less=True)  # the first that waits stands in front of the FIFO
+        some, asks, waits = Signal(), Signal(), Signal()
         m.d.comb += [
-            asks.eq(self.read.valid & self.read.payload.source_valid.any()), some.eq(fifo.r_rdy | asks),
-            group.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, self.read.payload.as_value())),
+            asks.eq(self.read.valid & self.read.payload.source_valid.any()), some.eq(waits | asks),
+            group.as_value().eq(Mux(waits, head.as_value(), self.read.payload.as_value())),
         ]
 
         done, before = Signal(MAX_SOURCES), Signal(MAX_SOURCES)  # slots looked up in earlier cycles; those of them with a name
@@ -125,9 +125,12 @@ class Names(wiring.Component):
             self.looked_up.eq(sum(asked)),
             self.named.valid.eq(complete), self.named.collector.eq(group.collector), self.named.warp.eq(group.warp),
             self.named.slots.eq(group.source_valid), self.named.mapped.eq(before | found),
-            fifo.w_data.eq(self.read.payload.as_value()), fifo.w_en.eq(asks & (fifo.r_rdy | ~complete)),
-            fifo.r_en.eq(fifo.r_rdy & complete),
+            fifo.w_data.eq(self.read.payload.as_value()), fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~complete)),
+            fifo.r_en.eq(waits & complete),
         ]
+        with m.If(complete | ~waits):
+            m.d.sync += head.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, self.read.payload.as_value()))
+        m.d.sync += waits.eq(Mux(waits, ~complete | fifo.r_rdy | asks, asks & ~complete))
         if self._tags > 1:
             m.d.comb += self.named.tag.eq(group.tag)
         m.d.sync += [done.eq(Mux(complete, 0, done | now)), before.eq(Mux(complete | ~some, 0, before | found))]
