@@ -294,7 +294,7 @@ class Ltrf(LtrfEvents, wiring.Component):
 
     def _move(self, m: Module) -> None:
         """The register whose turn it is sets off, if it can."""
-        blocks, place = self._blocks, self._mapping.locate[self._writers]
+        blocks, place = self._blocks, self._mapping.locate[-1]
         idle = Signal()
         m.d.comb += [
             place.warp.eq(blocks.warp), place.register.eq(blocks.moved), self._carried.eq(self._has_home()),

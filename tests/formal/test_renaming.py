@@ -70,8 +70,10 @@ class Small(Renaming):
 class Harness(Elaboratable):
     """The environment, the claims and, if `inductive`, the invariant."""
 
+    first = 0  # port of the first place
+
     def __init__(self, unit: Any = Small, policy: str = "consolidate", inductive: bool = True) -> None:
-        self.unit = unit(machine(policy), 1, len(PLACES))
+        self.top = self.unit = unit(machine(policy), 1, len(PLACES))
         self.inductive = inductive
         rename = self.unit
         self.free = [rename.start.registers, rename.start.exempt, rename.start.slots, rename.launch, rename.here,
@@ -83,10 +85,11 @@ class Harness(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = Fragment.get(self.unit, platform)  # here, so that its inner signals exist
+        m.submodules.unit = Fragment.get(self.top, platform)  # here, so that its inner signals exist
         assume_no_reset(m)
-        table, exempt = self.unit.table.result, list(self.unit.exempt.find)[MAX_SOURCES:]
-        for port, (warp, register) in zip(self.unit.locate, PLACES, strict=True):
+        asked = slice(self.first, self.first + len(PLACES))
+        table, exempt = self.unit.table.result[asked], list(self.unit.exempt.find)[self.unit.operands :][asked]
+        for port, (warp, register) in zip(self.unit.locate[asked], PLACES, strict=True):
             m.d.comb += [port.warp.eq(warp), port.register.eq(register)]
         self.mapped, self.physical = [port.mapped for port in table], [port.physical for port in table]
         self.exempt, self.own = [port.exempt for port in exempt], [port.physical for port in exempt]

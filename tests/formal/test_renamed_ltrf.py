@@ -1,0 +1,98 @@
+"""Proofs about LTRF over renamed registers: the real cache and movers above the mapping of `test_renaming`.
+
+The environment of the mapping is that of `test_renaming`; all that concerns the cache comes whenever it likes: warps that start,
+are activated and stall, PREFETCHes of any sets, results, operands. Two warps of four registers, two per interval, on six physical
+ones in one bank. Shown for every reachable cycle, by induction over one cycle, besides what `test_renaming` shows:
+
+* a register on its way between cache and main register file has a physical register for as long as that takes, and that is where
+  it is read or written: what leaves the cache never goes into a physical register that is free or somebody else's.
+
+That nothing alive is lost on the way is shown in `test_ltrf`, of the same movers over registers at fixed places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from amaranth.hdl import Array, Assert, Module, Signal, Value
+from amaranth.lib.wiring import In
+
+from hdl.hierarchy.renamed_ltrf import RenamedLtrf
+from hdl.hierarchy.wcb import WarpControlBlocks
+from hdl.mapping.cache_renaming import CacheRelease, CacheRenaming
+from hdl.seams import UNITS
+from hdl.storage.banks import Banks
+from tests.formal.ltrf_harness import ENTRIES, Few
+from tests.formal.prove import NotInductive, prove
+from tests.formal.test_renaming import PLACES, REGISTERS, Harness, SmallExempt, SmallTable, machine
+from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
+
+
+class SmallRelease(CacheRelease):
+    registers = REGISTERS
+
+
+class SmallBlocks(WarpControlBlocks):
+    registers_per_warp = REGISTERS
+
+
+class Small(CacheRenaming):
+    """Registers R0..R3."""
+
+    table_class, release_class, exempt_class = SmallTable, SmallRelease, SmallExempt
+
+    def _shortage(self, m: Module, has: list[Signal]) -> None:
+        self.has = has
+        super()._shortage(m, has)
+
+
+class Below(Harness):
+    """The mapping below a cache."""
+
+    first = UNITS
+
+    def __init__(self, cache: type[RenamedLtrf] = RenamedLtrf, mapping: type[CacheRenaming] = Small) -> None:
+        config = machine("consolidate")
+        core = replace(config.sub_core, active_warps=2, cache=Few(registers=ENTRIES, crossing=1))
+        config = replace(config, sub_core=core)
+        self.unit = mapping(config, 1, UNITS + len(PLACES) + 1)
+        with mock.patch("hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
+            self.top: Any = cache(config, self.unit, Banks(config), 1)
+        self.inductive = True
+        self.free = [Value.cast(value) for (name, *_), member, value in self.top.signature.flatten(self.top)
+                     if member.flow == In and name != "entry"]  # one uop is in collection
+
+    def _claims(self, m: Module) -> None:
+        super()._claims(m)
+        for mover in self.top._movers:
+            move, place = mover.move, Signal(range(len(PLACES)), name="carried_place")
+            m.d.comb += place.eq(move.warp * REGISTERS + move.register)
+            mapped, physical = Array(self.mapped)[place], Array(self.physical)[place]
+            exempt, own = Array(self.exempt)[place], Array(self.own)[place]
+            there = mapped & (physical == move.row) | exempt & (own == move.row)
+            m.d.comb += Assert(mover.idle | (there & (move.register < REGISTERS)))
+
+
+def test_what_moves_has_its_physical_register(tmp_path: Path) -> None:
+    built = Below()
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+class ReleasesWhatMoves(ReleasesMoving, SmallRelease):
+    """A register is released although it is on its way."""
+
+
+class NotHeldBack(Small):
+    release_class = ReleasesWhatMoves
+
+
+@pytest.mark.parametrize(("cache", "mapping"), [(RenamedLtrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)])
+def test_mutants_are_not_proved(cache: type[RenamedLtrf], mapping: type[CacheRenaming], tmp_path: Path) -> None:
+    """They are caught in runs by `tests/hdl/hierarchy/test_renamed_ltrf.py`."""
+    built = Below(cache, mapping)
+    with pytest.raises(NotInductive):
+        prove(built, built.free, 1, tmp_path, inductive=True)
