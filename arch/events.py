@@ -132,6 +132,8 @@ EVENTS: dict[str, Event] = {
         Event("fetch", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
               "A bank of the main register file reads a register for the cache."),
         Event("cache_fill", (*_PLACE, ("warp", "warp"), ("register", "register")), "A fetched register arrives in the cache."),
+        Event("cache_zero", (*_PLACE, ("warp", "warp"), ("register", "register")),
+              "A register that has no physical one comes into the cache: zeros are written there."),
         Event("cache_write", (*_PLACE, ("warp", "warp"), ("register", "register")), "A result is written into the cache."),
         Event("interval_read", (("warp", "warp"), ("register", "register")),
               "An operand is looked up that the register file cache does not hold, or a bank of the main register file is read "
@@ -230,6 +232,8 @@ COUNTERS: dict[str, Counter] = {
         Counter("cache.reads", "warp registers", "Reads of the register file cache.", "cache_grant"),
         Counter("cache.writes", "warp registers", "Results written into the register file cache.", "cache_write"),
         Counter("cache.fills", "warp registers", "Registers that arrived in the cache from the banks.", "cache_fill"),
+        Counter("cache.zeros", "warp registers",
+                "Zeros written into the cache for registers without a physical one.", "cache_zero"),
         Counter("cache.fetches", "warp registers", "Registers read from the banks for the cache.", "fetch"),
         Counter("cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"),
         Counter("cache.prefetches", "uops", "PREFETCHes issued.", "prefetch"),

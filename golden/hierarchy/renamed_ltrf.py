@@ -79,6 +79,9 @@ class RenamedLtrf(Renames, Ltrf):
                 return
             self._cache_written |= 1 << entry
             self._values[entry][offset] = self._zeros
+            self._probe.counters["cache.zeros"] += 1
+            if self._probe.sink is not None:
+                self._probe.emit("cache_zero", entry, offset, warp, register)
         before = block.moving
         super()._come(warp, block, offset, register)
         if block.moving != before:

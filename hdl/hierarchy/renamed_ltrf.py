@@ -37,7 +37,7 @@ class RenamedLtrf(Renames, Ltrf):
         return [*super()._reporters(), self._mapping]
 
     def _own_events(self) -> dict[str, int]:
-        return {**super()._own_events(), **({"dead_value": 1} if self._evicts else {})}
+        return {**super()._own_events(), "cache_zero": 1, **({"dead_value": 1} if self._evicts else {})}
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -82,6 +82,9 @@ class RenamedLtrf(Renames, Ltrf):
         for number, port in enumerate(self._cache_ports):
             with m.If(self._cleared[number]):
                 m.d.comb += [port.addr.eq(blocks.offset), port.data.eq(0), port.en.eq(-1)]
+        if self._probe:
+            emit(m, self.events.cache_zero[0], self._cleared.any(), entry=blocks.entry, offset=blocks.offset, warp=blocks.warp,
+                 register=blocks.moved)
 
     def _main(self, m: Module) -> None:
         super()._main(m)
