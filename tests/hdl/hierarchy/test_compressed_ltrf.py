@@ -98,7 +98,7 @@ def test_more_seeds(machine: str, storage: str, seed: int) -> None:
 def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for seed in (3, 4):
-        happened += CompressedBench("fast", seed).run(220).happened
+        happened += CompressedBench("fast", seed).run(300).happened
     for name in ("cache_fill", "write_back", "cache_write", "write", "stall", "again", "partial", "inactive", "array_read",
                  "array_write", "divergent note", "scalar note"):
         assert happened[name] >= 2, f"{name} happened {happened[name]} times"
