@@ -15,7 +15,7 @@ from arch.rooms import SmConfig
 
 from ..lookup import read_at
 from ..priority import chosen, first_from
-from ..seams import REGISTER_WIDTH, UNITS, WriteBack
+from ..seams import UNITS, WriteBack
 from .window import Entries
 
 
@@ -47,51 +47,50 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
 
     Returns the ports of the collectors.
     """
-    here = _meant(m, states, offers)
-    finds = Signal(UNITS)
-    m.d.comb += finds.eq(Cat(offer.valid & mask.any() for offer, mask in zip(offers, here, strict=True)))
     taken = Cat(offer.taken for offer in offers)
-    payloads = Array(offer.payload.as_value() for offer in offers)
-    values = Array(port.value for port in keep)
-    claims, ports = [], []
+    finds, claims, ports = [], [], []
     for warp, state in enumerate(states):
+        here = _meant(m, state, offers, str(warp))
         mine = Signal(UNITS, name=f"mine_{warp}")
-        m.d.comb += mine.eq(finds & Cat(offer.payload.warp == warp for offer in offers))
+        m.d.comb += mine.eq(Cat(offer.valid & (offer.payload.warp == warp) & mask.any()
+                                for offer, mask in zip(offers, here, strict=True)))
         port = first_from(m, mine, first, f"port_{warp}")
+        finds.append(mine)
         ports.append(port.one_hot)
         write = WriteBack(config).create(path=("kept", warp))
         entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
         payload = Signal(offers[0].payload.shape(), name=f"kept_{warp}")
         m.d.comb += [
-            entry.eq(Mux(port.any, Array(here)[port.index], 0)), payload.as_value().eq(payloads[port.index]),
-            write.valid.eq((port.one_hot & taken).any()), write.value.eq(values[port.index]),
+            entry.eq(_of(port.one_hot, here)),
+            payload.as_value().eq(_of(port.one_hot, [offer.payload.as_value() for offer in offers])),
+            write.valid.eq((port.one_hot & taken).any()), write.value.eq(_of(port.one_hot, [one.value for one in keep])),
             arrived.eq(Mux(write.valid, entry, 0)),
             *(getattr(write, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
         ]
         claims.append(Claim(entry, arrived, write))
-    granted = Signal(UNITS)
-    m.d.comb += granted.eq(reduce(or_, ports))
+    found, granted = Signal(UNITS), Signal(UNITS)
+    m.d.comb += [found.eq(reduce(or_, finds)), granted.eq(reduce(or_, ports))]
     for unit, (offer, port) in enumerate(zip(offers, keep, strict=True)):
         m.d.comb += [
-            offer.held.eq(finds[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(evicts)),
+            offer.held.eq(found[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(evicts)),
             port.valid.eq(offer.taken & granted[unit]),
             *(getattr(port, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")),
         ]
     return claims
 
 
-def _meant(m: Module, states: Sequence[Entries], offers: Sequence[Any]) -> list[Signal]:
-    """Per offer the entry of its collector that expects it, whether it is valid or not."""
-    count = len(states[0].valid)
-    tables = Array(Cat(state.valid & state.reserved & (~state.passed | state.owed), *state.registers) for state in states)
-    here = []
-    for unit, offer in enumerate(offers):
-        table, mask = Signal(len(tables[0]), name=f"table_{unit}"), Signal(count, name=f"here_{unit}")
-        m.d.comb += table.eq(tables[offer.payload.warp])
-        named = Cat(table[count:].word_select(entry, REGISTER_WIDTH) == offer.payload.register for entry in range(count))
-        m.d.comb += mask.eq(table[:count] & named)
-        here.append(mask)
+def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[Signal]:
+    """Per offer the entry of a collector that expects its register, whoever's result it is."""
+    expects = Signal(len(state.valid), name=f"expects_{name}")
+    m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
+    here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
+    m.d.comb += [mask.eq(expects & state.named(offer.payload.register)) for mask, offer in zip(here, offers, strict=True)]
     return here
+
+
+def _of(one_hot: Value, choices: Sequence[Value]) -> Value:
+    """The choice that `one_hot` names; 0 if it is 0."""
+    return reduce(or_, (Mux(one, choice, 0) for one, choice in zip(one_hot, choices, strict=True)))
 
 
 def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value],
