@@ -20,20 +20,19 @@ from synth.memories import Memory
 Row = tuple[str, ...]
 #: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that counts as 1 GHz, in ns.
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
+_BOC = ("the port of a collector goes to one of the results that it expects, and that is written into its values; and a warp is "
+        "chosen, its uop inserted on the state of its collector and the state written, each in one cycle")
 #: Why a unit does not reach 1 GHz.
 MISSES = {
+    "boc": _BOC, "boc_write_through": _BOC,
     "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
                       "the comparison only",
     "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
            "line of the cache table after the one before, in the cycle in which the uop issues",
-    "scalar_lanes": "the active lanes of each of 16 collectors' uops are counted, and one count is selected for each unit, in "
-                    "the cycle in which the uop goes to its unit",
     "l1_tags": "the tags are flip-flops here, not SRAM: an address selects among the 13 888 of them, is compared with the tags "
                "of its set, and the order of use of the set is written, in one cycle",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
-    "names": "the uop that waits longest is read, each bank of the renaming table takes the first of its sources, and its "
-             "answer goes out with the names found before, in one cycle",
 }
 #: The command of what is computed from the machines.
 _HERE = "warpbank synth --table"
@@ -233,7 +232,7 @@ def _renaming() -> Iterator[Published]:
     yield Published(source, "leakage of a bank of the table", "0.27 mW", f"{table['mw']:.2f} mW", _HERE)
     yield Published(source, "access of a 4 KB register bank", "4.68 pJ", f"{bank['pj']:.2f} pJ", _HERE)
     yield Published(source, "leakage of a register bank", "2.8 mW", f"{bank['mw']:.2f} mW", _HERE)
-    yield from _unit("Renaming, section 6.1", "renaming_table", "renaming table", "", "lookup in 0.22 ns", 40)
+    yield from _unit("Renaming, section 6.1", "renaming_table_1k", "renaming table of 1 KB", "", "lookup in 0.22 ns", 40)
 
 
 def _malekeh() -> Iterator[Published]:
