@@ -20,12 +20,13 @@ from tests.random_scheme import SMALL, random_for
 LEGAL = [each.scheme for each in combinations() if each.legal and "+" in each.scheme]
 #: A counter that says that what is joined does something.
 BUSY = {"renaming": "renaming.unmaps", "gscalar": "rf.arrays.read", "gscalar-half": "rf.arrays.read", "bdi": "rf.arrays.read",
-        "ltrf": "cache.fills", "ltrf-plus": "cache.fills"}
-CASES = ["bow-wb+renaming", "malekeh+gscalar", "bow-wb+renaming+gscalar"]
+        **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills")}
+CASES = ["bow-wb+renaming", "malekeh+gscalar", "bow-wb+renaming+gscalar", "ltrf+renaming"]
 MORE = [
     "bow+renaming", "malekeh+renaming", "ccu-lru-gto+renaming", "renaming+gscalar-half", "bow+gscalar", "bow-wb+gscalar",
     "bow-wr+gscalar-half", "bow-wb+renaming+bdi", "malekeh+bdi", "ltrf+gscalar", "ltrf-plus+bow-wb+gscalar", "ltrf+malekeh+bdi",
-    "ltrf+renaming+gscalar", "ltrf-plus+bow-wb+renaming+gscalar-half", "ltrf+malekeh+renaming+bdi",
+    "ltrf-plus+malekeh+renaming", "ltrf-strand+bow-wr+renaming", "ltrf+renaming+gscalar",
+    "ltrf-plus+bow-wb+renaming+gscalar-half", "ltrf+malekeh+renaming+bdi",
 ]
 
 
