@@ -133,7 +133,7 @@ def check(wanted: list[Combination], kernels: list[str], preset: str, overrides:
     WarpbankError : a kernel, a machine or an engine that there is not, or a kernel that does not fit the machine.
     """
     runs = [LockstepRun(each.scheme, kernel, preset, tuple(overrides), engine)
-            for each in wanted if each.legal for kernel in kernels]
+            for kernel in kernels for each in wanted if each.legal]  # a model is built once, and then there for all
     return execute(runs, workers=workers, progress=progress)
 
 
