@@ -29,8 +29,6 @@ MISSES = {
                       "the comparison only",
     "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
            "line of the cache table after the one before, in the cycle in which the uop issues",
-    "l1_tags": "the tags are flip-flops here, not SRAM: an address selects among the 13 888 of them, is compared with the tags "
-               "of its set, and the order of use of the set is written, in one cycle",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
 }
