@@ -1,4 +1,7 @@
-"""`warpbank reproduce renaming`: rows from the passes."""
+"""`warpbank reproduce renaming`: rows from the passes.
+
+    pytest -m long tests/sim/test_reproduce_renaming.py
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,19 @@ def test_patterns_by_hand() -> None:
     trace = TraceBuilder().launch([[*ops]], registers=5).build()
     with mock.patch.object(analyses.runner, "trace_job", return_value=trace):
         assert analyses.patterns(workloads.get("nn").job("tiny"), Options()) == {"long": 1, "once": 1, "again": 1}
+
+
+@pytest.mark.long
+def test_rows_of_both_tables() -> None:
+    """Where registers are exempt from renaming, the larger table saves what the smaller one cannot."""
+    made = reproduce(RENAMING, ("lud",), "small", figures=("fig11-saving",))
+    assert made.failures == {}
+    machine = ("two_level", "sub_core.mapping.table_bytes=15360")
+    outcomes = execute([_run("renaming", "lud", "small"), _run("renaming", "lud", "small", *machine)])
+    seen = [outcome.result["observed"] for outcome in outcomes if outcome.result]
+    saved = [100 - 100 * found["allocated"] / found["given"] for found in seen]
+    assert made.comparisons[0].rows["lud"] == pytest.approx((*saved, saved[1] - saved[0]))
+    assert saved[0] < saved[1]
 
 
 def test_rows_of_runs() -> None:

@@ -149,6 +149,7 @@ def test_the_table_is_no_shorter_than_what_is_published() -> None:
     beyond = {
         ("bow", f"table1-{scheme}", "r0 to r3", "") for scheme in ("bow", "bow-wb", "bow-wr")
     } | {
+        ("renaming", "fig11-saving", "lost", "most"),
         ("bow", "storage-shares", "12 entries", ""), ("malekeh", "storage-shares", "Malekeh of BOW", ""),
         ("malekeh", "fig13-pairs", "BOW over Malekeh", ""), ("malekeh", "fig13-pairs", "BOW over Malekeh", "most"),
         ("malekeh", "fig13-pairs", "Malekeh_PR over BOW", "most"), ("malekeh", "fig17", "GTO and LRU", "most"),
