@@ -25,12 +25,20 @@ _BOC = ("the port of a collector goes to one of the results that it expects, and
 #: Why a unit does not reach 1 GHz.
 MISSES = {
     "boc": _BOC, "boc_write_through": _BOC,
+    "barriers": "the warps of an arriving warp's CTA are compared with those that wait, and the count of a numbered barrier is "
+                "read, raised, compared and written, in the cycle of the arrival; no paper's unit",
     "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
                       "the comparison only",
     "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
            "line of the cache table after the one before, in the cycle in which the uop issues",
+    "cta_dispatch": "ended CTAs, free slots, the first sub-core from which a CTA fits and the slots that it takes follow each "
+                    "other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit",
+    "memory": "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and moves the queue "
+              "on; it stands for L2 and DRAM, and would not be in an SM",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
+    "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
+             "read and written, in one cycle; no paper's unit",
 }
 #: The command of what is computed from the machines.
 _HERE = "warpbank synth --table"

@@ -27,8 +27,7 @@ _ROOT = Path(__file__).parent.parent.parent
 #: Files and folders that make the RTL and the harness.
 _SOURCES = ("arch", "hdl", "sim/engines/harness", "sim/engines/design.py", "sim/engines/device.py", "sim/engines/model.py",
             "sim/engines/tuning.py", "sim/events.py", "synth/netlist.py", "synth/yosys.py")
-_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--output-split", "15000",
-              "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,9 @@ def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
 def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work: Path) -> None:
     control = work / "public.vlt"
     control.write_text(PUBLIC)
-    options = [*_VERILATOR, *(["--trace-vcd"] if build.waves else [])]
+    # Many small files go well with -O3; for -O1 most of the time would be the headers, once for each.
+    split = "15000" if build.fast else "60000"
+    options = [*_VERILATOR, "--output-split", split, *(["--trace-vcd"] if build.waves else [])]
     files = toolchain.verilate(verilog, TOP, work / "cpp", options, [control])["sources"]
     slots, places = (operands(work / "cpp", config, kind) for kind in ("slots", "places"))
     (work / "device.h").write_text(header(made, config, TOP, slots, places))
