@@ -111,3 +111,9 @@ def test_a_check_goes_on_where_it_was_stopped(ran: list[str]) -> None:
 def test_every_legal_combination(scheme: str) -> None:
     for kernel in KERNELS:
         assert LockstepRun(scheme, kernel, "tiny", (), "pysim").compute()["cycles"] > 0
+
+
+@pytest.mark.long
+def test_moves_through_collectors_of_several_uops() -> None:
+    """In Verilator, whose testbench has to find what a decompress move has read among the uops of its collector."""
+    assert LockstepRun("bow+gscalar", "spmv", "tiny", (), "verilator").compute()["cycles"] > 0

@@ -236,12 +236,9 @@ private:
         } else if constexpr (EVENT == device::EVENT_move) {
             decompressed_[core][fields[0]].reg = uint8_t(fields[2]);
         } else if constexpr (EVENT == device::EVENT_allocate) {
-            if (setup_.check_operands) allocate(core, int(fields[0]), int(fields[1]), uint32_t(fields[2]));
+            if (setup_.check_operands || NUMBERED) allocate(core, int(fields[0]), int(fields[1]), uint32_t(fields[2]));
         } else if constexpr (EVENT == device::EVENT_dispatch) {
-            // A move's result is what it has read; collectors that moves go through hold one uop each.
-            if (fields[3] & MOVE)
-                std::memcpy(decompressed_[core][fields[2]].value, operands_.at(core, int(fields[0]), 0, 0), 4 * LANES);
-            if (setup_.check_operands) dispatch(core, int(fields[0]), uint32_t(fields[3]));
+            dispatch(core, int(fields[0]), int(fields[2]), uint32_t(fields[3]));
         } else if constexpr (EVENT == device::EVENT_retire) {
             ++streams_.slots[core][fields[0]].retired;
         } else if constexpr (EVENT == device::EVENT_cta_end) {
@@ -259,18 +256,20 @@ private:
         checker_.allocate(core, collector, warp, seq, streams_.slots[core][warp].row, streams_.uop(core, warp, seq));
     }
 
-    // Compare all operands of the uop that leaves its collector.
-    void dispatch(int core, int collector, uint32_t seq) {
-        const int tag = checker_.tag(core, collector, seq);
+    // Compare all operands of the uop that leaves its collector. A move's result is what it has read.
+    void dispatch(int core, int collector, int warp, uint32_t seq) {
+        const bool known = setup_.check_operands || NUMBERED;
+        const int tag = known ? checker_.tag(core, collector, seq) : 0;
         if (tag < 0) return fail("a uop is dispatched that its collector does not hold");
-        for (int slot = 0; slot < checker_.sources(core, collector, tag); ++slot) {
+        if (seq & MOVE) std::memcpy(decompressed_[core][warp].value, operands_.at(core, collector, tag, 0), 4 * LANES);
+        for (int slot = 0; setup_.check_operands && slot < checker_.sources(core, collector, tag); ++slot) {
             if (!checker_.operand(core, collector, tag, slot, operands_.at(core, collector, tag, slot))) {
                 stop_ = MISMATCH;
                 std::memcpy(status_.wrong, &checker_.wrong, sizeof status_.wrong);
                 return;
             }
         }
-        checker_.release(core, collector, tag);
+        if (known) checker_.release(core, collector, tag);
     }
 
     // --- Launches.
@@ -339,6 +338,8 @@ private:
     Recorder recorder_;
     Checker<CORES, device::WARPS, device::COLLECTORS, device::TAGS, LANES> checker_;
     Streams streams_;
+    // Collectors hold several uops, so that an operand has to be looked for even where it is not compared.
+    static constexpr bool NUMBERED = device::TAGS > 1;
     struct {
         uint8_t reg;
         uint32_t value[LANES];
