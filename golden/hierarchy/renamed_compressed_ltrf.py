@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..storage.notes import Fill, noted
+from ..values import Value
 from .compressed_ltrf import CompressedLtrf
 from .renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 
@@ -21,7 +22,11 @@ class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
     def __init__(self, *rooms: Any) -> None:
         super().__init__(*rooms)
         note = self._noting.describe(self._zeros, self._every_lane, Fill.WHOLE)
-        self._zeros, self._poison = noted(self._zeros, note), noted(self._poison, self._plain)
+        self._zeros = noted(self._zeros, note)
+
+    def _poisoned(self, before: Value) -> Value:
+        """It stays as it is, as in hardware: collectors merge what they evict with dead lanes, and notes are about all lanes."""
+        return before
 
 
 class RenamedCompressedLtrfPlus(RenamedCompressedLtrf, RenamedLtrfPlus):

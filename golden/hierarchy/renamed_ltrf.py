@@ -94,7 +94,12 @@ class RenamedLtrf(Renames, Ltrf):
             block = self.blocks[warp]
             if block.placed >> register & 1:
                 assert block.offset is not None
-                self._values[block.table[register]][block.offset] = self._poison
+                entry = self._values[block.table[register]]
+                entry[block.offset] = self._poisoned(entry[block.offset])
+
+    def _poisoned(self, before: Value) -> Value:
+        """What is in the place of a register that is released."""
+        return self._poison
 
 
 class RenamedLtrfPlus(RenamedLtrf):
