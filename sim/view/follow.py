@@ -16,7 +16,7 @@ from sim import experiment as exp
 from sim.engines.golden import GoldenEngine
 from sim.events import NAMES, Batch
 from sim.runs.spec import Observed
-from sim.view.timeline import Mark, Span, Timeline, Uop
+from sim.view.timeline import Mark, Span, Timeline, Uop, kind_of
 
 #: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
 _STATES = frozenset({"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"})
@@ -51,8 +51,10 @@ class Follower:
 
     def __init__(self, scheme: Scheme, start: int, end: int) -> None:
         self._renames = scheme.mapping == "renaming"
+        self._caching = scheme.collector.startswith("ccu")
         self._begin, self._end = start, end
-        self._late = scheme.storage != "plain"  # a result is there a cycle after its write
+        # In a compressing bank a result is there a cycle after its write; in a cache above it at once.
+        self._late = scheme.storage != "plain" and scheme.hierarchy == "flat"
         # By warp, then register: whose result is to come, and whether from the load/store unit; from when on the last one was
         # there, and whether it came from there.
         self._pending: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}
@@ -198,16 +200,23 @@ class Follower:
             return found
         return (register + warp) % self._banks, self._base[core, warp] + register // self._banks
 
-    def _served(self, core: int, collector: int, place: tuple[int, int]) -> None:
+    def _served(self, core: int, collector: int, place: tuple[int, int]) -> list[Uop]:
+        """A read is served. Returns the uops that waited for it."""
+        served = []
         for uop in self._inside.get((core, collector), {}).values():
-            uop.waiting -= {register for register in uop.waiting if self._place(core, uop.warp, register) == place}
+            found = {register for register in uop.waiting if self._place(core, uop.warp, register) == place}
+            uop.waiting -= found
+            served += [uop] if found else []
+        return served
 
     def _grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         self._served(core, fields["collector"], (fields["bank"], fields["row"]))
         self._access(cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}")
 
     def _cache_grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._served(core, fields["collector"], (fields["entry"], fields["offset"]))
+        for uop in self._served(core, fields["collector"], (fields["entry"], fields["offset"])):
+            if self._shown(cycle):
+                uop.marks.append(self._mark(cycle, "cache_grant", fields))
 
     def _waits(self, cycle: int, core: int, name: str, where: int, fields: dict[str, int]) -> str:
         """Mark the uops that wait for a register in a bank or an entry that has a conflict. Returns it in words."""
@@ -277,9 +286,13 @@ class Follower:
         self._places[core, fields["warp"], fields["register"]] = fields["entry"], fields["offset"]
         self._other(cycle, core, "cache_allocate", fields)
 
-    def _access(self, cycle: int, core: int, bank: int, name: str, text: str) -> None:
+    def _access(self, cycle: int, core: int, bank: int, name: str, text: str, kind: str = "") -> None:
         if self._shown(cycle):
-            self.timeline.accesses.setdefault((core, bank), []).append(Mark(cycle, name, text))
+            self.timeline.accesses.setdefault((core, bank), []).append(Mark(cycle, name, text, kind))
+
+    def _mark(self, cycle: int, name: str, fields: dict[str, int]) -> Mark:
+        text = " ".join(f"{key} {value}" for key, value in fields.items() if key not in ("warp", "seq"))
+        return Mark(cycle, name, text, kind_of(name, fields, self._caching))
 
     def _other(self, cycle: int, core: int, name: str, fields: dict[str, int]) -> None:
         """Any other event goes to the uop, warp, collector's warp or bank that it names."""
@@ -292,7 +305,8 @@ class Follower:
             self._writes_back(cycle, uop)
             self._there(cycle, uop, fields["register"])
         if name in ("write_back", "fetch"):
-            self._access(cycle, core, fields["bank"], name, f"R{fields['register']} of warp {fields['warp']}")
+            text = f"R{fields['register']} of warp {fields['warp']}"
+            self._access(cycle, core, fields["bank"], name, text, kind_of(name, fields, self._caching))
         if uop is not None and name == "forward":  # what is found in the collector waits for no bank
             uop.waiting -= {register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1}
         if "slot" in fields and "bank" not in fields:  # another memory serves a source slot
@@ -300,11 +314,11 @@ class Follower:
                 inside.waiting -= set(inside.sources[fields["slot"] : fields["slot"] + 1])
         if not self._shown(cycle):
             return
-        mark = Mark(cycle, name, " ".join(f"{key} {value}" for key, value in fields.items() if key not in ("warp", "seq")))
+        mark = self._mark(cycle, name, fields)
         if uop is not None:
             uop.marks.append(mark)
         elif "warp" not in fields and "collector" not in fields and "bank" in fields:
-            self._access(cycle, core, fields["bank"], name, mark.text)
+            self._access(cycle, core, fields["bank"], name, mark.text, mark.kind)
         else:
             warp = fields.get("warp", self._owner.get((core, fields.get("collector", -1)), -1))
             self.timeline.events.setdefault((core, warp), []).append(mark)

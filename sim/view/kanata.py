@@ -42,7 +42,8 @@ class _Log:
         for cycle, together in by_cycle.items():
             self.spans(row, lane, [("+".join(dict.fromkeys(mark.name for mark in together)), cycle, cycle + 1)])
             for mark in together:
-                self.add(cycle, "L", row, 1, f"{cycle} {mark.name}: {mark.text}\\n")
+                kind = f" ({mark.kind})" if mark.kind not in ("", mark.name) else ""
+                self.add(cycle, "L", row, 1, f"{cycle} {mark.name}{kind}: {mark.text}\\n")
 
     def leave(self, cycle: int, row: int, *, flushed: bool = False) -> None:
         """The row ends: retired, or cut off."""

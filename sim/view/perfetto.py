@@ -8,10 +8,12 @@ from typing import Any
 
 from sim.view.timeline import Mark, Timeline, Uop
 
-#: Thread numbers of the schedulers and of the first bank, behind those of any warp's lanes.
+#: Thread numbers. No two threads of a file have the same one, none is that of a process, and none is 0: Perfetto takes process
+#: and thread 0 for the idle ones of Linux, and has mixed up threads of equal number, and a process with the thread of its number.
 _LANES = 1000  # at most for a warp: fewer uops of it are in flight
-_SCHEDULER = 1_000_000
+_SCHEDULER = 1_000_000  # behind the lanes of any warp
 _BANK = _SCHEDULER + 1
+_CORE = 2_000_000
 
 
 def perfetto(timeline: Timeline) -> str:
@@ -22,13 +24,14 @@ def perfetto(timeline: Timeline) -> str:
     """
     events: list[dict[str, Any]] = []
     for core in range(timeline.cores):
-        events.append(_name("process_name", f"sub-core {core}", pid=core))
+        events.append(_name("process_name", f"sub-core {core}", **_where(core)))
     for core, spans in sorted(timeline.schedulers.items()):
         events += _thread(core, _SCHEDULER, "scheduler", -1)
         events += (_slice(core, _SCHEDULER, span.name, span.start, span.end) for span in spans)
     for core, bank in sorted({*timeline.accesses, *timeline.conflicts}):
         events += _thread(core, _BANK + bank, f"bank {bank}", bank)
         events += (_slice(core, _BANK + bank, "+".join(dict.fromkeys(mark.name for mark in marks)), cycle, cycle + 1,
+                          ",".join(dict.fromkeys(mark.kind for mark in marks if mark.kind)),
                           what="; ".join(mark.text for mark in marks))
                    for cycle, marks in _by_cycle(timeline.accesses.get((core, bank), [])))
         events += (_instant(core, _BANK + bank, mark) for mark in timeline.conflicts.get((core, bank), []))
@@ -89,19 +92,29 @@ def _by_cycle(marks: Iterable[Mark]) -> Iterable[tuple[int, list[Mark]]]:
     return found.items()
 
 
+def _where(core: int, thread: int = 0) -> dict[str, int]:
+    return {"pid": core + 1, "tid": (core + 1) * _CORE + thread}
+
+
 def _name(kind: str, name: str, **where: int) -> dict[str, Any]:
     return {"ph": "M", "name": kind, **where, "args": {"name": name}}
 
 
 def _thread(core: int, thread: int, name: str, order: int) -> list[dict[str, Any]]:
-    sort = {"ph": "M", "name": "thread_sort_index", "pid": core, "tid": thread, "args": {"sort_index": order}}
-    return [_name("thread_name", name, pid=core, tid=thread), sort]
+    where = _where(core, thread)
+    return [_name("thread_name", name, **where), {"ph": "M", "name": "thread_sort_index", **where, "args": {"sort_index": order}}]
 
 
-def _slice(core: int, thread: int, name: str, first: int, end: int, **arguments: object) -> dict[str, Any]:
-    made: dict[str, Any] = {"ph": "X", "name": name, "pid": core, "tid": thread, "ts": first, "dur": end - first}
+def _slice(core: int, thread: int, name: str, first: int, end: int, kinds: str = "", **arguments: object) -> dict[str, Any]:
+    made: dict[str, Any] = {"ph": "X", "name": name, **_kinds(kinds), **_where(core, thread), "ts": first, "dur": end - first}
     return {**made, "args": arguments} if arguments else made
 
 
 def _instant(core: int, thread: int, mark: Mark) -> dict[str, Any]:
-    return {"ph": "i", "s": "t", "name": mark.name, "pid": core, "tid": thread, "ts": mark.cycle, "args": {"what": mark.text}}
+    made = {"ph": "i", "s": "t", "name": mark.name, **_kinds(mark.kind), **_where(core, thread), "ts": mark.cycle}
+    return {**made, "args": {"what": mark.text}}
+
+
+def _kinds(kinds: str) -> dict[str, str]:
+    """The category of an event, by which a viewer can search."""
+    return {"cat": kinds} if kinds else {}

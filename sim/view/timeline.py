@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 #: Stages of a uop, in order, and what each means.
@@ -13,15 +13,35 @@ STAGES = {
     "execute": "in an execution unit or the load/store unit",
     "write-back": "from its first write on",
 }
+#: What a scheme does, in words that all schemes share: event (`arch.events.EVENTS`) -> kind. `kind_of` knows the exceptions.
+KINDS = {
+    "forward": "forward",
+    "cache_grant": "hit",
+    **dict.fromkeys(("write_back", "squeeze", "discard", "invalidate", "flush", "cache_release", "dead_value"), "evict"),
+    **dict.fromkeys(("prefetch", "fetch", "cache_fill", "cache_zero"), "prefetch"),
+    **dict.fromkeys(("array_write", "scalar_write"), "compress"),
+    **dict.fromkeys(("map", "unmap"), "rename"),
+}
+
+
+def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
+    """The kind of an event; "" if it has none.
+
+    A value found in a caching collector (`caching`) is a hit; a value that a compressing bank keeps as it is, is not compressed.
+    """
+    if name == "forward" and caching:
+        return "hit"
+    return "" if name == "array_write" and not fields["enc"] else KINDS.get(name, "")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened in a cycle: the event's name (`arch.events.EVENTS`), and its fields in words."""
+    """Something that happened in a cycle: the event's name (`arch.events.EVENTS`), its fields in words, its kind (`kind_of`)."""
 
     cycle: int
     name: str
     text: str
+    kind: str = ""
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,18 @@ def check_kanata(text: str) -> dict[str, int]:
 
 
 def check_chrome(text: str) -> list[dict[str, object]]:
-    """Raise AssertionError unless `text` is Chrome trace events whose slices nest in every thread. Returns the events."""
+    """Raise AssertionError unless `text` is Chrome trace events whose slices nest in every thread. Returns the events.
+
+    Perfetto wants more than the format: numbers of threads that no other thread and no process has, none of them 0; and of the
+    slices of a thread that begin together the outer one first.
+    """
     events = json.loads(text)["traceEvents"]
     slices: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
+    processes, threads = ({event[key] for event in events} for key in ("pid", "tid"))
+    assert not {0} & (processes | threads)
+    assert not processes & threads
+    assert len({(event["pid"], event["tid"]) for event in events}) == len(threads)
     for event in events:
         assert event["ph"] in "MXi", event
         if event["ph"] == "M":
@@ -71,7 +79,7 @@ def check_chrome(text: str) -> list[dict[str, object]]:
             slices[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
     for found in slices.values():
         stack: list[int] = []
-        for first, end in sorted(found, key=lambda span: (span[0], -span[1])):
+        for first, end in sorted(found, key=lambda span: span[0]):
             while stack and stack[-1] <= first:
                 stack.pop()
             assert not stack or end <= stack[-1], f"slices overlap: {first} to {end}"

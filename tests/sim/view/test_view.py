@@ -11,8 +11,11 @@ from arch.config import preset
 from arch.schemes import parse_scheme
 from program.emulator import MAX_INSTRUCTIONS
 from sim import experiment as exp
+from sim.engines.golden import GoldenEngine
 from sim.view.banks import per_bank
 from sim.view.follow import follow, follow_trace
+from sim.view.kanata import kanata
+from sim.view.perfetto import perfetto
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.figures import figures
@@ -45,7 +48,41 @@ def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path
         check(path.read_text())
 
 
-@pytest.mark.parametrize("scheme", ["gscalar", "ltrf", "renaming", "scalar-rf"])
+KINDS = {
+    "bow-wr": {"forward", "evict"}, "malekeh": {"hit", "evict"}, "ltrf": {"prefetch", "hit", "evict"}, "rfc": {"hit", "evict"},
+    "gscalar": {"compress"}, "bdi": {"compress"}, "scalar-rf": {"compress"}, "renaming": {"rename"}, "baseline": set(),
+    "ltrf+malekeh+renaming+gscalar": {"prefetch", "hit", "evict", "compress", "rename"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "kinds"), KINDS.items())
+def test_what_schemes_do_is_named_in_common_words(scheme: str, kinds: set[str]) -> None:
+    """Forward, hit, evict, prefetch, compress, rename, in both formats, for each scheme that does it and for no other."""
+    experiment = exp.find("reduction", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
+    timeline = follow(experiment, 0, 1500)
+    shown: dict[str, set[str]] = {}
+    for event in check_chrome(perfetto(timeline)):
+        for kind in str(event.get("cat", "")).split(","):
+            shown.setdefault(kind, set()).add(str(event["name"]))
+    assert shown.keys() - {""} == kinds
+    text = kanata(timeline)
+    check_kanata(text)
+    for kind in kinds:
+        words = (f" ({kind}): ", *(f" {kind}: " for name in shown[kind] if name == kind))
+        assert any(word in text for word in words), kind
+
+
+@pytest.mark.parametrize("scheme", ["ltrf", "rfc", "sw-rfc"])
+def test_every_hit_of_a_cache_is_marked_once(scheme: str) -> None:
+    experiment = exp.find("vectoradd", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
+    timeline = follow(experiment, 0, 100_000)
+    hits = [mark for uop in timeline.uops for mark in uop.marks if mark.kind == "hit"]
+    assert len(hits) == exp.run(experiment, GoldenEngine()).result.counters["cache.reads"] > 30
+
+
+@pytest.mark.parametrize(
+    "scheme", ["gscalar", "ltrf", "renaming", "scalar-rf", "gscalar+malekeh", "ltrf+malekeh+renaming+gscalar"]
+)
 def test_hazards_agree_with_the_scheduler(scheme: str) -> None:
     experiment = exp.find("vectoradd", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
     assert check_hazards(follow(experiment, 0, 100_000))["memory"] > 100
