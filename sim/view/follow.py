@@ -52,6 +52,7 @@ class Follower:
     def __init__(self, scheme: Scheme, start: int, end: int) -> None:
         self._renames = scheme.mapping == "renaming"
         self._caching = scheme.collector.startswith("ccu")
+        self._compiled = scheme.hierarchy == "sw_rfc"  # hints, not events, tell what is in the cache
         self._begin, self._end = start, end
         # In a compressing bank a result is there a cycle after its write; in a cache above it at once.
         self._late = scheme.storage != "plain" and scheme.hierarchy == "flat"
@@ -68,7 +69,8 @@ class Follower:
         self._inside: dict[tuple[int, int], dict[int, Uop]] = {}  # by collector, then seq
         self._owner: dict[tuple[int, int], int] = {}  # warp that a collector last served
         self._base: dict[tuple[int, int], int] = {}
-        self._places: dict[tuple[int, int, int], tuple[int, int]] = {}  # of renamed and cached registers
+        self._mapped: dict[tuple[int, int, int], tuple[int, int]] = {}  # of renamed registers: bank and row
+        self._cached: dict[tuple[int, int, int], tuple[int, int]] = {}  # of cached registers: entry and offset
         self._known: dict[str, Callable[[int, int, dict[str, int]], None]] = {
             "warp_start": self._warp_start, "fill": self._fill, "issue": self._issue, "move": self._move,
             "allocate": self._allocate, "grant": self._grant, "cache_grant": self._cache_grant, "conflict": self._conflict,
@@ -91,7 +93,8 @@ class Follower:
         self._barriers = (trace.code["control"] == Control.BARRIER).tolist()
         self._memory = (trace.code["unit"] == Unit.LSU).tolist()
         self._fences = (trace.code["memory"] == Memory.FENCE).tolist()
-        self._banks = config.sub_core.banks
+        self._banks, self._entries = config.sub_core.banks, config.sub_core.cache.registers
+        self._near = trace.hints.near.tolist() if self._compiled and trace.hints is not None else []
         self.timeline = Timeline(self._begin, self._end, config.sub_cores, config.sub_core.warps, self._banks)
 
     def __call__(self, batch: Batch) -> None:
@@ -193,49 +196,55 @@ class Follower:
         self._inside.setdefault((core, collector), {})[uop.seq] = uop
         self._owner[core, collector] = uop.warp
 
-    def _place(self, core: int, warp: int, register: int) -> tuple[int, int] | None:
-        """(bank, row) of a register, or (entry, offset) if it is cached; None if a renamed one has no place."""
-        found = self._places.get((core, warp, register))
-        if found is not None or self._renames:
-            return found
-        return (register + warp) % self._banks, self._base[core, warp] + register // self._banks
+    def _place(self, core: int, uop: Uop, register: int) -> tuple[bool, int, int] | None:
+        """Where a uop's operand is: (in the cache, bank or entry, row or offset); None if a renamed one has no place."""
+        key = core, uop.warp, register
+        if self._compiled and self._near[uop.pc] >> uop.sources.index(register) & 1:
+            return True, register % self._entries, 0
+        if key in self._cached:
+            return True, *self._cached[key]
+        if self._renames:
+            return (False, *self._mapped[key]) if key in self._mapped else None
+        return False, (register + uop.warp) % self._banks, self._base[core, uop.warp] + register // self._banks
 
-    def _served(self, core: int, collector: int, place: tuple[int, int]) -> list[Uop]:
+    def _served(self, core: int, collector: int, place: tuple[bool, int, int]) -> list[Uop]:
         """A read is served. Returns the uops that waited for it."""
         served = []
         for uop in self._inside.get((core, collector), {}).values():
-            found = {register for register in uop.waiting if self._place(core, uop.warp, register) == place}
+            found = {register for register in uop.waiting if self._place(core, uop, register) == place}
             uop.waiting -= found
             served += [uop] if found else []
         return served
 
     def _grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._served(core, fields["collector"], (fields["bank"], fields["row"]))
+        self._served(core, fields["collector"], (False, fields["bank"], fields["row"]))
         self._access(cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}")
 
     def _cache_grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        for uop in self._served(core, fields["collector"], (fields["entry"], fields["offset"])):
+        place = True, fields["entry"], 0 if self._compiled else fields["offset"]
+        for uop in self._served(core, fields["collector"], place):
             if self._shown(cycle):
                 uop.marks.append(self._mark(cycle, "cache_grant", fields))
 
-    def _waits(self, cycle: int, core: int, name: str, where: int, fields: dict[str, int]) -> str:
-        """Mark the uops that wait for a register in a bank or an entry that has a conflict. Returns it in words."""
+    def _waits(self, cycle: int, core: int, cached: bool, where: int, fields: dict[str, int]) -> str:
+        """Mark the uops that wait for a register in a bank, or entry of the cache, that has a conflict. Returns it in words."""
+        name, place = ("cache_conflict", f"entry {where}") if cached else ("conflict", f"bank {where}")
         text = f"{Cause(fields['cause']).name.lower()}, {fields['count']} waiting"
         if self._shown(cycle):
             for (owner, _), uops in self._inside.items():
                 for uop in uops.values() if owner == core else ():
-                    places = (self._place(core, uop.warp, register) for register in uop.waiting)
-                    if any(place is not None and place[0] == where for place in places):
-                        uop.marks.append(Mark(cycle, name, f"{'bank' if name == 'conflict' else 'entry'} {where}: {text}"))
+                    found = (self._place(core, uop, register) for register in uop.waiting)
+                    if any(each is not None and each[:2] == (cached, where) for each in found):
+                        uop.marks.append(Mark(cycle, name, f"{place}: {text}"))
         return text
 
     def _conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        text = self._waits(cycle, core, "conflict", fields["bank"], fields)
+        text = self._waits(cycle, core, False, fields["bank"], fields)
         if self._shown(cycle):
             self.timeline.conflicts.setdefault((core, fields["bank"]), []).append(Mark(cycle, "conflict", text))
 
     def _cache_conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._waits(cycle, core, "cache_conflict", fields["entry"], fields)
+        self._waits(cycle, core, True, fields["entry"], fields)
 
     def _dispatch(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop = self._uop(core, fields)
@@ -279,11 +288,11 @@ class Follower:
             spans.append(Span(cycle, cycle + 1, name))
 
     def _map(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._places[core, fields["warp"], fields["register"]] = fields["bank"], fields["row"]
+        self._mapped[core, fields["warp"], fields["register"]] = fields["bank"], fields["row"]
         self._other(cycle, core, "map", fields)
 
     def _cache_allocate(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._places[core, fields["warp"], fields["register"]] = fields["entry"], fields["offset"]
+        self._cached[core, fields["warp"], fields["register"]] = fields["entry"], fields["offset"]
         self._other(cycle, core, "cache_allocate", fields)
 
     def _access(self, cycle: int, core: int, bank: int, name: str, text: str, kind: str = "") -> None:
@@ -297,7 +306,7 @@ class Follower:
     def _other(self, cycle: int, core: int, name: str, fields: dict[str, int]) -> None:
         """Any other event goes to the uop, warp, collector's warp or bank that it names."""
         if name in ("unmap", "cache_release"):
-            self._places.pop((core, fields["warp"], fields["register"]), None)
+            (self._mapped if name == "unmap" else self._cached).pop((core, fields["warp"], fields["register"]), None)
         uop = self._flying.get((core, fields["warp"], fields["seq"])) if "seq" in fields else None
         if name == "cache_write":
             uop = self._writer(core, fields["warp"], fields["register"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,11 +73,11 @@ def test_what_schemes_do_is_named_in_common_words(scheme: str, kinds: set[str]) 
         assert any(word in text for word in words), kind
 
 
-@pytest.mark.parametrize("scheme", ["ltrf", "rfc", "sw-rfc"])
+@pytest.mark.parametrize("scheme", ["ltrf", "rfc", "sw-rfc", "ltrf+bow-wr", "ltrf+malekeh+renaming+gscalar"])
 def test_every_hit_of_a_cache_is_marked_once(scheme: str) -> None:
     experiment = exp.find("vectoradd", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
     timeline = follow(experiment, 0, 100_000)
-    hits = [mark for uop in timeline.uops for mark in uop.marks if mark.kind == "hit"]
+    hits = [mark for uop in timeline.uops for mark in uop.marks if mark.name == "cache_grant"]
     assert len(hits) == exp.run(experiment, GoldenEngine()).result.counters["cache.reads"] > 30
 
 
@@ -84,8 +85,28 @@ def test_every_hit_of_a_cache_is_marked_once(scheme: str) -> None:
     "scheme", ["gscalar", "ltrf", "renaming", "scalar-rf", "gscalar+malekeh", "ltrf+malekeh+renaming+gscalar"]
 )
 def test_hazards_agree_with_the_scheduler(scheme: str) -> None:
-    experiment = exp.find("vectoradd", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
-    assert check_hazards(follow(experiment, 0, 100_000))["memory"] > 100
+    experiment = exp.find("reduction", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
+    assert min(check_hazards(follow(experiment, 0, 100_000)).values()) > 50
+
+
+@pytest.mark.parametrize("scheme", ["rfc", "sw-rfc", "ltrf", "renaming", "ltrf+malekeh+renaming+gscalar"])
+def test_no_more_uops_are_marked_than_requests_wait(scheme: str) -> None:
+    """Bank 1 and entry 1 of a cache are two places: who waits at the one has no mark of the other."""
+    experiment = exp.find("reduction", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
+    marked: dict[tuple[str, ...], list[int]] = {}
+    for uop in follow(experiment, 0, 100_000).uops:
+        for mark in uop.marks:
+            # A request is in its bank's queue from the second cycle after the issue on.
+            if mark.name in ("conflict", "cache_conflict") and uop.issued is not None and uop.issued < mark.cycle - 1:
+                place, cause, count, _ = re.split(r": |, | waiting", mark.text)
+                marked.setdefault((str(mark.cycle), str(uop.core), mark.name, place, cause), []).append(int(count))
+    waiting: dict[tuple[str, ...], int] = {}
+    uops: dict[tuple[str, ...], int] = {}
+    for (*where, _), counts in marked.items():
+        waiting[tuple(where)] = waiting.get(tuple(where), 0) + counts[0]
+        uops[tuple(where)] = len(counts)
+    assert len(uops) > 20
+    assert not {where: count for where, count in uops.items() if count > waiting[where]}
 
 
 def test_html_is_one_file(tmp_path: Path) -> None:
