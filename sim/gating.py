@@ -18,14 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from arch.config import with_overrides
 from arch.rooms import SmConfig
 from program.trace.schema import Trace
 from sim.events import IDS, Batch
 
 #: Cycles from the switch to the first access.
 WAKE_UP = 1
-#: Cycles that Fig. 2 looks at.
+#: Cycles that Fig. 2 looks at, and parts of them.
 WINDOW = 10_000
+PARTS = 10
 #: Points of a curve.
 POINTS = 300
 _ACCESSES = ("grant", "write", "write_back", "fetch")
@@ -60,8 +62,9 @@ class Gating:
     Its result: `cycles`; `given`, registers that the running warps would have without renaming: greatest number; `allocated`,
     registers ever powered, in the launch with most; `registers` and `subarrays`, means over the cycles of those that are powered,
     `of_registers` and `of_subarrays` there are; `used`, mean share of the given registers that are powered in the first `WINDOW`
-    cycles; `curve` (`step` cycles per point: means of `given`, `registers`, `subarrays`); `first`: of the first warp of slot 0,
-    [register, from, to] of each stay in a physical register.
+    cycles, and `parts`, the same for each of `PARTS` parts of them, where nothing is used once the run is over; `curve` (`step`
+    cycles per point: means of `given`, `registers`, `subarrays`); `first`: of the first warp of slot 0, [register, from, to] of
+    each stay in a physical register.
     """
 
     def __init__(self) -> None:
@@ -75,7 +78,8 @@ class Gating:
 
     def start(self, trace: Trace, config: SmConfig) -> None:
         """What is about to run."""
-        self._trace, self._config = trace, config
+        self._trace = trace
+        self._config = with_overrides(config, ["sub_core.mapping.release_flags=on"]) if trace.exempt else config
         self._launches = trace.launches[trace.launches["ctas"] > 0]
         self._ctas = np.cumsum(self._launches["ctas"].astype(np.int64))  # when a launch ends, so many CTAs have
 
@@ -108,14 +112,14 @@ class Gating:
         spans = Spans(*(np.concatenate(parts) for parts in zip(kept, renamed, strict=True)))
         subarrays = Spans(self._subarrays(spans.place), spans.start, spans.end).count(cycles)
         powered = spans.count(cycles)
-        busy = given[:WINDOW] > 0
+        used = powered[:WINDOW] / np.maximum(given[:WINDOW], 1)
         step = -(-cycles // POINTS)
         curves = {"given": given, "registers": powered, "subarrays": subarrays}
         return {
             "cycles": cycles, "given": int(given.max()), "allocated": self._allocated(spans),
             "registers": float(powered.mean()), "of_registers": self._config.sub_cores * core.warp_registers,
             "subarrays": float(subarrays.mean()), "of_subarrays": len(np.unique(self._subarrays(self._all()))),
-            "used": float((powered[:WINDOW][busy] / given[:WINDOW][busy]).mean()),
+            "used": float(used[given[:WINDOW] > 0].mean()), "parts": _parts(np.where(given[:WINDOW] > 0, used, 0)),
             "curve": {"step": step, **{name: _means(values, step) for name, values in curves.items()}},
             "first": self._first(rows, renamed, registers),
         }
@@ -180,11 +184,18 @@ class Gating:
         first = np.array([(*key, cycle) for key, cycle in sorted(self._touched.items())], np.int64).reshape(-1, 3)
         end = np.full(len(first), self._end)
         if self._renames:
-            counts = np.array([mask.bit_count() for mask in self._trace.exempt])[self._launches["kernel"]]
-            kept = first[:, 1] % self._config.sub_core.warp_registers < counts[first[:, 0]] * self._config.sub_core.warps
-            first = first[kept]
+            first = first[first[:, 1] % self._config.sub_core.warp_registers < self._reserved()[first[:, 0]]]
             end = np.array(self._launch_ends)[first[:, 0]] + 1
         return first[:, 1], np.maximum(first[:, 2] - WAKE_UP, 0), end
+
+    def _reserved(self) -> np.ndarray:
+        """Per launch, the first places of a sub-core, which are those of exempt registers: for the warp slots that it may use."""
+        assert self._trace is not None
+        found = []
+        for kernel, registers in zip(self._launches["kernel"].tolist(), self._launches["registers"].tolist(), strict=True):
+            exempt = self._trace.exempt[kernel].bit_count()
+            found.append(exempt * self._config.launch_shape(registers, exempt)[1])
+        return np.array(found)
 
     def _first(self, rows: np.ndarray, spans: tuple[np.ndarray, ...], who: np.ndarray) -> list[list[int]]:
         """Stays of the first warp of slot 0."""
@@ -192,6 +203,13 @@ class Gating:
         following = int(starts[1]) if len(starts) > 1 else self._end
         mine = (who[:, 0] == 0) & (who[:, 1] == 0) & (spans[1] < following)
         return sorted(np.column_stack([who[mine, 2], spans[1][mine], spans[2][mine]]).tolist())
+
+
+def _parts(used: np.ndarray) -> list[float]:
+    """Means of the parts of the window; nothing is used after the end."""
+    whole = np.zeros(WINDOW)
+    whole[: len(used)] = used
+    return whole.reshape(PARTS, -1).mean(axis=1).tolist()
 
 
 def _means(values: np.ndarray, step: int) -> list[float]:

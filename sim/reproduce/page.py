@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from sim.report import Page, Plot, Section, Table, marker
-from sim.reproduce.paper import Comparison, table_rows
+from sim.reproduce.paper import Comparison, Figure, table_rows
 from sim.reproduce.run import Reproduction
 
 #: Pixels that a bar needs.
 _BAR = 9
+#: Colour of a line across bars: red, as the paper's.
+_LINE = "#d62728"
 
 
 def page(made: Reproduction) -> Page:
@@ -45,7 +47,8 @@ _Drawn = tuple[list[dict[str, Any]], dict[str, Any], int]
 
 def _bars(part: Comparison, mode: str = "group") -> _Drawn:
     """Bars by kernel, in a group or on top of each other."""
-    figure, rows = part.figure, table_rows(part)
+    figure = part.figure
+    rows = [row for row in table_rows(part) if figure.level is None or row[0] != figure.level[0]]
     names = [name for name, _ in rows]
     places = [place for place, column in enumerate(figure.columns) if mode == "group" or column not in figure.beside]
     data = [
@@ -54,7 +57,18 @@ def _bars(part: Comparison, mode: str = "group") -> _Drawn:
         for count, place in enumerate(places)
     ]
     bars = len(places) + 1 if mode == "group" else 2
-    return data, {"barmode": mode}, len(names) * bars * _BAR
+    return data, {"barmode": mode, **_across(figure)}, len(names) * bars * _BAR
+
+
+def _across(figure: Figure) -> dict[str, Any]:
+    """The line across, if there is one, with its name."""
+    if figure.level is None:
+        return {}
+    name, value = figure.level
+    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": {"color": _LINE, "width": 2}}
+    said = {"xref": "paper", "x": 1, "xanchor": "right", "y": value, "yanchor": "bottom", "text": name, "showarrow": False,
+            "font": {"color": _LINE}}
+    return {"shapes": [line], "annotations": [said]}
 
 
 def _parts(part: Comparison) -> _Drawn:

@@ -43,6 +43,7 @@ class Figure:
     digits : of its values behind the point, as people see them.
     shape : of `SHAPES`, as the paper draws it.
     beside : columns that are no parts of the whole.
+    level : name and value of a line that the paper draws across the bars.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Figure:
     digits: int = 1
     shape: str = "bars"
     beside: tuple[str, ...] = ()
+    level: tuple[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -148,10 +150,14 @@ class Comparison:
 
 
 def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
-    """Rows of a figure's table: the kernels, our mean if they are several, the published values where there are any."""
+    """Rows of a figure's table: the kernels, our mean if they are several, the line across, the published values where there are
+    any."""
     rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
     if len(part.rows) > 1:
         rows.append(("mean", part.mean))
+    if part.figure.level is not None:
+        name, value = part.figure.level
+        rows.append((name, (value,) * len(part.figure.columns)))
     for name, values in part.published.rows.items():
         rows.append((name, tuple(values.get(column) for column in part.figure.columns)))
     return rows

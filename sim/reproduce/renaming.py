@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arch.config import preset
+from sim.gating import PARTS, WINDOW
 from sim.reproduce import counted
 from sim.reproduce.measures import percent
 from sim.reproduce.paper import Figure, Paper, Results
@@ -21,10 +22,20 @@ _WHOLE_TABLE = "sub_core.mapping.table_bytes=15360"
 _SCHEDULERS = ("two_level", "gto", "lrr")
 #: Table 2, pJ: an access to the renaming table, and to one of the eight banks that hold a warp register.
 _TABLE_ENERGY, _BANK_ENERGY = 1.14, 4.68
+#: Table 4: nm -> volts at which an SRAM cell keeps its value, and of the supply.
+_RETENTION = {65: (0.7, 1.1), 45: (0.65, 1.0), 32: (0.6, 0.9), 22: (0.55, 0.8)}
+#: The one next to the 40 nm of Table 2.
+_NODE = 45
 _MIX = "our kernels, compiled from our own PTX, are another mix than the paper's benchmarks"
 _EVER = "A register counts as soon as it was allocated once, so that a moment in which all warps need most decides"
 #: Why fewer of the paper's kernels need an exemption.
 _WARPS = "Tables are for 48 warps and 1024 physical registers; the paper's are for the warps that run, mostly 32 to 48"
+
+
+def _retained(node: int) -> float:
+    """Static power saved in % by what is at the retention voltage: with the voltage, the leakage current as before."""
+    kept, supply = _RETENTION[node]
+    return 100 - percent(kept, supply)
 
 
 def _release(kernel: str, size: str) -> AnalysisSpec:
@@ -102,6 +113,10 @@ def _used_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     return (100 * results[_run("renaming", kernel, size)]["observed"]["used"],)
 
 
+def _parts_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    return tuple(100 * share for share in results[_run("renaming", kernel, size)]["observed"]["parts"])
+
+
 def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     found = results[_run("renaming", kernel, size)]["observed"]
     return found["given"], found["allocated"]
@@ -157,9 +172,16 @@ RENAMING = Paper(
             f"is also what waits for its write or its flag; {_MIX}.",
         ),
         Figure(
+            "fig2-curves", f"Fig. 2: the same over time: means of the {WINDOW // PARTS} cycles that end there", "%",
+            tuple(str(WINDOW // PARTS * (part + 1)) for part in range(PARTS)), _renamed, _parts_row,
+            "The paper names vectorAdd, which has all its registers in use around cycle 2000. A kernel of ours that has ended "
+            f"uses none; {_MIX}.", digits=0, shape="lines",
+        ),
+        Figure(
             "fig3a", "Fig. 3a: registers that hold a value for half of the warp's instructions or longer, and the others", "%",
             ("long", "short, once", "short, again"), lambda kernel, size: [_patterns(kernel, size)], _fig3_row,
-            "The paper shows a register of each kind in matrixMul: r2, r12 and r0.", shape="parts",
+            "The paper draws a register of each kind in matrixMul: r2, r12 and r0. `warpbank gating matrixmul` draws ours.",
+            shape="parts",
         ),
         Figure(
             "fig9", "Fig. 9: registers that running warps would be given, and physical registers ever allocated", "registers",
@@ -172,7 +194,15 @@ RENAMING = Paper(
         Figure(
             "fig10", "Fig. 10a: static power saved, against power gating by first touch", "%", ("sub-array", "register"), _both,
             _fig10_row,
-            f"Power is that of what is switched on; a sub-array holds 64 warp registers, as the paper's; {_MIX}.",
+            "Power is that of what is switched on; a sub-array holds 64 warp registers, as the paper's. The line is first touch "
+            f"with all that is on at the retention voltage of {_NODE} nm: power falls at least as the voltage does, and how far "
+            f"the paper does not say; {_MIX}.", level=("first touch at retention voltage", _retained(_NODE)),
+        ),
+        counted.constant(
+            "fig10-retention", "Fig. 10a, red line: static power saved at the retention voltage of Table 4, at least", "%",
+            tuple(f"{node} nm" for node in _RETENTION), lambda: [_retained(node) for node in _RETENTION],
+            "The paper prints the voltages and draws the line, without a number. Power is voltage times leakage current, which "
+            "does not grow when the voltage falls; here it stays.", about="every cell",
         ),
         Figure(
             "fig10-table", "Fig. 10b: dynamic energy of the renaming table, of the register file's", "%", ("table",), _renamed,

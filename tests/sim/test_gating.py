@@ -13,6 +13,7 @@ import pytest
 import workloads
 from arch.config import preset, with_overrides
 from arch.events import Record
+from arch.rooms import SmConfig
 from arch.schemes import parse_scheme
 from golden.sm import simulate
 from program.annotate import annotate
@@ -28,10 +29,10 @@ from tests.trace_builder import TraceBuilder, alu
 SMALL = with_overrides(preset("tiny"), ["sub_core.rows=8", "sub_core.mapping.subarrays=2"])
 
 
-def observed(trace: Trace, records: list[Record], end: int, at: int = 7) -> dict[str, Any]:
+def observed(trace: Trace, records: list[Record], end: int, at: int = 7, config: SmConfig = SMALL) -> dict[str, Any]:
     """What the observer makes of the records, given in two batches."""
     seen = Gating()
-    seen.start(trace, SMALL)
+    seen.start(trace, config)
     for start, stop in ((0, at), (at, end)):
         seen(Batch(start, stop, encode([record for record in records if start <= record[0] < stop])))
     return seen.result()
@@ -62,6 +63,7 @@ def test_renaming_by_hand() -> None:
     assert (found["of_registers"], found["of_subarrays"]) == (16, 4)
     assert found["registers"] == pytest.approx(sum(registers) / 11)
     assert found["used"] == pytest.approx(sum(registers) / 4 / 10)
+    assert found["parts"] == pytest.approx([sum(registers) / 4 / 1000, *[0] * 9])  # the first of ten parts; then nothing runs
     assert found["first"] == [[1, 2, 7], [1, 8, 10], [2, 4, 6], [3, 7, 9]]
 
 
@@ -89,17 +91,29 @@ def test_exempt_registers_stay_on_in_their_launch() -> None:
     assert found["curve"]["registers"] == [0, 0, 1, 2, 2, 1, 1, 1, 1, 1, 0]
 
 
+def test_registers_behind_those_of_the_slots_in_use_are_renamed() -> None:
+    """A table of six entries has room for the other three registers of two warps: exempt are the first two places only."""
+    config = with_overrides(SMALL, ["sub_core.mapping.table_bytes=3"])
+    records: list[Record] = [
+        (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)), (6, 0, "write", (1, 0, 0, 0, 0, 15)),
+        (2, 0, "map", (0, 1, 0, 1)), (4, 0, "unmap", (0, 1, 0, 1)), (3, 0, "write", (0, 1, 0, 0, 1, 15)),
+    ]  # fmt: skip
+    found = observed(one_launch((1,)), records, 11, config=config)
+    assert found["curve"]["registers"] == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0]
+    assert found["curve"]["subarrays"] == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0]
+
+
 def test_spans_that_touch_or_overlap() -> None:
     spans = Spans(np.array([5, 5, 5, 6]), np.array([1, 3, 4, 2]), np.array([3, 5, 6, 3]))
     assert spans.count(8).tolist() == [0, 1, 2, 1, 1, 1, 0, 0]
 
 
 def searched(records: list[Record], trace: Trace, config: Any, cycles: int, renames: bool) -> tuple[list[int], list[int]]:
-    """Registers and sub-arrays that are powered, cycle by cycle."""
+    """Registers and sub-arrays that are powered, cycle by cycle. With renaming, what is never given away is exempt."""
     core = config.sub_core
+    shared = {(number, *values[2:]) for _, number, event, values in records if event == "map"}
     ends = sorted(record[0] for record in records if record[2] == "cta_end")
     launch_ends = [ends[count - 1] for count in np.cumsum(trace.launches["ctas"]).tolist()]
-    reserved = max(trace.exempt, default=0).bit_count() * core.warps
     on: dict[tuple[int, int, int], bool] = {}
     registers, subarrays = [], []
     by_cycle: dict[int, list[Record]] = {}
@@ -113,7 +127,7 @@ def searched(records: list[Record], trace: Trace, config: Any, cycles: int, rena
             elif event == "unmap":
                 off.append((number, values[2], values[3]))
         for _, number, event, values in by_cycle.get(cycle + WAKE_UP, []):
-            if event in ("write", "grant") and (not renames or values[1] * core.banks + values[0] < reserved):
+            if event in ("write", "grant") and (not renames or (number, *values[:2]) not in shared):
                 on[number, values[0], values[1]] = True
         registers.append(len(on))
         subarrays.append(len({(number, bank, row * core.mapping.subarrays // core.rows) for number, bank, row in on}))

@@ -20,7 +20,7 @@ from sim.reproduce import PAPERS, Figure, Paper, reproduce
 from sim.reproduce import paper as papers
 from sim.reproduce.observe import Stages
 from sim.reproduce.page import page
-from sim.reproduce.paper import MEANS, SHAPES, Comparison, Published, published
+from sim.reproduce.paper import MEANS, SHAPES, Comparison, Published, published, table_rows
 from sim.reproduce.run import Reproduction
 from sim.reproduce.write import markdown, write
 from sim.runs import RunSpec, Task, store
@@ -181,9 +181,10 @@ def test_published_values_name_figures_and_columns(small: Paper, tmp_path: Path)
             published(small)
 
 
-def _drawn(shape: str, columns: tuple[str, ...], rows: dict[str, tuple[float, ...]], beside: tuple[str, ...] = ()) -> Any:
+def _drawn(shape: str, columns: tuple[str, ...], rows: dict[str, tuple[float, ...]], beside: tuple[str, ...] = (),
+           level: tuple[str, float] | None = None) -> Any:
     """The plot of a figure whose first column is published as 7, and the most of it as 9."""
-    figure = Figure("fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.", shape=shape, beside=beside)
+    figure = Figure("fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.", shape=shape, beside=beside, level=level)
     mean = tuple(sum(column) / len(rows) for column in zip(*rows.values(), strict=True))
     part = Comparison(figure, rows, mean, Published({columns[0]: 7.0}, {}, {columns[0]: 9.0}, "there"), {})
     (section,) = page(Reproduction(Paper("p", "P", (figure,)), (part,), {})).sections
@@ -198,6 +199,12 @@ def test_shapes() -> None:
     assert [(trace["type"], trace["name"], trace["x"]) for trace in bars.data] == [("bar", "x", names), ("bar", "y", names)]
     assert bars.data[0]["y"] == [1.0, 3.0, 2.0, 7.0, 9.0]
     assert bars.layout["barmode"] == "group"
+    assert "shapes" not in bars.layout
+    across = _drawn("bars", ("x", "y"), rows, level=("at rest", 5.0))
+    assert [trace["x"] for trace in across.data] == [names, names]
+    (line,) = across.layout["shapes"]
+    assert (line["type"], line["y0"], line["y1"], line["x0"], line["x1"]) == ("line", 5.0, 5.0, 0, 1)
+    assert [said["text"] for said in across.layout["annotations"]] == ["at rest"]
     parts = _drawn("parts", ("x", "y"), rows, beside=("x",))
     assert [trace["name"] for trace in parts.data] == ["y"]
     assert parts.layout["barmode"] == "stack"
@@ -224,6 +231,12 @@ def test_sentences_on_extremes_and_on_what_is_not_here() -> None:
         "x: published 7 %, ours is not here.", "x, most: published 9 %, ours is not here.",
         "y, least: published 1 %, ours is not here.", "Why.",
     ]  # fmt: skip
+
+
+def test_a_line_across_is_in_the_table() -> None:
+    figure = Figure("fig", "Fig.", "%", ("x", "y"), _tasks, lambda *_: (), "Why.", level=("at rest", 5.0))
+    part = Comparison(figure, {"a": (1.0, 2.0)}, (1.0, 2.0), Published({"x": 7.0}, {}, {}, "there"), {})
+    assert table_rows(part) == [("a", (1.0, 2.0)), ("at rest", (5.0, 5.0)), ("published", (7.0, None))]
 
 
 def test_means() -> None:

@@ -74,7 +74,8 @@ def test_rows_of_both_tables() -> None:
 
 
 def test_rows_of_runs() -> None:
-    names = ("fig2-cycles", "fig3a", "fig9", "fig9-saving", "fig10", "fig10-table", "fig12-decoded", "fig12-time", "fig13")
+    names = ("fig2-cycles", "fig2-curves", "fig3a", "fig9", "fig9-saving", "fig10", "fig10-table", "fig12-decoded", "fig12-time",
+             "fig13")
     made = reproduce(RENAMING, ("vectoradd",), "tiny", figures=names)
     assert made.failures == {}
     rows = {part.figure.name: part.rows["vectoradd"] for part in made.comparisons}
@@ -94,8 +95,19 @@ def test_rows_of_runs() -> None:
     assert rows["fig12-decoded"] == pytest.approx([100 * flags / base["warp_instructions"]])
     assert 0 < rows["fig10-table"][0] < 5
     assert 0 < rows["fig2-cycles"][0] < 100
+    curve = rows["fig2-curves"]
+    assert 1000 < renamed["cycles"] < 3000
+    assert curve == pytest.approx([100 * share for share in renamed["observed"]["parts"]])
+    assert curve[0] > 0
+    assert not any(curve[3:]), "nothing runs any more"
     assert sum(rows["fig3a"]) == pytest.approx(100)
     assert renamed["observed"]["of_subarrays"] == 16
+
+
+def test_the_red_line_of_fig_10a() -> None:
+    """First touch at the retention voltage of 45 nm: 0.65 of 1.0 V, as a row of the table and across the bars."""
+    figures = {figure.name: figure for figure in RENAMING.figures}
+    assert figures["fig10"].level == ("first touch at retention voltage", 35.0)
 
 
 def test_published_values_are_of_columns_there_are() -> None:
