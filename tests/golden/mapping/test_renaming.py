@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,8 +24,14 @@ from golden.probe import Probe
 from golden.sm import simulate
 from program.annotate import annotate
 from program.errors import ExecutionError, LaunchError
+from program.isa import Kernel
+from program.release.fetch import without_pir
+from program.release.insertion import Release as Flags
+from program.release.insertion import insert_flags, release_all
 from program.runner import compile_job, trace_job
 from program.trace.schema import Trace
+from tests.program.release.replay import drawn
+from tests.program.release.test_insertion import at_the_branch, one_instruction_early
 
 SCHEME = parse_scheme("renaming")
 
@@ -151,6 +158,18 @@ def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(renaming, "Release", ReleasesEarly)
     with pytest.raises(OperandMismatch, match="found 0xdeadbeef"):
         run("reduction", scheduler="lrr")
+
+
+@pytest.mark.parametrize("early", [at_the_branch, one_instruction_early])
+def test_flags_too_early_are_found_out(early: Callable[[dict[str, Kernel], Flags], Flags]) -> None:
+    """A pbr at the branch instead of the reconvergence point, operand flags at the instruction before: operands of random
+    programs are right with the compiler's flags, and not with these."""
+    for seed in (0, 2, 3):
+        kernels, trace = drawn(seed)
+        flags = release_all(kernels)
+        assert simulate(without_pir(insert_flags(trace, flags)), preset("fermi"), SCHEME).operands_checked, f"seed {seed}"
+        with pytest.raises(OperandMismatch):
+            simulate(without_pir(insert_flags(trace, early(kernels, flags))), preset("fermi"), SCHEME)
 
 
 def test_exempt_registers_take_no_room_in_unused_slots() -> None:
