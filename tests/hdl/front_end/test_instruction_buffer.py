@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const, Module, Signal, Value
 from hypothesis import given
 
+from arch.config import with_overrides
 from arch.uop import RZ, Control
 from golden.front_end.instruction_buffer import InstructionBuffers as Golden
 from golden.stream import TraceUop
 from hdl.front_end.instruction_buffer import InstructionBuffers
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
 
+#: Instructions of a program, and of those that a pir word covers; every other word is left out.
+CODE, WORD = 24, 3
+
 
 class Stream:
-    """A random warp's stream: golden reads `length` and `position` and calls `take`."""
+    """A random warp's stream: golden reads `length` and `position` and calls `take`. Warps walk through the same program, and
+    jump in it now and then."""
 
     def __init__(self, rng: random.Random, warp: int) -> None:
         self._rng, self._warp = rng, warp
         self.position, self.length = 0, rng.randrange(1, 20)
+        self._pc = 0
         self.taken: TraceUop | None = None
 
     def take(self) -> TraceUop:
@@ -30,16 +38,20 @@ class Stream:
             self._warp, self.position, sources=tuple(rng.sample(range(255), rng.randrange(7))), destination=rng.randrange(250),
             count=count, predicates_read=rng.getrandbits(7), predicates_written=rng.getrandbits(7), collects=rng.random() < 0.8,
             control=rng.choice((Control.NONE, Control.NONE, Control.BRANCH)), last=self.position + 1 == self.length,
+            pc=self._pc, covered=self._pc // WORD * WORD if self._pc // WORD % 2 else None,
         )
         self.position += 1
+        self._pc = (self._pc + 1) % CODE if rng.random() < 0.8 else rng.randrange(CODE)
         return self.taken
 
 
-def lockstep(machine: str, seed: int, unit: Any = InstructionBuffers, cycles: int = 200) -> None:
+def lockstep(machine: str, seed: int, unit: Any = InstructionBuffers, cycles: int = 200, flags: str = "off") -> Counter[str]:
+    """Returns how many events there were."""
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], [f"sub_core.mapping.release_flags={flags}"])
     warps = config.sub_core.warps
     log = Log()
+    counts: Counter[str] = Counter()
     rtl, model = unit(config, probe=True), Golden(config.sub_core, log.probe)
     streams: list[Stream | None] = [None] * warps
 
@@ -62,10 +74,15 @@ def lockstep(machine: str, seed: int, unit: Any = InstructionBuffers, cycles: in
                 stream = streams[ctx.get(rtl.fill.warp)]
                 assert stream is not None
                 assert stream.taken is not None
-                ctx.set(rtl.fill.uop, uop_record(stream.taken))
+                record, covered = uop_record(stream.taken), stream.taken.covered
+                if flags == "on":
+                    record |= {"covered": covered is not None, "first": covered or 0}
+                ctx.set(rtl.fill.uop, record)
             if pop:
                 model.pop(warp, cycle)
-            assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
+            events = log.take()
+            assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
+            counts.update(name for name, _ in events)
             started = 0
             for slot, stream in enumerate(streams):
                 over = stream is None or (stream.position == stream.length and not model.entries[slot])
@@ -77,6 +94,7 @@ def lockstep(machine: str, seed: int, unit: Any = InstructionBuffers, cycles: in
             await ctx.tick()
 
     simulate(rtl, bench)
+    return counts
 
 
 def _shown(ctx: Any, rtl: Any, warp: int, uop: TraceUop) -> None:
@@ -94,6 +112,41 @@ def _shown(ctx: Any, rtl: Any, warp: int, uop: TraceUop) -> None:
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_flag_instructions_equal_goldens(machine: str, seed: int) -> None:
+    """Flag instructions are skipped if the release flag cache has them, and take the next fill slot if not."""
+    lockstep(machine, seed, flags="on")
+
+
+def test_flag_instructions_are_skipped_and_fetched() -> None:
+    counts = lockstep("tiny", 1, flags="on")
+    assert counts["flag_hit"] > counts["flag_fetch"] > 0, counts
+
+
+class FetchesAll(InstructionBuffers):
+    """A flag instruction takes a fill slot even if the cache has it."""
+
+    def _flags(self, m: Module) -> Value:
+        fetches, again = super()._flags(m), Signal()
+        cache = m.submodules.flags
+        m.d.sync += again.eq(cache.asks & cache.hit)
+        return fetches | again
+
+
+class FetchesNone(InstructionBuffers):
+    """A flag instruction takes no fill slot."""
+
+    def _flags(self, m: Module) -> Value:
+        super()._flags(m)
+        return Const(0, 1)
+
+
+@pytest.mark.parametrize("unit", [FetchesAll, FetchesNone])
+def test_another_order_of_fetches_is_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit, flags="on"))
 
 
 class EarlyBranch(InstructionBuffers):
