@@ -162,6 +162,23 @@ def tiling(memory: Memory) -> Tiling:
     return min(ways, key=lambda way: (way.area, way.macro.rows, way.macro.width))
 
 
+@dataclass(frozen=True)
+class Sram:
+    """What a memory of SRAM macros costs: area in um2, energy of an access in pJ, leakage in mW, clock to data in ns."""
+
+    area: float
+    picojoules: float
+    milliwatts: float
+    access_ns: float
+
+
+def sram(rows: int, width: int) -> Sram:
+    """A memory with one port of SRAM macros; an access takes one macro of every column."""
+    way = tiling(Memory("", rows, width, width, (None,), (True,), False, 1, max(1, (rows - 1).bit_length())))
+    macro = way.macro
+    return Sram(way.area, macro.picojoules * way.across, macro.milliwatts * way.across * way.down, macro.access_ns)
+
+
 def box(name: str, cell: Memory) -> str:
     """An empty module with the ports of the cell, so that it can be a black box."""
     reads, writes = len(cell.reads), cell.writes

@@ -13,8 +13,8 @@ from arch.config import preset
 from arch.rooms import SmConfig, bits
 from arch.schemes import parse_scheme
 from hdl.storage.gscalar import note_layout
-from synth import baselines, memories
-from synth.memories import Memory
+from synth import baselines
+from synth.memories import sram
 
 #: A row of a table.
 Row = tuple[str, ...]
@@ -189,18 +189,11 @@ def _gscalar() -> Iterator[Published]:
 def _notes() -> Iterator[Published]:
     """The base and encoding array over the banks that it stands beside."""
     machine = _machine("fermi", "gscalar")
-    notes, bank = _sram(machine.sub_core.rows, note_layout(1).size), _sram(machine.sub_core.rows, machine.value_width)
+    notes, bank = sram(machine.sub_core.rows, note_layout(1).size), sram(machine.sub_core.rows, machine.value_width)
     yield Published("G-Scalar, section 5", "64 x 38-bit base and encoding array, energy over a bank's access", "5.2 %",
-                    f"{100 * notes['pj'] / bank['pj']:.1f} %", _HERE)
+                    f"{100 * notes.picojoules / bank.picojoules:.1f} %", _HERE)
     yield Published("G-Scalar, section 5", "the same, area over the bank", "3 %",
-                    f"{100 * notes['um2'] / bank['um2']:.1f} %: macros of 15 and 32 bits", _HERE)
-
-
-def _sram(rows: int, width: int) -> dict[str, float]:
-    """Energy, leakage and access time of a memory of SRAM macros."""
-    tiling = memories.tiling(Memory("", rows, width, width, (None,), (True,), False, 1, bits(rows)))
-    macro, across, down = tiling.macro, tiling.across, tiling.down
-    return {"um2": tiling.area, "pj": macro.picojoules * across, "mw": macro.milliwatts * across * down, "ns": macro.access_ns}
+                    f"{100 * notes.area / bank.area:.1f} %: macros of 15 and 32 bits", _HERE)
 
 
 def _bow() -> Iterator[Published]:
@@ -210,10 +203,11 @@ def _bow() -> Iterator[Published]:
     more = machine.sub_cores * core.collectors * (entries - 3) * width // _KIBIBYTE
     yield Published(source, "storage of 12-entry collectors over 3 operands each", "+36 KB", f"+{more} KB: entries times bits",
                     _HERE)
-    bank = _sram(core.rows, width)
+    bank = sram(core.rows, width)
     yield Published("BOW, Table IV", "access of a register bank", "185.26 pJ, 64 KB, 28 nm",
-                    f"{bank['pj']:.1f} pJ, {core.rows * width / _KIBIBYTE:g} KB", _command("banks").replace("turing", "pascal"))
-    yield Published("BOW, Table IV", "leakage of a register bank", "111.84 mW", f"{bank['mw']:.1f} mW",
+                    f"{bank.picojoules:.1f} pJ, {core.rows * width / _KIBIBYTE:g} KB",
+                    _command("banks").replace("turing", "pascal"))
+    yield Published("BOW, Table IV", "leakage of a register bank", "111.84 mW", f"{bank.milliwatts:.1f} mW",
                     _command("banks").replace("turing", "pascal"))
     yield from _unit(source, "boc", "collectors, arbiters and crossbar, 32 warps", "under 0.04 mm2, 28 nm", "1 GHz", 28)
 
@@ -233,11 +227,11 @@ def _ltrf() -> Iterator[Published]:
 
 
 def _renaming() -> Iterator[Published]:
-    source, table, bank = "Renaming, Table 2", _sram(205, 10), _sram(256, 128)
-    yield Published(source, "access of a bank of the 1 KB table", "1.14 pJ, 40 nm", f"{table['pj']:.2f} pJ", _HERE)
-    yield Published(source, "leakage of a bank of the table", "0.27 mW", f"{table['mw']:.2f} mW", _HERE)
-    yield Published(source, "access of a 4 KB register bank", "4.68 pJ", f"{bank['pj']:.2f} pJ", _HERE)
-    yield Published(source, "leakage of a register bank", "2.8 mW", f"{bank['mw']:.2f} mW", _HERE)
+    source, table, bank = "Renaming, Table 2", sram(205, 10), sram(256, 128)
+    yield Published(source, "access of a bank of the 1 KB table", "1.14 pJ, 40 nm", f"{table.picojoules:.2f} pJ", _HERE)
+    yield Published(source, "leakage of a bank of the table", "0.27 mW", f"{table.milliwatts:.2f} mW", _HERE)
+    yield Published(source, "access of a 4 KB register bank", "4.68 pJ", f"{bank.picojoules:.2f} pJ", _HERE)
+    yield Published(source, "leakage of a register bank", "2.8 mW", f"{bank.milliwatts:.2f} mW", _HERE)
     yield from _unit("Renaming, section 6.1", "renaming_table_1k", "renaming table of 1 KB", "", "lookup in 0.22 ns", 40)
 
 
