@@ -20,6 +20,7 @@ from golden.mapping.exempt import Exempt
 from golden.mapping.names import Group
 from golden.mapping.release import Release
 from golden.mapping.renaming import Renaming
+from golden.mapping.reserve import Reserve
 from golden.probe import Probe
 from golden.sm import simulate
 from program.annotate import annotate
@@ -32,6 +33,8 @@ from program.runner import compile_job, trace_job
 from program.trace.schema import Trace
 from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
+from tests.random_release import with_flags
+from tests.random_trace import random_trace
 
 SCHEME = parse_scheme("renaming")
 
@@ -73,6 +76,34 @@ def test_fewer_registers_than_the_static_demand() -> None:
     cycles = [run("vectoradd", rows)[0].cycles for rows in (demand, 12, 5)]
     assert cycles == sorted(cycles)
     assert cycles[-1] > cycles[0]
+
+
+def fewest(seed: int, scheduler: str, exempt: int = 0, more: int = 0) -> int:
+    """Cycles of random programs of up to twelve registers, without barriers, on as few physical registers as one warp may need
+    beside the exempt ones of all eight."""
+    rows = 12 + 7 * exempt.bit_count() + more
+    config = with_overrides(preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}"])
+    trace = with_flags(random_trace(seed, ctas=4, warps=2, length=25, barriers=0, launches=2), seed, exempt=exempt)
+    return simulate(trace, config, replace(SCHEME, scheduler=scheduler)).cycles
+
+
+@pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
+def test_without_barriers_some_warp_can_always_go_on(scheduler: str) -> None:
+    for seed, exempt in ((0, 0), (1, 0b100100), (2, 0)):
+        assert fewest(seed, scheduler, exempt) > fewest(seed, scheduler, exempt, more=84), f"seed {seed}"
+
+
+class KeepsNothing(Reserve):
+    """Whoever comes first takes the last registers."""
+
+    def look(self, here: int) -> tuple[int, int]:
+        return super().look(here)[0], 0
+
+
+def test_without_a_reserve_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "Reserve", KeepsNothing)
+    with pytest.raises(ExecutionError, match="no warp can ever proceed"):
+        fewest(0, "lrr")
 
 
 def test_registers_that_wait_at_a_barrier() -> None:
