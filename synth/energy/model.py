@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
+from arch.schemes import Scheme, parse_scheme
 from program.errors import WarpbankError
 from synth.energy.table import AMOUNTS, EnergyTable
+
+#: Counters of a bank's arrays, and how many arrays the banks of the tables have, with 32 lanes.
+_ARRAYS, _BANK_ARRAYS = "rf.arrays.", 8
+#: By storage: arrays side by side, and lanes in each. Bytes of a position, of a register or of a half; words.
+_LAYOUTS = {"gscalar": (4, 16), "gscalar_half": (8, 32), "bdi": (1, 4), "scalar_rf": (1, 4)}
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
     Parameters
     ----------
     result : `Report.to_dict()`: its scheme, cycles and counters are used.
-    config : the machine it ran on.
+    config : the machine it ran on. A bank of fewer lanes costs as much as one of 32, and so do all its arrays together.
 
     Raises WarpbankError, naming the row, for a counter that the run does not have.
     """
@@ -70,7 +75,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
                 f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} has no counter "
                 f"{missing[0]!r}; a row may only count what every run it applies to counts"
             )
-        spent = sum(counters[name] for name in event.counters) * event.picojoules
+        spent = sum(counters[name] * _weight(name, scheme, machine) for name in event.counters) * event.picojoules
         dynamic[event.structure] = dynamic.get(event.structure, 0.0) + spent
     nanoseconds = result["cycles"] * 1e3 / table.clock_mhz
     leakage: dict[str, float] = {}
@@ -79,3 +84,11 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
             milliwatts = row.milliwatts * AMOUNTS[row.per](machine) / row.amount
             leakage[row.structure] = leakage.get(row.structure, 0.0) + milliwatts * nanoseconds  # mW x ns = pJ
     return Energy(table.name, table.clock_mhz, dynamic, leakage)
+
+
+def _weight(counter: str, scheme: Scheme, machine: SmConfig) -> float:
+    """What an array's share of its bank is, over that in the banks of the tables; 1 for what is no array."""
+    if not counter.startswith(_ARRAYS) or scheme.storage not in _LAYOUTS:
+        return 1.0
+    beside, lanes = _LAYOUTS[scheme.storage]
+    return _BANK_ARRAYS / (beside * -(-machine.lanes // lanes))

@@ -9,6 +9,10 @@ import pytest
 
 from arch.config import preset, with_overrides
 from arch.events import COUNTERS
+from golden.storage.bdi import Delta
+from golden.storage.bdi_banks import BdiBanks
+from golden.storage.gscalar import GScalar, GScalarHalf
+from golden.storage.notes import Note, NotingBanks
 from program.errors import WarpbankError
 from synth.energy import energy, read_table, table, tables
 from synth.energy.table import parse_table
@@ -154,6 +158,19 @@ def test_compressed_banks_by_hand() -> None:
         "collectors": 2 * 6 * 2.72, "network": 6 * 2.075,
     })
     assert spent.leakage["base array"] == pytest.approx(4 * 4.15 * 1000)  # 256 KB of banks
+
+
+@pytest.mark.parametrize(("scheme", "storage", "enc"), [("gscalar", GScalar, (0,)), ("gscalar-half", GScalarHalf, (0, 0)),
+                                                        ("bdi", BdiBanks, (Delta.RAW,))])
+@pytest.mark.parametrize(("machine", "lanes"), [("tiny", 4), ("turing", 32)])
+def test_a_bank_of_few_lanes_is_a_bank(scheme: str, storage: type[NotingBanks], enc: tuple[int, ...], machine: str,
+                                       lanes: int) -> None:
+    """What is not compressed activates all arrays of a bank, and costs what a plain bank costs."""
+    assert preset(machine).lanes == lanes
+    arrays = storage(preset(machine).sub_core, lanes).arrays_read(Note(False, enc, False, (0,)))
+    counters = {"rf_reads": 6, "rf_writes": 5, "rf_arrays.read": 6 * arrays, "rf_arrays.write": 5 * arrays}
+    plain, packed = (energy(_result(name, **counters), table("common"), preset(machine)) for name in ("baseline", scheme))
+    assert packed.dynamic["banks"] == pytest.approx(plain.dynamic["banks"], rel=1e-3)
 
 
 def test_a_cache_over_compressed_banks_by_hand() -> None:
