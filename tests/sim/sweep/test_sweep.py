@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from arch.events import COUNTERS
 from arch.overrides import field_paths
 from arch.presets import preset
 from program.errors import WarpbankError
-from sim.runs import RunSpec, store
+from sim.runs import RunSpec
 from sim.runs.worker import perform
 from sim.sweep import Sweep, read_sweep, sweep, write
 from sim.sweep.table import FIELD, columns
@@ -253,23 +254,35 @@ def _workers(parent: int) -> list[int]:
     return found
 
 
-def test_python_reads_it_elsewhere(cache: Path, tmp_path: Path) -> None:
-    """What other tools see: those that are installed read the same numbers."""
-    made = Sweep(("nn",), ("baseline", "bow"), ("tiny",), ("tiny",))
-    write(made, [perform(spec) for spec, _ in made.points()], tmp_path / "s.parquet")
-    cycles = parquet.read_table(tmp_path / "s.parquet").column("cycles").to_pylist()
-    assert store.folder().exists()
-    assert min(cycles) > 0
-    for name, read in (
-        ("pandas", lambda module: module.read_parquet(tmp_path / "s.parquet")["cycles"].tolist()),
-        ("polars", lambda module: module.read_parquet(tmp_path / "s.parquet")["cycles"].to_list()),
-        ("duckdb", lambda module: [row[0] for row in module.sql(f"SELECT cycles FROM '{tmp_path / 's.parquet'}'").fetchall()]),
-    ):
-        try:
-            module = __import__(name)
-        except ModuleNotFoundError:
-            continue
-        assert read(module) == cycles
+READERS: dict[str, Callable[[Any, Path], list[tuple[Any, ...]]]] = {
+    "pandas": lambda pandas, path: [tuple(None if pandas.isna(value) else value for value in row)
+                                    for row in pandas.read_parquet(path)[SEEN].itertuples(index=False)],
+    "polars": lambda polars, path: polars.read_parquet(path)[SEEN].rows(),
+    "duckdb": lambda duckdb, path: duckdb.sql(f"""SELECT {", ".join(f'"{name}"' for name in SEEN)} FROM '{path}'""").fetchall(),
+}
+#: Text, a number of the description, truth, text that may be empty, a counter, a fraction.
+SEEN = ["scheme", "field.sub_core.banks", "failed", "error", "rf.reads", "ipc"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_others_read_the_file(name: str, cache: Path, tmp_path: Path) -> None:
+    """The tools that docs/sweep.md names see the same numbers, and where a run failed that there are none."""
+    reader = pytest.importorskip(name)
+    made = Sweep(("nbody",), ("baseline", "bow"), ("tiny",), ("tiny",), {"sub_core.banks": (2, 3)})
+    outcomes = [perform(spec) for spec, _ in made.points()]
+    write(made, outcomes, tmp_path / "s.parquet")
+    rows = READERS[name](reader, tmp_path / "s.parquet")
+    assert [(row[0], row[1], row[2]) for row in rows] == [
+        (scheme, banks, banks == 3) for scheme in ("baseline", "bow") for banks in (2, 3)
+    ]
+    for row, outcome in zip(rows, outcomes, strict=True):
+        if outcome.result is None:
+            assert "power of two" in row[3]
+            assert row[4:] == (None, None)
+        else:
+            assert row[3] == ""
+            assert row[4] == outcome.result["counters"]["rf.reads"] > 0
+            assert row[5] == outcome.result["ipc"]
 
 
 def test_python_descriptions_are_checked() -> None:
