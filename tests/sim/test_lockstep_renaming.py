@@ -1,23 +1,51 @@
 """Golden and RTL in lockstep under register renaming, with release flags, fewer registers than the static demand, and a table so
-small that some are not renamed."""
+small that some are not renamed. The other policies and schedulers on random programs with
+
+    pytest -m long tests/sim/test_lockstep_renaming.py
+"""
 
 from __future__ import annotations
+
+from itertools import product
+
+import pytest
 
 import workloads
 from arch.config import preset, with_overrides
 from arch.schemes import parse_scheme
+from golden.mapping.availability import POLICIES
 from program.annotate import annotate
 from program.runner import compile_job, trace_job
 from sim.engines.pysim import PysimEngine
 from sim.lockstep import lockstep
+from tests.random_release import with_flags
+from tests.random_trace import random_trace
+
+SCHEME = parse_scheme("renaming")
+CASES = [pytest.param(policy, scheduler, marks=() if (policy, scheduler) == ("wear_level", "lrr") else pytest.mark.long)
+         for policy, scheduler in product(POLICIES, ("two_level", "gto", "lrr"))]
 
 
 def test_every_event_of_every_cycle() -> None:
-    scheme = parse_scheme("renaming")
     config = with_overrides(preset("tiny"), ["sub_core.rows=12", "sub_core.mapping.table_bytes=20"])
     job = workloads.get("vectoradd").job("tiny")
-    trace = annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job))
+    trace = annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
     assert trace.exempt[0].bit_count() == 2
-    outcome = lockstep(trace, config, scheme, PysimEngine())
+    outcome = lockstep(trace, config, SCHEME, PysimEngine())
     assert outcome.divergence is None, outcome.divergence.reason
+    assert outcome.result.counters["renaming.unmaps"]
+
+
+@pytest.mark.parametrize(("policy", "scheduler"), CASES)
+def test_policies_and_schedulers(policy: str, scheduler: str) -> None:
+    """A random program whose R2 and R5 are exempt, on 24 physical registers for two warps of twelve."""
+    config = with_overrides(preset("tiny"), [
+        "sub_core.warps=2", "sub_core.rows=12", "lanes=2", f"sub_core.mapping.policy={policy}",
+        f"sub_core.front_end.scheduler={scheduler}",
+    ])  # fmt: skip
+    exempt = 0b100100
+    trace = with_flags(random_trace(6, ctas=2, warps=2, length=10, barriers=0), 6, exempt=exempt)
+    outcome = lockstep(trace, config, SCHEME, PysimEngine())
+    assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
+    assert outcome.result is not None
     assert outcome.result.counters["renaming.unmaps"]
