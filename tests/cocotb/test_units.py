@@ -81,7 +81,8 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
 
 
 #: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set,
-#: an overwritten value that is written back all the same, an address given back under a wrong name, ...
+#: an overwritten value that is written back all the same, an address given back under a wrong name, a register released while
+#: its result is on its way, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
     "arbiter": replaced(r"(= ~) ?\\?written;", r"\1opening;"),
@@ -91,6 +92,7 @@ MUTANTS: dict[str, Callable[[str], str]] = {
     "tag_row": replaced(r"= drop \? ripe : (\w+'h0+);", r"= \1;"),
     "departing": replaced(r"= fresh \? value : kept;", "= value;"),
     "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),
+    "release": replaced(r"assign waiting_0 = dying_0 & \w+;", "assign waiting_0 = dying_0;"),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }
 
