@@ -58,7 +58,7 @@ SIZES: dict[str, Size] = {
     "sw_rfc": Size("maxwell", "sw-rfc"),
     **dict.fromkeys(("release", "availability", "exempt", "reserve", "renaming_table", "renaming_table_1k", "flag_cache", "names",
                      "renaming"), _RENAMING),
-    **dict.fromkeys(("inserter", "boc"), _BOW),
+    **dict.fromkeys(("inserter", "boc_arbiter", "boc"), _BOW),
     "boc_write_through": Size("pascal", "bow"),
     **dict.fromkeys(
         ("lrr", "gto", "direct", "banks", "registers", "arbiter", "ocu", "result_arbiter", "barriers", "status", "in_flight",

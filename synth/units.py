@@ -99,6 +99,10 @@ def _with_flags(config: SmConfig) -> SmConfig:
     return replace(config, sub_core=replace(core, mapping=replace(core.mapping, release_flags="on")))
 
 
+def _boc_arbiter(config: SmConfig, probe: bool) -> Arbiter:
+    return Arbiter(config, Boc.entries(config), Boc.tags(config), probe)
+
+
 def _availability(config: SmConfig) -> Availability:
     core = config.sub_core
     return Availability(core.warp_registers, core.mapping.policy, core.subarray_registers)
@@ -127,6 +131,7 @@ UNITS: dict[str, Unit] = {
         Unit("two_level", TwoLevel, lambda config, _, probe: TwoLevel(config, probe)),
         Unit("ocu", Ocu, lambda config, _, probe: Ocu(config, probe)),
         Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
+        Unit("boc_arbiter", Arbiter, lambda config, _, probe: _boc_arbiter(_private(config), probe)),
         Unit("registers", Flat, build_registers),
         Unit("ltrf", Ltrf, lambda config, _, probe: build_registers(config, parse_scheme("ltrf"), probe)),
         Unit("ltrf_plus", LtrfPlus, lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe)),

@@ -98,6 +98,7 @@ def _mshrs(overrides: list[str], seed: int) -> None:
 
 BENCHES: dict[str, Any] = {
     "arbiter": test_arbiter.lockstep,
+    "boc_arbiter": test_arbiter.boc_lockstep,
     "ocu": test_ocu.lockstep,
     "boc": test_boc.lockstep,
     "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, WriteThroughBoc),

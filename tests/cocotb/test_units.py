@@ -27,6 +27,7 @@ BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
+    "boc_arbiter": {name: BOCS[name] for name in ("half", "single")},
     "boc_write_through": {name: BOCS[name] for name in ("narrow", "single")},
     "renaming": RENAMING,
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},

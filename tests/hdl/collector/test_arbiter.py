@@ -8,48 +8,68 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from arch.rooms import SmConfig
 from golden.collector.arbiter import Arbiter as Golden
 from hdl.collector.arbiter import Arbiter
+from hdl.collector.boc import Boc
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
+from tests.hdl.collector.boc_bench import BOCS
 
 
 def lockstep(machine: str, seed: int, unit: Any = Arbiter, cycles: int = 300) -> None:
-    rng = random.Random(seed)
+    """One uop in collection per collector, as in an OCU."""
     config = MACHINES[machine]
+    compare(unit(config, probe=True), config, 1, seed, cycles)
+
+
+def boc_lockstep(machine: str, seed: int, cycles: int = 300) -> None:
+    """Several, told apart by their tags, and a place for all of them at every bank, as with BOCs."""
+    config = BOCS[machine]
+    tags = Boc.tags(config)
+    compare(Arbiter(config, Boc.entries(config), tags, probe=True), config, tags, seed, cycles)
+
+
+def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int) -> None:
+    """Random requests of random uops, random writes: grants, reads and events are golden's in every cycle."""
+    rng = random.Random(seed)
     core = config.sub_core
     log = Log()
-    rtl, model = unit(config, probe=True), Golden(core.banks, log.probe)
-    missing = [0] * core.collectors
+    model = Golden(core.banks, log.probe)
+    missing = {(collector, tag): 0 for collector in range(core.collectors) for tag in range(tags)}
+    most = min(6, core.collector.slots)
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
             written = rng.getrandbits(core.banks) & rng.getrandbits(core.banks)
             ctx.set(rtl.written, written)
             grants = model.step(written)
-            expected = {collector: (bank, slot) for bank, _, collector, slot, _ in grants}
-            found = {number: (ctx.get(grant.bank), ctx.get(grant.slot)) for number, grant in enumerate(rtl.grant)
-                     if ctx.get(grant.valid)}
+            expected = {collector: (bank, slot, tag) for bank, _, collector, slot, tag in grants}
+            found = {number: (ctx.get(grant.bank), ctx.get(grant.slot), ctx.get(grant.tag) if tags > 1 else 0)
+                     for number, grant in enumerate(rtl.grant) if ctx.get(grant.valid)}
             assert found == expected, f"cycle {cycle}"
             assert {bank: ctx.get(port.row) for bank, port in enumerate(rtl.read) if ctx.get(port.valid)} == {
                 bank: row for bank, row, *_ in grants}
             assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
-            for collector in expected:
-                missing[collector] -= 1
-            # A collector may be allocated again in the cycle in which its uop is dispatched, long after its last grant.
-            free = [number for number, count in enumerate(missing) if not count and number not in expected]
+            served = [(collector, tag) for collector, (_, _, tag) in expected.items()]
+            for uop in served:
+                missing[uop] -= 1
+            # A uop's place may be taken again in the cycle in which the uop is dispatched, long after its last grant.
+            free = [uop for uop, count in missing.items() if not count and uop not in served]
             valid = bool(free) and rng.random() < 0.7
             ctx.set(rtl.request.valid, valid)
             if valid:
-                collector = rng.choice(free)
-                slots = rng.randrange(7)
-                banks, rows = ([rng.randrange(count) for _ in range(6)] for count in (core.banks, core.rows))
+                collector, tag = rng.choice(free)
+                slots = rng.randrange(most + 1)
+                banks, rows = ([rng.randrange(count) for _ in range(most)] for count in (core.banks, core.rows))
                 ctx.set(rtl.request.collector, collector)
+                if tags > 1:
+                    ctx.set(rtl.request.tag, tag)
                 ctx.set(rtl.request.slots, (1 << slots) - 1)
                 ctx.set(rtl.request.banks, banks)
                 ctx.set(rtl.request.rows, rows)
                 for slot in range(slots):
-                    model.request(banks[slot], rows[slot], collector, slot)
-                missing[collector] = slots
+                    model.request(banks[slot], rows[slot], collector, slot, tag)
+                missing[collector, tag] = slots
             await ctx.tick()
 
     simulate(rtl, bench)
@@ -59,6 +79,11 @@ def lockstep(machine: str, seed: int, unit: Any = Arbiter, cycles: int = 300) ->
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
+
+
+@pytest.mark.parametrize("machine", BOCS)
+def test_with_several_uops_of_a_collector(machine: str) -> None:
+    boc_lockstep(machine, 1)
 
 
 class AlwaysReading(Arbiter):
