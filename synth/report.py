@@ -161,13 +161,13 @@ def _area(unit: str) -> float | None:
     return None if found is None else float(found["area_um2"])
 
 
-def _unit(source: str, unit: str, what: str, area: str, delay: str, node: int) -> Iterator[Published]:
-    """Area and delay of a unit."""
+def _unit(source: str, unit: str, what: str, area: str, delay: str, node: int, count: int = 1) -> Iterator[Published]:
+    """Area of `count` of a unit, and its delay."""
     found = cost(unit)
     if found is None:
         yield Published(source, what, f"{area}, {delay}", "not recorded", _command(unit))
         return
-    size, scale = found["area_um2"], (node / NODE) ** 2
+    size, scale = count * found["area_um2"], (node / NODE) ** 2
     yield Published(source, f"{what}, area", area, f"{size:.0f} um2", _command(unit), f"{size * scale:.0f} um2")
     yield Published(source, f"{what}, delay", delay, f"{found['delay_ns']:.3f} ns", _command(unit),
                     guard=f"{found['delay_ns_guard_band']:.3f} ns")
@@ -209,7 +209,9 @@ def _bow() -> Iterator[Published]:
                     _command("banks").replace("turing", "pascal"))
     yield Published("BOW, Table IV", "leakage of a register bank", "111.84 mW", f"{bank.milliwatts:.1f} mW",
                     _command("banks").replace("turing", "pascal"))
-    yield from _unit(source, "boc", "collectors, arbiters and crossbar, 32 warps", "under 0.04 mm2, 28 nm", "1 GHz", 28)
+    theirs, warps = "under 0.04 mm2 for both, crossbar and bus, 28 nm", machine.sub_cores * core.warps
+    for unit, what in (("boc", f"collectors of {warps} warps, without values"), ("boc_arbiter", f"arbiters of {warps} warps")):
+        yield from _unit(source, unit, what, theirs, "1 GHz", 28, machine.sub_cores)
 
 
 def _ltrf() -> Iterator[Published]:
