@@ -1,46 +1,159 @@
-"""Every `warpbank` command that README and docs show is run."""
+"""Every command and every piece of Python that README and docs show is run, or stands here with the reason why not."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
+import typer
 
+import workloads
+from arch.schemes import parse_scheme
+from sim.cli import app
+from sim.reproduce import PAPERS
+from synth.units import UNITS
 from tests.registries import kept
 from tests.sim.command import warpbank
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+#: Commands that are shown outside of blocks of sh, by their first words: why they are not run as they stand, and what runs them.
+ELSEWHERE = {
+    "warpbank compare": "README's, in a new environment: tests/sim/compare",
+    "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
+    "warpbank sweep big.toml --scheduler tcp://head:8786": "not our machine: tests/sim/test_runs.py starts a scheduler",
+    "warpbank synth": "a library that is not ours to ship, or a unit to fill in: tests/synth",
+    "warpbank verify": "it runs other tests: tests/sim/test_verify.py",
+}
+#: Python that needs what a test machine has not.
+SLURM = "dask_jobqueue"
+#: Pages whose Python is lines of an example, which has tests of its own.
+EXAMPLES = {"docs/tutorial.md": ROOT / "examples" / "last_value"}
+#: Places to fill in, and something that can be there.
+FILLED = {"UNIT": "lrr", "PRESET": "tiny", "SCHEME": "baseline", "CLOCK": "1"}
+#: Kernels that stand for all of them.
+FEW = ("vectoradd", "bfs", "hotspot", "btree", "sad", "nn")
 
 
-def _commands() -> list[tuple[str, str]]:
-    """(page, command) of every line in a `sh` block that starts with warpbank."""
-    found: list[tuple[str, str]] = []
-    for page in PAGES:
-        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL):
-            found += [(page.name, line.strip()) for line in block.splitlines() if line.startswith("warpbank ")]
-    return found
+def _blocks(page: str) -> list[tuple[str, str]]:
+    """(language, text) of the fenced blocks."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", PAGES[page].read_text(), re.DOTALL | re.MULTILINE)
+
+
+def _run(page: str) -> Iterator[tuple[str, str]]:
+    """(language, text) of the commands and the Python of a page that are run, in order."""
+    for language, block in _blocks(page):
+        if language == "sh":
+            yield from ((language, line.strip()) for line in block.splitlines())
+        elif language == "python" and SLURM not in block:
+            yield language, block
 
 
 def test_there_are_commands() -> None:
-    assert len(_commands()) >= 9
+    shown = [language for page in PAGES for language, _ in _run(page)]
+    assert shown.count("sh") > 60
+    assert shown.count("python") > 10
 
 
-@pytest.mark.parametrize("page", sorted({page for page, _ in _commands()}))
-def test_commands_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, in one folder: a later command may use what an earlier one wrote."""
+@pytest.mark.parametrize("page", [page for page in PAGES if list(_run(page))])
+def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order, in one folder: what comes later may use what was written before."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     with kept():
-        for name, command in _commands():
-            if name == page:
-                done = warpbank(*shlex.split(command, comments=True)[1:])
-                assert done.code == 0, f"{command}\n{done.err}"
+        for language, text in _run(page):
+            if language == "python":
+                _python(page, text)
+            else:
+                words = shlex.split(text, comments=True)
+                assert words[0] == "warpbank", f"what stands in a block of sh is run: {text}"
+                done = warpbank(*words[1:])
+                assert done.code == 0, f"{text}\n{done.err}"
+
+
+def _python(page: str, text: str) -> None:
+    """Run a block; of all kernels it has a few."""
+    if page in EXAMPLES:
+        sources = "".join(path.read_text() for path in EXAMPLES[page].glob("*.py"))
+        shown, there = (re.sub(r"#.*|\s|,(?=\s*\))", "", code) for code in (text, sources))
+        assert re.search(re.escape(shown).replace(re.escape('"..."'), '"[^"]*"'), there), f"not in {EXAMPLES[page]}: {text}"
+        return
+    for line in text.splitlines():
+        if line.startswith("import ") and (absent := [name for name in line[7:].split(", ") if _absent(name.split()[0])]):
+            pytest.skip(f"needs {absent[0]}")
+    few = tuple(name for name in workloads.names() if name in FEW)
+    with mock.patch.object(workloads, "names", return_value=few):
+        exec(compile(text, page, "exec"), {"__name__": "__main__"})
+
+
+def _absent(name: str) -> bool:
+    try:
+        __import__(name)
+    except ModuleNotFoundError:
+        return True
+    return False
+
+
+def _shown(page: str) -> Iterator[str]:
+    """Whole commands that a page shows outside of blocks of sh."""
+    text = PAGES[page].read_text()
+    for language, block in _blocks(page):
+        if language != "sh":
+            yield from re.findall(r"^(?:.*&& )?(?:\$ )?(?:\.venv/bin/)?(warpbank .*)$", block, re.MULTILINE)
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    yield from re.findall(r"^    (warpbank .*?)(?:    .*)?$", prose, re.MULTILINE)
+
+
+def _quoted(page: str) -> Iterator[str]:
+    """Commands with arguments in the text of a page that have no place to fill in."""
+    prose = re.sub(r"^```.*?^```", "", PAGES[page].read_text(), flags=re.DOTALL | re.MULTILINE)
+    for command in re.findall(r"`(warpbank [^`\s]+ [^`]+)`", prose):
+        if not re.search(r"\.\.\.|[|\[]|\b[A-Z]{3,}\b", command):
+            yield " ".join(command.split())
+
+
+def test_what_is_shown_and_not_run_has_a_reason() -> None:
+    found = {command for page in PAGES for command in _shown(page)}
+    for command in found:
+        assert any(command.startswith(known) for known in ELSEWHERE), command
+    assert all(any(command.startswith(known) for command in found) for known in ELSEWHERE)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if list(_shown(page)) or list(_quoted(page))])
+def test_what_is_shown_and_not_run_is_understood(page: str) -> None:
+    """The options are there and take such values, and so are the kernels, schemes, figures and units."""
+    for command in [*_shown(page), *_quoted(page)]:
+        words = [FILLED.get(word, word) for word in shlex.split(command, comments=True)[1:]]
+        _parse(words)
+        pairs = list(pairwise(words))
+        known = {"--kernel": workloads.names(), "--kernels": workloads.names(), "--figure": _figures(words), "synth": UNITS}
+        for option, values in known.items():
+            given = {name for word, value in pairs if word == option for name in value.split(",")}
+            assert all(name in values or name.startswith("-") for name in given), command
+        for scheme in [value for word, value in pairs if word in ("--scheme", "--only")]:
+            parse_scheme(scheme)
+
+
+def _figures(words: Sequence[str]) -> set[str]:
+    return {figure.name for name, paper in PAPERS.items() for figure in paper.figures if name in words}
+
+
+def _parse(words: Sequence[str]) -> None:
+    """The command line takes these words; nothing is run."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("warpbank", list(words))
+    while hasattr(command, "resolve_command"):
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, rest, parent=context)
 
 
 def test_links_lead_somewhere() -> None:
-    for page in PAGES:
+    for name, page in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            assert (page.parent / target).exists(), f"{name} links to {target}"
