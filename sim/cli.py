@@ -37,6 +37,7 @@ from sim import (
 from sim import experiment as exp
 from sim import explain as explaining
 from sim import over_time as timeline
+from sim.compare.measures import hit_ratio
 from sim.explain import Liveness
 from sim.options import (
     ConfigOption,
@@ -143,7 +144,8 @@ def run(
             on_build=report.building,
             progress=report.simulating,
         )
-    data = outcome.to_dict()
+    data = outcome.to_dict() | {"seed": experiment.config.sub_core.collector.seed}
+    data["hit_ratio"] = hit_ratio(data)
     spent = [energies.energy(data, prices, experiment.config)]
     if energy == energies.COMMON:
         own = energies.own_tables(experiment.scheme)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from arch.events import COUNTERS
 from arch.schemes import ROOMS, SCHEMES
+from sim.compare.measures import hit_ratio
 from sim.experiment import Report
 from synth.energy import Energy
 from workloads import Workload
@@ -73,6 +74,9 @@ def run_tables(report: Report) -> list[RenderableType]:
         ("cycles", data["cycles"]),
         ("warp instructions", data["warp_instructions"]),
         ("IPC", data["ipc"]),
+        ("hit ratio", f"{hit_ratio(data):.1f} % of source operands"),
+        ("made by", ", ".join(f"{tool} {version}" for tool, version in data["versions"].items())),
+        ("seed", f"{report.experiment.config.sub_core.collector.seed}, of random choices"),
     ]
     total = sum(data["stalls"].values())
     stalls = [(name, count, f"{100 * count / total:.1f} %" if total else "") for name, count in data["stalls"].items()]

@@ -49,7 +49,8 @@ def _ipc(run: Data, base: Data) -> float:
     return base["warp_instructions"] / run["cycles"] if run["cycles"] else 0.0
 
 
-def _hits(run: Data, base: Data) -> float:
+def hit_ratio(run: Data) -> float:
+    """Source operands found in the collector or in a register file cache, in percent."""
     counters = run["counters"]
     return _share(100 * (counters["boc.forwards"] + counters["cache.reads"]), operands(run))
 
@@ -70,7 +71,7 @@ MEASURES = (
     Measure("rf_writes", "RF writes", "of baseline", "Writes of the register banks: results, and what collectors and caches "
             "evict.", lambda run, base: run["counters"]["rf.writes"]),
     Measure("hit_ratio", "hit ratio", "%", "Source operands that were found in a collector or a register file cache. LTRF "
-            "prefetches, so that all are.", _hits, relative=False, digits=1),
+            "prefetches, so that all are.", lambda run, base: hit_ratio(run), relative=False, digits=1),
     Measure("conflicts", "conflicts", "cycles/operand", "Cycles that read requests waited at banks or at a register file "
             "cache: behind a write, another request, or for their collector's port; divided by source operands.",
             lambda run, base: _share(conflicts(run), operands(run)), relative=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -85,3 +86,20 @@ def test_register_limit_follows_the_machine() -> None:
     narrow = _run("sgemm", "--size", "tiny", "--set", "sub_core.rows=32")
     assert max(narrow["registers"].values()) <= 64 < max(wide["registers"].values())
     assert narrow["memory"]["wrong"] == 0
+
+
+@pytest.mark.parametrize(("scheme", "hits"), [("baseline", ()), ("malekeh", ("boc.forwards",)), ("rfc", ("cache.reads",))])
+def test_a_run_tells_hits_and_what_made_it(scheme: str, hits: tuple[str, ...]) -> None:
+    arguments = ("reduction", "--size", "tiny", "--preset", "tiny", "--scheme", scheme, "--set", "sub_core.collector.seed=7")
+    data = _run(*arguments)
+    found = sum(data["counters"][name] for name in hits)
+    whole = data["counters"]["collector.deliveries"] + data["counters"]["boc.forwards"]
+    assert data["hit_ratio"] == pytest.approx(100 * found / whole)
+    assert bool(found) == bool(hits)
+    assert data["seed"] == 7
+    done = warpbank("run", *arguments)
+    lines = [re.split(r"\s{2,}", line.strip()) for line in done.out.splitlines()]
+    rows = {line[0]: line[1] for line in lines if len(line) == 2}
+    assert rows["hit ratio"] == f"{data['hit_ratio']:.1f} % of source operands"
+    assert rows["seed"] == "7, of random choices"
+    assert all(f"{tool} {version}" in rows["made by"] for tool, version in data["versions"].items())
