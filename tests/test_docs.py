@@ -27,6 +27,7 @@ PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sor
 ELSEWHERE = {
     "warpbank compare": "README's, in a new environment: tests/sim/compare",
     "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
+    "warpbank schemes --check --engine verilator": "more than an hour: tests/sim/test_combinations.py runs some",
     "warpbank sweep big.toml --scheduler tcp://head:8786": "not our machine: tests/sim/test_runs.py starts a scheduler",
     "warpbank synth": "a library that is not ours to ship, or a unit to fill in: tests/synth",
     "warpbank verify": "it runs other tests: tests/sim/test_verify.py",
