@@ -140,4 +140,5 @@ def stuck(trace: Trace, cycle: int, slots: list[tuple[int, int, int, int, int]])
         else:
             waiting = f"has retired {retired} of {length} uops"
         waits.append(f"warp slot {slot} of sub-core {sub_core} {waiting}")
-    return ExecutionError(f"Deadlock before cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + ".")
+    return ExecutionError(f"Deadlock before cycle {cycle}: no warp can ever proceed. " + "; ".join(waits)
+                          + ". The golden model (--engine golden) says what each of them waits for and what it holds.")
