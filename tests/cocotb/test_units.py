@@ -104,6 +104,15 @@ def test_mutants_are_caught(unit: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("machine", ["tiny", "single"])
+def test_instruction_buffers_with_release_flags(machine: str, tmp_path: Path) -> None:
+    """Flag instructions are fetched, and skipped where the cache has them."""
+    config = with_overrides(MACHINES[machine], ["sub_core.mapping.release_flags=on"])
+    arguments = {"machine": machine, "seed": 1, "flags": "on"}
+    assert run("instruction_buffers", config, "instruction_buffers", arguments, tmp_path) == ""
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 8))
 @pytest.mark.parametrize("machine", ["tiny", "single"])
 @pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_OWN, *BY_CONFIG])

@@ -109,7 +109,8 @@ def test_wave_errors(tmp_path: Path) -> None:
 def test_a_deadlock_is_explained(rtl: RtlEngine) -> None:
     """One warp of two waits at a barrier that expects three arrivals."""
     trace = TraceBuilder().launch([[barrier(0, warps=3), alu(1)], [alu(2)]]).build()
-    with pytest.raises(ExecutionError, match=r"Deadlock before cycle \d+.*warp slot 0 of sub-core 0 waits to issue uop 1 of 3.*--engine golden"):
+    says = r"Deadlock before cycle \d+.*warp slot 0 of sub-core 0 waits to issue uop 1 of 3.*--engine golden"
+    with pytest.raises(ExecutionError, match=says):
         rtl.run(trace, TINY, BASELINE)
 
 
