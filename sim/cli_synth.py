@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from math import isfinite
@@ -22,6 +23,7 @@ from sim.options import ConfigOption, JsonOption, PresetOption, SchemeOption, Se
 from sim.output import write_text
 
 if TYPE_CHECKING:
+    from synth.power import Stimulus
     from synth.synthesis import Synthesis
 
 LibertyOption = Annotated[
@@ -101,17 +103,29 @@ def synth(
         Console().print(part)
 
 
+def _activity(unit: str) -> Callable[[], Stimulus] | None:
+    """What the unit's ports are under the kernel that its baseline names, if it names one."""
+    from sim.activity import record
+    from synth.baselines import SIZES
+
+    size = SIZES.get(unit)
+    if size is None or not size.kernel:
+        return None
+    return partial(record, unit, exp.find(size.kernel, Size.TINY, None, size.preset, None, size.scheme, None, None,
+                                          MAX_INSTRUCTIONS))
+
+
 def _baseline(unit: str | None, files: list[Path], write: bool, as_json: bool) -> None:
     """Record, or compare: exit code 1 if something moved."""
     from synth import baselines
 
     console = Console(stderr=True)
-    results = []
+    results: list[baselines.Checked] = []
     for name in [unit] if unit else baselines.SIZES:
         with console.status("") as status:
             step = partial(_say, status, name)
             if write:
-                baselines.record(baselines.measure(name, files, step))
+                baselines.record(baselines.measure(name, files, step, _activity(name) if files else None))
                 console.print(f"wrote the baseline of {name}", highlight=False)
             else:
                 results.append(baselines.check(name, files, step))

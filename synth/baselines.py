@@ -12,7 +12,7 @@ from arch.config import SmConfig, preset
 from arch.names import unknown
 from arch.schemes import Scheme, parse_scheme
 from program.errors import WarpbankError
-from synth import opensta, pdk
+from synth import opensta, pdk, power
 from synth.synthesis import CLOCK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
@@ -25,11 +25,12 @@ _KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "delay_ns_guard
 
 @dataclass(frozen=True)
 class Size:
-    """Where a unit is measured: the machine of a paper, the scheme, the clock in ns."""
+    """Where a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy is of."""
 
     preset: str
     scheme: str = "baseline"
     clock: float = CLOCK
+    kernel: str = ""
 
     def machine(self) -> tuple[SmConfig, Scheme]:
         """Configuration and scheme."""
@@ -38,7 +39,7 @@ class Size:
 
 
 #: G-Scalar clocks its units at 1.4 GHz, 0.71 ns, in 40 nm; 0.6 ns is what ours are held to.
-_GSCALAR = Size("fermi", "gscalar", 0.6)
+_GSCALAR = Size("fermi", "gscalar", 0.6, "hotspot")
 _HALF = Size("fermi", "gscalar-half", 0.6)
 _BOW, _MALEKEH, _LTRF, _RENAMING = (Size("pascal", "bow-wr"), Size("turing", "malekeh"), Size("maxwell", "ltrf"),
                                      Size("fermi", "renaming"))
@@ -98,13 +99,14 @@ def _share(old: float, new: float) -> str:
     return f"{100 * (new - old) / old:+.1f} %" if old else "more than any share"
 
 
-def measure(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Synthesis:
-    """A unit at its paper's size, by our own timing. Raises WarpbankError for a unit without a size."""
+def measure(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None,
+            activity: Callable[[], power.Stimulus] | None = None) -> Synthesis:
+    """A unit at its paper's size, by our own timing; for `activity` see `synthesize`. Raises WarpbankError if it has no size."""
     if unit not in SIZES:
         raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
     size = SIZES[unit]
     config, scheme = size.machine()
-    return synthesize(unit, config, scheme, files, clock=size.clock, signoff=False, on_step=on_step)
+    return synthesize(unit, config, scheme, files, clock=size.clock, signoff=False, activity=activity, on_step=on_step)
 
 
 def record(made: Synthesis) -> None:
@@ -118,12 +120,20 @@ def record(made: Synthesis) -> None:
         ends["opensta"] = opensta.version()
     results[_key(made)] = {"liberty_digest": data["liberty_digest"], "tools": data["tools"],
                            **{name: data[name] for name in _KEPT if data[name] is not None}, **ends}
+    if made.power is not None:
+        results[_key(made)]["energy"] = _energy(made.power, made.clock_ns, SIZES[made.unit].kernel)
     boxes = _boxes(data["memories"])
     if made.liberty and boxes:
         results[_key(made)]["memories"] = boxes
     path.parent.mkdir(exist_ok=True)
     whole = head | {"results": dict(sorted(results.items())), "config": made.config.to_dict()}
     path.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+def _energy(milliwatts: dict[str, float], clock: float, kernel: str) -> dict[str, Any]:
+    """Power without the clock that it is at: picojoules of a cycle, and milliwatts of leakage."""
+    leakage = milliwatts["leakage"]
+    return {"kernel": kernel, "pj_per_cycle": round((milliwatts["total"] - leakage) * clock, 6), "leakage_mw": leakage}
 
 
 def _boxes(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

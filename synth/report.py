@@ -42,6 +42,8 @@ MISSES = {
     "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
              "read and written, in one cycle; no paper's unit",
 }
+#: The clock of G-Scalar's Table 3, in GHz.
+_CLOCK = 1.4
 #: The command of what is computed from the machines.
 _HERE = "warpbank synth --table"
 #: Registers of a warp, and bits of a value of one of its registers.
@@ -175,11 +177,22 @@ def _unit(source: str, unit: str, what: str, area: str, delay: str, node: int, c
                     guard=f"{found['delay_ns_guard_band']:.3f} ns")
 
 
+def _power(source: str, unit: str, theirs: str) -> Iterator[Published]:
+    """Power at the clock of G-Scalar's Table 3, under the activity of the kernel that the baseline names."""
+    energy = (cost(unit) or {}).get("energy")
+    if energy is not None:
+        ours = energy["pj_per_cycle"] * _CLOCK + energy["leakage_mw"]
+        yield Published(source, f"{unit}, power at {_CLOCK:g} GHz", theirs, f"{ours:.2f} mW under {energy['kernel']}",
+                        f"{_command(unit)} --kernel {energy['kernel']}")
+
+
 def _gscalar() -> Iterator[Published]:
     source = "G-Scalar, Table 3"
     yield from _unit(source, "compressor", "compressor", "11 624 um2, 40 nm", "0.67 ns", 40)
+    yield from _power(source, "compressor", "16.22 mW, 40 nm")
     yield from _unit(source, "compressor_half", "the same for half-warps", "", "", 40)
     yield from _unit(source, "decompressor", "decompressor", "7332 um2, 40 nm", "0.35 ns", 40)
+    yield from _power(source, "decompressor", "15.86 mW, 40 nm")
     yield from _unit(source, "decompressor_half", "the same for half-warps", "", "", 40)
     pairs = [[_area(f"{prefix}{kind}") for kind in ("compressor", "decompressor")] for prefix in ("", "bdi_")]
     if all(area is not None for pair in pairs for area in pair):

@@ -98,6 +98,16 @@ def test_a_field_that_was_added_changes_nothing() -> None:
     assert not baselines.same_machine(known, with_overrides(config, ["sub_core.banks=4"]))
 
 
+def test_power_is_kept_as_energy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """3.5 mW at 0.5 ns, 0.5 of them leakage, are 1.5 pJ a cycle."""
+    made = baselines.measure("lrr", [])
+    made.power, made.clock_ns = {"clock": 3.0, "leakage": 0.5, "total": 3.5}, 0.5
+    monkeypatch.setattr(baselines, "FOLDER", tmp_path)
+    baselines.record(made)
+    kept = json.loads((tmp_path / "lrr.json").read_text())["results"]["generic"]
+    assert kept["energy"] == {"kernel": "", "pj_per_cycle": 1.5, "leakage_mw": 0.5}
+
+
 def test_command() -> None:
     done = warpbank("synth", "lrr", "--check", "--liberty", "none")
     assert done.code == 0, done.err

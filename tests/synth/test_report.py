@@ -41,12 +41,15 @@ def test_what_misses_the_clock_says_why() -> None:
 def test_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A compressor of 9000 um2 at 45 nm is one of 7111 at 40; OpenSTA is 10 % faster; what is 2 ns misses the clock."""
     found = {"area_um2": 9000.0, "memory_um2": 0.0, "delay_ns": 2.0, "flops": 3, "nand2_equivalents": 1.0, "logic_depth": 4,
-             "delay_ns_guard_band": 2.5, "opensta_ns": 1.8, "start": "a", "end": "b"}
+             "delay_ns_guard_band": 2.5, "opensta_ns": 1.8, "start": "a", "end": "b",
+             "energy": {"kernel": "nn", "pj_per_cycle": 10.0, "leakage_mw": 0.5}}
     (tmp_path / "compressor.json").write_text(json.dumps({"results": {report.LIBRARY: found}}))
     monkeypatch.setattr(baselines, "FOLDER", tmp_path)
     assert report.missing_the_clock() == ["compressor"]
     area = next(row for row in report.published() if row[1] == "compressor, area")
     assert area[3:5] == ("9000 um2", "7111 um2")
+    power = next(row for row in report.published() if row[1] == "compressor, power at 1.4 GHz")
+    assert power[3] == "14.50 mW under nn"
     assert {row[4] for row in report.signoff()[1:]} == {"-10.0 %"}
     assert next(row for row in report.units() if row[0] == "`lrr`")[2] == "not recorded"
 
