@@ -28,22 +28,26 @@ ODD = with_overrides(TINY, ["lanes=1", "sub_cores=3", "sub_core.warps=1", "sub_c
                             "lsu.pending=1", "lsu.queue=1", "memory.queue=1"])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All units as Verilog."""
-    at = tmp_path_factory.mktemp("verilog")
-    for unit in UNITS:
-        (at / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v"))
-    return at
-
-
 @pytest.mark.parametrize("unit", UNITS)
-def test_lint(unit: str, folder: Path) -> None:
+def test_tools_take_it(unit: str, tmp_path: Path) -> None:
+    """Verilator's lint, Yosys, and Icarus, if there."""
+    (tmp_path / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v"))
+    _lint(unit, tmp_path)
+    _read(unit, tmp_path)
+    if shutil.which("iverilog") is not None:
+        subprocess.run(["iverilog", "-g2005-sv", "-s", unit, "-o", os.devnull, str(tmp_path / f"{unit}.v")], check=True)
+
+
+def _lint(unit: str, folder: Path) -> None:
     tool = toolchain.verilator()
     command = [str(tool.binary), "--lint-only", "-Wall", "--no-timing", "--top-module", unit, str(ROOT / "synth" / "lint.vlt"),
                str(folder / f"{unit}.v")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
     assert done.returncode == 0, done.stderr
+
+
+def _read(unit: str, folder: Path) -> None:
+    yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], folder)
 
 
 @pytest.mark.parametrize("unit", ["arbiter", "ltrf", "rfc"])
@@ -60,14 +64,14 @@ def test_event_ports_are_no_loops(unit: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_odd_sizes(unit: str, tmp_path: Path) -> None:
     (tmp_path / f"{unit}.v").write_text(exported(unit, ODD, BASELINE, kind=".v"))
-    test_lint(unit, tmp_path)
-    yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], tmp_path)
+    _lint(unit, tmp_path)
+    _read(unit, tmp_path)
 
 
 @pytest.mark.parametrize("unit", ["arbiter", "ocu", "banks", "cta_dispatch"])
 def test_turing(unit: str, tmp_path: Path) -> None:
     (tmp_path / f"{unit}.v").write_text(exported(unit, preset("turing"), BASELINE, kind=".v"))
-    test_lint(unit, tmp_path)
+    _lint(unit, tmp_path)
 
 
 def test_the_sm_keeps_its_operands() -> None:
@@ -78,17 +82,6 @@ def test_the_sm_keeps_its_operands() -> None:
 def test_records_are_taken_apart() -> None:
     head = exported("ocu", TINY, BASELINE, kind=".v").partition("module ")[0]
     assert "//          uop.seq [" in head
-
-
-def test_yosys_takes_all(folder: Path) -> None:
-    for unit in UNITS:
-        yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], folder)
-
-
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
-@pytest.mark.parametrize("unit", UNITS)
-def test_icarus_takes_all(unit: str, folder: Path) -> None:
-    subprocess.run(["iverilog", "-g2005-sv", "-s", unit, "-o", os.devnull, str(folder / f"{unit}.v")], check=True)
 
 
 @pytest.mark.parametrize("unit", ["ocu", "lsu", "gto"])
