@@ -35,6 +35,8 @@ MISSES = {
                     "other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit",
     "exempt": "when a launch begins, the 256 bits of its mask are counted one after the other and the count is multiplied by its "
               "warp slots, in one cycle, though a launch begins once in many thousands",
+    "flag_cache": "which words no other warp uses, the first of them in rotating order, and its write follow the warp's number "
+                  "in one cycle",
     "memory": "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and moves the queue "
               "on; it stands for L2 and DRAM, and would not be in an SM",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
