@@ -71,9 +71,9 @@ def synth(
             sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
         return
     if check or record:
-        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0:
+        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0 or kernel:
             raise WarpbankError("--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out machine, "
-                                "--clock and --output")
+                                "--kernel, --clock and --output")
         _baseline(unit, pdk.find(liberty), record, as_json)
         return
     if unit is None:

@@ -85,20 +85,9 @@ def _python(page: str, text: str) -> None:
         shown, there = (re.sub(r"#.*|\s|,(?=\s*\))", "", code) for code in (text, sources))
         assert re.search(re.escape(shown).replace(re.escape('"..."'), '"[^"]*"'), there), f"not in {EXAMPLES[page]}: {text}"
         return
-    for line in text.splitlines():
-        if line.startswith("import ") and (absent := [name for name in line[7:].split(", ") if _absent(name.split()[0])]):
-            pytest.skip(f"needs {absent[0]}")
     few = tuple(name for name in workloads.names() if name in FEW)
     with mock.patch.object(workloads, "names", return_value=few):
         exec(compile(text, page, "exec"), {"__name__": "__main__"})
-
-
-def _absent(name: str) -> bool:
-    try:
-        __import__(name)
-    except ModuleNotFoundError:
-        return True
-    return False
 
 
 def _shown(page: str) -> Iterator[str]:

@@ -92,8 +92,8 @@ BOW = (
     absent(
         "network", "Section V-A: crossbar of 32 x 32, BOCs and arbiters in 28 nm", "", ("mm2", "GHz", "mW"),
         "We have no library of 28 nm and no single network: a sub-core of ours has one of its own, which `warpbank synth` maps "
-        "unit by unit to the library at hand: in NanGate45 the arbiters of four sub-cores take 0.28 mm2 and meet 1 GHz, the BOCs "
-        "do not (docs/synthesis.md). The power is an input of our energy table.",
+        "unit by unit to the library at hand; docs/synthesis.md has what was recorded of BOCs and arbiters. The power is an "
+        "input of our energy table.",
     ),
 )  # fmt: skip
 
@@ -168,7 +168,8 @@ GSCALAR = (
     constant(
         "table3-power", "Table 3: power at 1.4 GHz", "mW", ("compressor", "decompressor"), _power,
         "What activity the paper assumes is not said; ours is that of one instance in the first 2000 cycles of hotspot, of which "
-        "some 2 % bring it a register; in the others its clock is gated. No glitches. The energy table takes the paper's.",
+        "few bring it a register (docs/synthesis.md); in the others its clock is gated. No glitches. The energy table takes the "
+        "paper's.",
         digits=2, about="NanGate45",
     ),
     constant(

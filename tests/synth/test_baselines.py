@@ -112,9 +112,10 @@ def test_command() -> None:
     done = warpbank("synth", "lrr", "--check", "--liberty", "none")
     assert done.code == 0, done.err
     assert "as recorded (generic)" in done.out or "not compared" in done.out
-    done = warpbank("synth", "lrr", "--check", "--preset", "tiny")
-    assert done.code == 2
-    assert "paper's size" in " ".join(done.err.split())
+    for more in (("--preset", "tiny"), ("--kernel", "nn")):
+        done = warpbank("synth", "lrr", "--check", *more)
+        assert done.code == 2
+        assert "paper's size" in " ".join(done.err.split())
     done = warpbank("synth")
     assert done.code == 2
     assert "name a unit" in " ".join(done.err.split())
