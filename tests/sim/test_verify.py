@@ -28,7 +28,7 @@ def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
     assert "tests/formal/test_ccu.py" in found["proofs"]
     assert "tests/hdl/collector/test_ccu.py" in found["RTL"]
     assert "tests/golden/collector/test_ccu.py" in found["golden"]
-    assert "tests/synth/test_export.py::test_lint[ccu]" in found["netlist"]
+    assert "tests/synth/test_export.py::test_tools_take_it[ccu]" in found["netlist"]
     assert "tests/cocotb/test_units.py::test_equals_golden[ccu]" in found["cocotb"]
     assert found["lockstep"] == []
 
