@@ -1,8 +1,11 @@
-"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around."""
+"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around; and what such a bit picks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
@@ -61,3 +64,8 @@ def decode(m: Module, index: Value, valid: Value, count: int, name: str) -> Sign
     mask = Signal(count, name=name)
     m.d.comb += mask.eq(valid << index)
     return mask
+
+
+def pick(one_hot: Value, choices: Sequence[Value]) -> Value:
+    """The choice that `one_hot` picks; 0 if it is 0."""
+    return reduce(or_, (Mux(one, choice, 0) for one, choice in zip(one_hot, choices, strict=True)))

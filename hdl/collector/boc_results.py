@@ -14,7 +14,7 @@ from amaranth.lib.memory import Memory
 from arch.rooms import SmConfig
 
 from ..lookup import read_at
-from ..priority import chosen, first_from
+from ..priority import chosen, first_from, pick
 from ..seams import UNITS, WriteBack
 from .window import Entries
 
@@ -61,9 +61,9 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
         entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
         payload = Signal(offers[0].payload.shape(), name=f"kept_{warp}")
         m.d.comb += [
-            entry.eq(_of(port.one_hot, here)),
-            payload.as_value().eq(_of(port.one_hot, [offer.payload.as_value() for offer in offers])),
-            write.valid.eq((port.one_hot & taken).any()), write.value.eq(_of(port.one_hot, [one.value for one in keep])),
+            entry.eq(pick(port.one_hot, here)),
+            payload.as_value().eq(pick(port.one_hot, [offer.payload.as_value() for offer in offers])),
+            write.valid.eq((port.one_hot & taken).any()), write.value.eq(pick(port.one_hot, [one.value for one in keep])),
             arrived.eq(Mux(write.valid, entry, 0)),
             *(getattr(write, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
         ]
@@ -86,11 +86,6 @@ def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[
     here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
     m.d.comb += [mask.eq(expects & state.named(offer.payload.register)) for mask, offer in zip(here, offers, strict=True)]
     return here
-
-
-def _of(one_hot: Value, choices: Sequence[Value]) -> Value:
-    """The choice that `one_hot` names; 0 if it is 0."""
-    return reduce(or_, (Mux(one, choice, 0) for one, choice in zip(one_hot, choices, strict=True)))
 
 
 def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value],

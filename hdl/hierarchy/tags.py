@@ -10,6 +10,7 @@ from arch.rooms import SmConfig
 from arch.uop import MAX_SOURCES
 
 from ..front_end.age import age_matrix, oldest_of
+from ..priority import pick
 from ..seams import REGISTER_WIDTH, UNITS
 
 
@@ -83,7 +84,7 @@ class TagRow(wiring.Component):
             movable.eq(valid & ~self.locked & ~read), self.ripe.eq(oldest_of(movable, self._older)),
             self.live.eq((live & self.ripe).any()),
         ]
-        m.d.comb += self.leaver.eq(_of(tags, self.ripe))
+        m.d.comb += self.leaver.eq(pick(self.ripe, tags))
         gone = Signal(entries, name="gone")
         m.d.comb += gone.eq(Mux(self.clear, -1, Mux(self.drop, self.ripe, 0)))
         m.d.sync += [valid.eq((valid | self.entered) & ~gone), live.eq((live & ~last | self.entered) & ~gone)]
@@ -91,12 +92,3 @@ class TagRow(wiring.Component):
             with m.If(self.entered[entry]):
                 m.d.sync += tag.eq(self.registers[entry])
         return m
-
-
-def _of(values: list[Signal], one_hot: Value) -> Value:
-    """The value that a one-hot mask names; 0 if it names none."""
-    chosen: Value = Mux(one_hot[0], values[0], 0)
-    for place, value in enumerate(values[1:], 1):
-        chosen = chosen | Mux(one_hot[place], value, 0)
-    return chosen
-

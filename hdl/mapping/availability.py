@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from arch.rooms import bits
 from arch.uop import MAX_DESTINATIONS
 
-from ..priority import chosen, first_from
+from ..priority import chosen, encode, first_from, pick
 from .table import TABLE_BANKS
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
@@ -88,12 +88,10 @@ class Availability(wiring.Component):
         position: Value = pointer
         takes: list[Value] = []
         for number, choice in enumerate(self.choice):
-            m.d.comb += choice.eq(self._search(m, left, position, number))
-            picked = Signal(count, name=f"picked_{number}")
-            m.d.comb += picked.eq(Mux(self.take > number, 1 << choice, 0))
-            takes.append(picked)
-            rest = Signal(count, name=f"left_{number}")
-            m.d.comb += rest.eq(left & ~(1 << choice))
+            found, rest = (Signal(count, name=f"{name}_{number}") for name in ("found", "left"))
+            index, one = self._search(m, left, position, number)
+            m.d.comb += [choice.eq(index), found.eq(one), rest.eq(left & ~found)]
+            takes.append(Mux(self.take > number, found, 0))
             left = rest
             if self._rotates:
                 behind = Signal(width, name=f"behind_{number}")
@@ -111,8 +109,8 @@ class Availability(wiring.Component):
             m.d.sync += [taken.eq((1 << self.reserved) - 1), vacant.eq(count - self.reserved), pointer.eq(0)]
         return m
 
-    def _search(self, m: Module, flags: Value, position: Value, number: int) -> Value:
-        """Number of the first set bit of `flags` at or after `position`, wrapping around."""
+    def _search(self, m: Module, flags: Value, position: Value, number: int) -> tuple[Value, Value]:
+        """The first set bit of `flags` at or after `position`, wrapping around: its number, and a mask of it alone."""
         count, width = self._registers, bits(self._registers)
         low = width // 2  # address within a word
         size = 1 << low
@@ -121,18 +119,15 @@ class Availability(wiring.Component):
         some = Signal(len(words), name=f"some_{number}")
         m.d.comb += some.eq(Cat(word.any() for word in words))
         if not self._rotates:
-            first = chosen(m, some, f"word_of_{number}")
-            bit = chosen(m, Array(words)[first.index], f"bit_of_{number}")
-            return self._address(bit.index, first.index, low)
-        # The rest of the pointer's own word, then the other words, then the beginning of its own.
-        here = position[low:] if low < width else position[:0]
-        head = Signal(size, name=f"head_{number}")
-        m.d.comb += head.eq(Array(words)[here] & (((1 << size) - 1) << position[:low]))
-        following = Mux(here == len(words) - 1, 0, here + 1)[: max(1, bits(len(words)))]
-        other = first_from(m, some, following, f"word_of_{number}")
-        inside = head.any()
-        bit = chosen(m, Mux(inside, head, Array(words)[other.index]), f"bit_of_{number}")
-        return self._address(bit.index, Mux(inside, here, other.index), low)
-
-    def _address(self, bit: Value, word: Value, low: int) -> Value:
-        return Cat(bit[:low], word)
+            word = chosen(m, some, f"word_of_{number}").one_hot
+            bit = chosen(m, pick(word, words), f"bit_of_{number}").one_hot
+        else:  # The rest of the pointer's own word, then the other words, then the beginning of its own.
+            here = position[low:] if low < width else position[:0]
+            head = Signal(size, name=f"head_{number}")
+            m.d.comb += head.eq(Array(words)[here] & (((1 << size) - 1) << position[:low]))
+            following = Mux(here == len(words) - 1, 0, here + 1)[: max(1, bits(len(words)))]
+            other = first_from(m, some, following, f"word_of_{number}").one_hot
+            word = Signal(len(words), name=f"from_{number}")
+            m.d.comb += word.eq(Mux(head.any(), 1 << here, other))
+            bit = chosen(m, Mux(head.any(), head, pick(other, words)), f"bit_of_{number}").one_hot
+        return Cat(encode(bit)[:low], encode(word)), Cat(Mux(one, bit, 0) for one in word)[:count]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import bits
 
 from ..front_end.lrr import check_warps
-from ..priority import encode, first_from
+from ..ranks import tally
 
 
 class FlagCache(wiring.Component):
@@ -58,23 +58,45 @@ class FlagCache(wiring.Component):
         warps = self._warps
         tags = [Signal(self.pc_width, name=f"tag_{entry}", reset_less=True) for entry in range(warps)]
         uses = [Signal(warps, name=f"uses_{warp}") for warp in range(warps)]  # the entry that a warp uses, one-hot; 0: none
-        valid, pointer = Signal(warps), Signal(bits(warps))
+        valid, turn = Signal(warps), Signal(warps)  # `turn`: the entries behind the one replaced last
 
-        found, others, own, mine = Signal(warps), Signal(warps), Signal(warps), Signal(warps)
+        found, own, mine, victim, replaces = (
+            Signal(warps, name=name) for name in ("found", "own", "mine", "victim", "replaces"))
         m.d.comb += [
             found.eq(Cat(tag == self.first for tag in tags) & valid),
             mine.eq(Array(uses)[self.warp]),
             self.asks.eq(self.fill & self.covered & (~(found & mine).any() | (self.pc == self.first))),
-            self.hit.eq(found.any()),
-            others.eq(reduce(or_, (Mux(self.warp == warp, 0, entry) for warp, entry in enumerate(uses)))),
+            self.hit.eq(found.any()), victim.eq(self._victim(m, uses, mine, turn)),
+            own.eq(Mux(self.hit, found, victim)), replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
         ]
-        victim = first_from(m, ~others, pointer, "victim")
-        m.d.comb += own.eq(Mux(self.hit, found, victim.one_hot))
         for warp, entry in enumerate(uses):
             with m.If(self.start[warp]):
                 m.d.sync += entry.eq(0)
             with m.Elif(self.fill & (self.warp == warp)):
                 m.d.sync += entry.eq(Mux(self.covered, own, 0))
-        with m.If(self.asks & ~self.hit):
-            m.d.sync += [Array(tags)[encode(own)].eq(self.first), valid.eq(valid | own), pointer.eq(victim.after)]
+        for entry, tag in enumerate(tags):
+            with m.If(replaces[entry]):
+                m.d.sync += tag.eq(self.first)
+        m.d.sync += valid.eq(valid | replaces)
+        with m.If(replaces.any()):
+            m.d.sync += turn.eq(~(victim | (victim - 1)))
         return m
+
+    def _victim(self, m: Module, uses: list[Signal], mine: Value, turn: Value) -> Value:
+        """The entry that would be replaced, one-hot: the first that nobody uses but this warp, in rotating order.
+
+        The warp's number comes late. So the first entry that nobody at all uses is found without it, and so are the entries that
+        would go before; the warp's own is one of them, or not."""
+        warps = self._warps
+        some, several = Signal(warps), Signal(warps)
+        counts = [tally(m, Cat(entry[bit] for entry in uses), 2, f"users_{bit}") for bit in range(warps)]
+        m.d.comb += [some.eq(reduce(or_, uses)), several.eq(Cat(Cat(*count[2:]).any() for count in counts))]
+        late, unused = Signal(warps, name="unused_in_turn"), Signal(warps, name="unused")
+        m.d.comb += [unused.eq(~some), late.eq(unused & turn)]
+        first, before, alone = Signal(warps), Signal(warps), Signal(warps)
+        m.d.comb += [
+            first.eq(Mux(late.any(), late & ~(late - 1), unused & ~(unused - 1))),
+            before.eq(Mux(late.any(), turn & ~late & (late - 1), turn | ~unused & (unused - 1))),
+            alone.eq(before & ~several),
+        ]
+        return Mux((mine & alone).any(), mine, first)
