@@ -47,7 +47,7 @@ def test_presets_equal_golden(name: str, policy: str) -> None:
     assert replay(random_trace(7, ctas=6, warps=6, length=15), config, cycles=1500) > 0
 
 
-@pytest.mark.parametrize("name", [*MACHINES, "turing"])
+@pytest.mark.parametrize("name", [*MACHINES, pytest.param("turing", marks=pytest.mark.long)])
 @pytest.mark.parametrize("probe", [False, True])
 def test_elaborates_always_alike(name: str, probe: bool) -> None:
     config = MACHINES.get(name) or preset(name)

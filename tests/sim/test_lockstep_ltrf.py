@@ -14,11 +14,11 @@ from tests.random_trace import random_trace
 CORE = "sub_core."
 CASES = [
     ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
-    ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
     ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
 ]
 #: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_ltrf.py`.
 MORE = [
+    ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
     ("ltrf", ("cache.registers=16",)),
     ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
     ("ltrf+malekeh", ("cache.registers=8", "bank_latency=125", "collector.sthld=1")),

@@ -19,7 +19,6 @@ from tests.similar_trace import similar_trace
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
 CASES = [
-    ("bow", ()),
     ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
     ("malekeh", ("sub_core.collector.sthld_interval=32",)),
     ("ccu-lru-gto", ("sub_core.collectors=3",)),
@@ -27,6 +26,7 @@ CASES = [
 ]
 #: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_schemes.py`.
 MORE = [
+    ("bow", ()),
     ("bow", (WINDOW + "7", ENTRIES + "6")),
     ("bow-wb", (WINDOW + "2",)),
     ("bow-wr", (ENTRIES + "half",)),
@@ -69,8 +69,8 @@ def test_two_levels(active: int) -> None:
 
 SIMILAR = [
     ("gscalar", ()),
-    ("gscalar-half", ("sub_core.execute.scalar_sfu=one",)),
-    ("bdi", ("lanes=8",)),
+    pytest.param("gscalar-half", ("sub_core.execute.scalar_sfu=one",), marks=pytest.mark.long),
+    pytest.param("bdi", ("lanes=8",), marks=pytest.mark.long),
     ("scalar-rf", ("sub_core.banks=4",)),
 ]
 

@@ -122,12 +122,10 @@ def small_trace() -> Trace:
     return random_trace(3, ctas=2, warps=2, length=25)
 
 
-@pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow])
-def test_banks(broken: type[Banks], engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("broken", [DroppedMask, StaleRow])
+def test_banks(broken: type[Banks], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rooms.STORAGES, "plain", broken)
-    found = caught(engine, small_trace())
-    if broken is SwappedLanes:
-        assert found.lane in (1, 2)
+    caught(PysimEngine(), small_trace())
 
 
 def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,9 +136,9 @@ def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_both_engines_name_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
-    messages = {str(caught(engine, small_trace()))
-                for engine in (PysimEngine(), VerilatorEngine(Build(variant="test_banks[verilator-SwappedLanes]")))}
-    assert len(messages) == 1
+    found = [caught(engine, small_trace()) for engine in (PysimEngine(), VerilatorEngine(Build(variant="swapped-lanes")))]
+    assert len({str(mismatch) for mismatch in found}) == 1
+    assert found[0].lane in (1, 2)
 
 
 def test_the_sound_machine_passes() -> None:
