@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from enum import StrEnum
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -33,6 +34,13 @@ LibertyOption = Annotated[
 ]
 
 
+class Effort(StrEnum):
+    """How much is tried; as `synth.synthesis.EFFORTS`."""
+
+    FULL = "full"
+    QUICK = "quick"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command("synth")(synth)
@@ -48,6 +56,10 @@ def synth(
     overrides: SetOption = None,
     liberty: LibertyOption = None,
     clock: Annotated[float, typer.Option("--clock", metavar="NS", help="Clock to aim at, in ns.")] = 1.0,
+    effort: Annotated[
+        Effort | None, typer.Option("--effort", help="Several mappings, of which the best is taken, or one, in a fraction of the "
+                                    "time [default: full; quick for sm and sub_core].")
+    ] = None,
     kernel: Annotated[
         str | None, typer.Option("--kernel", metavar="KERNEL", help="Power, with the activity of this kernel at size tiny.")
     ] = None,
@@ -71,9 +83,9 @@ def synth(
             sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
         return
     if check or record:
-        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0 or kernel:
+        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0 or kernel or effort:
             raise WarpbankError("--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out machine, "
-                                "--kernel, --clock and --output")
+                                "--kernel, --clock, --effort and --output")
         _baseline(unit, pdk.find(liberty), record, as_json)
         return
     if unit is None:
@@ -91,7 +103,7 @@ def synth(
         activity = partial(recorded, unit, experiment)
     console = Console(stderr=True)
     with console.status("") as status:
-        made = synthesize(unit, machine, chosen, files, clock=clock, activity=activity,
+        made = synthesize(unit, machine, chosen, files, clock=clock, effort=effort or _effort(unit), activity=activity,
                           on_step=partial(_say, status, unit))
     if output is not None:
         write_text(output, made.verilog)
@@ -101,6 +113,10 @@ def synth(
         return
     for part in _tables(made):
         Console().print(part)
+
+
+def _effort(unit: str) -> Effort:
+    return Effort.QUICK if unit in ("sm", "sub_core") else Effort.FULL
 
 
 def _activity(unit: str) -> Callable[[], Stimulus] | None:
@@ -150,6 +166,7 @@ def _tables(made: Synthesis) -> list[Any]:
     data = made.to_dict()
     rows: list[tuple[str, object]] = [
         ("configuration", f"{data['preset']}, {data['scheme']}, {data['config_hash']}"),
+        ("effort", data["effort"]),
         ("library", data["liberty"] or "none: generic gates"),
         ("cells, flip-flops, clock gates", f"{data['cells']:,}, {data['flops']:,}, {data['clock_gates']:,}"),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +13,26 @@ from arch.names import unknown
 from arch.schemes import Scheme, parse_scheme
 from program.errors import WarpbankError
 from synth import opensta, pdk, power
-from synth.synthesis import CLOCK, Synthesis, synthesize
+from synth.synthesis import CLOCK, FULL, QUICK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
 #: Share by which a number may move unsaid.
 TOLERANCE = 0.02
 #: Numbers that are compared, in a library and in generic gates.
 COMPARED = ("area_um2", "memory_um2", "delay_ns", "flops", "transistors", "logic_depth")
-_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "delay_ns_guard_band", "opensta_ns", "meets_clock")
+_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "effort", "delay_ns_guard_band", "opensta_ns", "meets_clock")
 
 
 @dataclass(frozen=True)
 class Size:
-    """Where a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy is of."""
+    """How a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy is of; how much is
+    tried."""
 
     preset: str
     scheme: str = "baseline"
     clock: float = CLOCK
     kernel: str = ""
+    effort: str = FULL
 
     def machine(self) -> tuple[SmConfig, Scheme]:
         """Configuration and scheme."""
@@ -66,6 +68,10 @@ SIZES: dict[str, Size] = {
          "instruction_buffers", "cta_dispatch", "pipelines", "l1_tags", "mshrs", "memory", "lsu", "scoreboard"), _BASELINE,
     ),
 }
+#: Units so large that they are mapped once only, the quick way.
+_LARGE = ("ltrf", "ltrf_plus", "warp_control_blocks", "rfc", "sw_rfc", "gscalar", "bdi_banks", "scalar_rf", "scalar_registers",
+          "renaming", "release", "availability", "boc", "boc_write_through", "ccu", "ccu_lru", "registers", "lsu")
+SIZES.update({unit: replace(SIZES[unit], effort=QUICK) for unit in _LARGE})
 #: Units whose check takes seconds.
 FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
 
@@ -106,7 +112,8 @@ def measure(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | N
         raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
     size = SIZES[unit]
     config, scheme = size.machine()
-    return synthesize(unit, config, scheme, files, clock=size.clock, signoff=False, activity=activity, on_step=on_step)
+    return synthesize(unit, config, scheme, files, clock=size.clock, effort=size.effort, signoff=False,
+                      activity=activity, on_step=on_step)
 
 
 def record(made: Synthesis) -> None:
@@ -191,6 +198,9 @@ def compare(made: Synthesis, known: dict[str, Any]) -> Checked:
     for name, version in before["tools"].items():
         if data["tools"].get(name) != version:
             return Checked(made.unit, key, why=f"recorded with {name} {version}, now {data['tools'].get(name)}: not compared")
+    effort = before.get("effort", FULL)
+    if effort != data["effort"]:
+        return Checked(made.unit, key, why=f"recorded with {effort} effort, now {data['effort']}: not compared")
     if before["liberty_digest"] != data["liberty_digest"]:
         return Checked(made.unit, key, why=f"recorded with other content of {key}: not compared")
     moved = [(name, before[name], data[name]) for name in COMPARED

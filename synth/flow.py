@@ -16,12 +16,15 @@ COARSE = (
 )
 #: Fewest registers behind one enable for which a clock gate is put in.
 GATED = 8
-#: Two ways from logic to cells: restructured for speed in small steps, which takes less area; balanced and mapped by delay, which
-#: is faster where many terms are joined.
-SMALL, FAST = "small", "fast"
+#: Ways from logic to cells: restructured for speed in small steps, which takes less area; balanced and mapped by delay, which
+#: is faster where many terms are joined; and two that do not search for what is equal, for designs that are too large for these:
+#: by the mapper of `FAST`, which does not take every library, and by that of `SMALL`.
+SMALL, FAST, QUICK, BARE = "small", "fast", "quick", "bare"
 _WAYS = {
     SMALL: ("&get -n", "&st", "&dch", "&nf", *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3, "&put"),
     FAST: ("strash", "ifraig", "scorr", "dc2", "strash", "st", "dch", "if -g -K 6", "dch", "map -B 0.9", "topo"),
+    QUICK: ("strash", "dc2", "if -g -K 6", "strash", "map -B 0.9", "topo"),
+    BARE: ("&get -n", "&st", "&syn2", "&if -g -K 6", "&nf", "&put"),
 }
 #: Then buffers, then sizes as small as the time allows.
 _SIZED = ("buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c")
@@ -95,14 +98,14 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
     read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
     unread : memories that stay though nothing of the design reads them.
-    way : from logic to cells: `SMALL` or `FAST`.
+    way : from logic to cells: `SMALL`, `FAST`, `QUICK` or `BARE`.
     """
     (folder / "speed.abc").write_text("\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n")
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)
     passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
-    passes += ["read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top)]
+    passes += ["read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top, way in (QUICK, BARE))]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
     if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))
@@ -123,11 +126,11 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     return yosys.run(passes, folder)
 
 
-def generic(top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:
-    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed."""
+def generic(top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False) -> None:
+    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed. `quick`: as in `QUICK`."""
     (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
     yosys.run([
-        "read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top),
+        "read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top, quick),
         "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01", "abc -g simple,cmos4,XNOR -script gates.abc", *_WRITTEN,
     ], folder)
 
@@ -137,9 +140,9 @@ def _kept(unread: Sequence[str]) -> list[str]:
     return [f"setattr -set keep 1 c:{name} %co1:+[RD_DATA] c:{name} %d" for name in unread]
 
 
-def _fine(top: str) -> list[str]:
-    """From words to gates. What `opt -full` joins of gates are multiplexers of words again."""
-    return [f"synth -flatten -top {top} -run fine:check", "opt -full", "simplemap t:$mux"]
+def _fine(top: str, quick: bool) -> list[str]:
+    """From words to gates. What `opt -full` joins of gates are multiplexers of words again. `quick`: gates stay as they are."""
+    return [f"synth -flatten{' -noabc' * quick} -top {top} -run fine:check", "opt -full", "simplemap t:$mux"]
 
 
 def _boxed(boxes: dict[str, str]) -> list[str]:

@@ -22,6 +22,8 @@ from synth.timing import Path as TimedPath
 from synth.units import make
 from synth.yosys import YosysError
 
+#: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for that.
+FULL, QUICK = EFFORTS = ("full", "quick")
 #: The clock that is aimed at where none is named, in ns.
 CLOCK = 1.0
 #: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
@@ -42,6 +44,7 @@ class Synthesis:
     liberty : name of the library, "" without one.
     digest : of the library's files.
     clock_ns : aimed at.
+    effort : one of `EFFORTS`.
     area_um2 : of the cells, memories that are black boxes not included; None without a library.
     nand2_equivalents : the same in the library's two-input NANDs.
     transistors : without a library.
@@ -63,6 +66,7 @@ class Synthesis:
     liberty: str
     digest: str
     clock_ns: float
+    effort: str
     cells: int
     flops: int
     gates: int
@@ -91,6 +95,7 @@ class Synthesis:
         return {
             "unit": self.unit, "preset": self.config.preset, "scheme": self.scheme.name, "config_hash": config_hash(self.config),
             "liberty": self.liberty or None, "liberty_digest": self.digest or None, "clock_ns": self.clock_ns,
+            "effort": self.effort,
             "area_um2": _rounded(self.area_um2, 3), "nand2_equivalents": _rounded(self.nand2_equivalents, 1),
             "memory_um2": _rounded(self.memory_um2, 3), "transistors": self.transistors,
             "cells": self.cells, "flops": self.flops, "clock_gates": self.gates, "memories": self.memories,
@@ -107,7 +112,8 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def synthesize(
-    unit: str, config: SmConfig, scheme: Scheme, files: Sequence[Path], *, clock: float = CLOCK, signoff: bool = True,
+    unit: str, config: SmConfig, scheme: Scheme, files: Sequence[Path], *, clock: float = CLOCK, effort: str = FULL,
+    signoff: bool = True,
     activity: Callable[[], power.Stimulus] | None = None, on_step: Callable[[str], None] | None = None,
 ) -> Synthesis:
     """Map a unit and measure it.
@@ -118,6 +124,7 @@ def synthesize(
     config, scheme : the machine.
     files : Liberty files; none: generic gates.
     clock : in ns.
+    effort : one of `EFFORTS`.
     signoff : where OpenSTA is installed, its path is the critical one, else it stands beside ours.
     activity : gives what the unit's ports were in a simulation, for power.
     on_step : is told what is being done.
@@ -144,10 +151,10 @@ def synthesize(
         versions = {"amaranth": version("amaranth"), "pyosys": yosys.version()}
         if tools is None:
             tell("mapping to gates")
-            return _generic(unit, config, scheme, folder, memory, boxes, clock, versions)
+            return _generic(unit, config, scheme, folder, memory, boxes, clock, effort, versions)
         tell("mapping to cells")
-        return _mapped(unit, config, scheme, folder, tools, pdk.digest(files), memory, boxes, clock, versions, signoff, activity,
-                       tell)
+        return _mapped(unit, config, scheme, folder, tools, pdk.digest(files), memory, boxes, clock, effort, versions, signoff,
+                       activity, tell)
 
 
 def _possible(tools: Tools, clock: float) -> None:
@@ -160,13 +167,14 @@ def _possible(tools: Tools, clock: float) -> None:
 
 
 def _generic(unit: str, config: SmConfig, scheme: Scheme, folder: Path, memory: list[Memory], boxes: dict[str, str], clock: float,
-             versions: dict[str, str]) -> Synthesis:
-    flow.generic(unit, folder, boxes, _unread(memory))
+             effort: str, versions: dict[str, str]) -> Synthesis:
+    flow.generic(unit, folder, boxes, _unread(memory), quick=effort == QUICK)
     net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
     mapped.check_mapped(net, {*generic.TRANSISTORS, *boxes.values()})
     counts = net.count()
     return Synthesis(
-        unit=unit, config=config, scheme=scheme, liberty="", digest="", clock_ns=clock, cells=len(net.cells) - len(boxes),
+        unit=unit, config=config, scheme=scheme, liberty="", digest="", clock_ns=clock, effort=effort,
+        cells=len(net.cells) - len(boxes),
         flops=generic.flops(counts), gates=0, depth=generic.depth(net, set(boxes.values())), types=dict(sorted(counts.items())),
         memories=[one.to_dict() for one in memory], transistors=generic.transistors(counts),
         method={"area": generic.METHOD, "delay": "none: gates between two registers are counted", "memories": _memory_method()},
@@ -175,12 +183,12 @@ def _generic(unit: str, config: SmConfig, scheme: Scheme, folder: Path, memory: 
 
 
 def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: Tools, digest: str, memory: list[Memory],
-            boxes: dict[str, str], clock: float, versions: dict[str, str],
+            boxes: dict[str, str], clock: float, effort: str, versions: dict[str, str],
             signoff: bool, activity: Callable[[], power.Stimulus] | None, tell: Callable[[str], None]) -> Synthesis:
     library = tools.library
     prices = arrays.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
     times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
-    net = _best(unit, folder, tools, clock, boxes, _unread(memory), times, tell)
+    net = _best(unit, folder, tools, clock, effort, boxes, _unread(memory), times, tell)
     versions = dict(versions)
     tell("timing")
     path = timing.Timer(net, library, times, tools.load).path()
@@ -195,7 +203,7 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
     listed = [one.to_dict() | (prices[one.shape].to_dict() if one.name in boxes else {}) for one in memory]
     method = {"area": "sum of the cells' areas in the Liberty file", "delay": how, "memories": _memory_method()}
     result = Synthesis(
-        unit=unit, config=config, scheme=scheme, liberty=library.name, digest=digest, clock_ns=clock,
+        unit=unit, config=config, scheme=scheme, liberty=library.name, digest=digest, clock_ns=clock, effort=effort,
         cells=len(net.cells) - len(boxes), flops=sum(1 for kind in kinds if kind.state),
         gates=sum(1 for kind in kinds if kind.gate), depth=path.depth, types=dict(sorted(net.count().items())),
         memories=listed, method=method, tools=versions, verilog=(folder / "mapped.v").read_text(), area_um2=area,
@@ -228,13 +236,14 @@ class _Try:
     verilog: str
 
 
-def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, str], unread: list[str],
+def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxes: dict[str, str], unread: list[str],
           times: dict[str, BoxTiming], tell: Callable[[str], None]) -> Netlist:
     """The netlist: of those tried, the smallest one that meets the clock, else the fastest.
 
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
     where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
     Where all of that misses the clock, logic is mapped the fast way, with shorter targets if it misses by little, too.
+    With little effort it is mapped once, the quick way.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
@@ -247,6 +256,11 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, boxes: dict[str, 
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
         return _Try(read, way, area, delay, delay > clock, net, (folder / "mapped.v").read_text())
 
+    if effort == QUICK:
+        try:
+            return one(flow.PLAIN, target, flow.QUICK).net
+        except YosysError:  # ABC's older mapper does not take every library
+            return one(flow.PLAIN, target, flow.BARE).net
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
     registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)

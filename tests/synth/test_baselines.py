@@ -88,6 +88,9 @@ def test_what_moved_is_named() -> None:
     other = copy.deepcopy(known)
     other["results"]["generic"]["tools"] = made.tools | {"pyosys": "0.1"}
     assert "recorded with pyosys 0.1" in baselines.compare(made, other).why
+    other = copy.deepcopy(known)
+    other["results"]["generic"]["effort"] = "quick"
+    assert "recorded with quick effort, now full: not compared" in baselines.compare(made, other).why
 
 
 def test_a_field_that_was_added_changes_nothing() -> None:

@@ -47,11 +47,12 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
     return inputs, outputs
 
 
-def _netlist(folder: Path, name: str, component: Any, read: str = flow.PLAIN) -> tuple[flow.Tools, mapped.Netlist]:
+def _netlist(folder: Path, name: str, component: Any, read: str = flow.PLAIN,
+             way: str = flow.SMALL) -> tuple[flow.Tools, mapped.Netlist]:
     (folder / "small.lib").write_text(library.text(inverted=read != flow.PLAIN))
     tools = pdk.load([folder / "small.lib"], folder)
     flow.coarse(netlist.to_rtlil(component, name), name, folder)
-    flow.mapped(tools, name, folder, picoseconds=800, boxes={}, read=read)
+    flow.mapped(tools, name, folder, picoseconds=800, boxes={}, read=read, way=way)
     return tools, mapped.read(folder / "mapped.json", name)
 
 
@@ -88,14 +89,15 @@ QUICK = ("compressor", "decompressor", "address_allocation", "gto")
 SLOW = ("compressor_half",)
 
 
+@pytest.mark.parametrize("way", [flow.SMALL, flow.BARE])
 @pytest.mark.parametrize("unit", [*QUICK, *(pytest.param(unit, marks=pytest.mark.long) for unit in SLOW)])
-def test_gates_of_a_unit(unit: str, tmp_path: Path) -> None:
+def test_gates_of_a_unit(unit: str, way: str, tmp_path: Path) -> None:
     """Random inputs: the mapped netlist answers as the RTL in every cycle."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")  # noqa: T201
     config = preset("tiny")
     inputs, outputs = _recorded(make(unit, config, BASELINE), 200, seed)
-    tools, net = _netlist(tmp_path, unit, make(unit, config, BASELINE))
+    tools, net = _netlist(tmp_path, unit, make(unit, config, BASELINE), way=way)
     active = gates.simulate(net, tools.library, inputs)
     assert active.outputs == {name: column for name, column in outputs.items() if name in active.outputs}
     assert active.outputs

@@ -16,7 +16,7 @@ from arch.config import preset, with_overrides
 from arch.schemes import parse_scheme
 from synth import flow, mapped, memories, netlist, pdk, timing
 from synth.mapped import NetlistError
-from synth.synthesis import synthesize
+from synth.synthesis import EFFORTS, synthesize
 from tests.hdl.bench import MACHINES
 from tests.sim.command import warpbank
 from tests.synth import library
@@ -120,15 +120,26 @@ def test_loops_are_an_error(cells: Path, tmp_path: Path) -> None:
         timing.Timer(net, tools.library, {}, tools.load)
 
 
-def test_the_same_every_time(cells: Path) -> None:
-    one, other = (synthesize("gto", TINY, BASELINE, [cells]) for _ in range(2))
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_same_every_time(effort: str, cells: Path) -> None:
+    one, other = (synthesize("gto", TINY, BASELINE, [cells], effort=effort) for _ in range(2))
     assert one.verilog == other.verilog
     assert one.to_dict() == other.to_dict()
     assert one.area_um2
 
 
-def test_generic_gates() -> None:
-    made = synthesize("lrr", TINY, BASELINE, [])
+def test_little_effort_maps_once(cells: Path) -> None:
+    """A clock that is missed makes the full effort try again."""
+    said: dict[str, list[str]] = {effort: [] for effort in EFFORTS}
+    for effort, steps in said.items():
+        synthesize("gto", TINY, BASELINE, [cells], clock=0.3, effort=effort, on_step=steps.append)
+    again = {effort: sum("again" in step for step in steps) for effort, steps in said.items()}
+    assert again["full"] > again["quick"] == 0
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_generic_gates(effort: str) -> None:
+    made = synthesize("lrr", TINY, BASELINE, [], effort=effort)
     data = made.to_dict()
     assert data["area_um2"] is None
     assert data["liberty"] is None
@@ -242,6 +253,7 @@ def test_command(cells: Path, tmp_path: Path) -> None:
     assert {"unit", "config_hash", "liberty", "area_um2", "nand2_equivalents", "flops", "delay_ns", "critical_path", "power_mw",
             "method", "tools"} <= set(data)
     assert data["liberty"] == "small"
+    assert data["effort"] == "full"
     assert data["critical_path"]["start"]
     assert "NAND2" in (tmp_path / "lrr.v").read_text()
     assert str(tmp_path) not in done.out
@@ -254,6 +266,8 @@ def test_command(cells: Path, tmp_path: Path) -> None:
     (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
     (["--liberty", "no.lib"], "there is no Liberty file"),
     (["--scheme", "bowl"], "bow"),
+    (["--effort", "much"], "full"),
+    (["--effort", "quick", "--check"], "leave out machine, --kernel, --clock, --effort"),
 ])
 def test_mistakes(arguments: list[str], words: str, cells: Path) -> None:
     rest = arguments if "--liberty" in arguments else [*arguments, "--liberty", str(cells)]
