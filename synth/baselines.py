@@ -70,7 +70,7 @@ SIZES: dict[str, Size] = {
 }
 #: Units so large that they are mapped once only, the quick way.
 _LARGE = ("ltrf", "ltrf_plus", "warp_control_blocks", "rfc", "sw_rfc", "gscalar", "bdi_banks", "scalar_rf", "scalar_registers",
-          "renaming", "release", "availability", "boc", "boc_write_through", "ccu", "ccu_lru", "registers", "lsu")
+          "renaming", "release", "availability", "boc", "boc_write_through", "ccu", "ccu_lru", "lsu")
 SIZES.update({unit: replace(SIZES[unit], effort=QUICK) for unit in _LARGE})
 #: Units whose check takes seconds.
 FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")

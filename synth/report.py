@@ -15,6 +15,7 @@ from arch.schemes import parse_scheme
 from hdl.storage.gscalar import note_layout
 from synth import baselines
 from synth.memories import sram
+from synth.synthesis import FULL
 
 #: A row of a table.
 Row = tuple[str, ...]
@@ -77,10 +78,10 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def units() -> Sequence[Row]:
     """Every unit with a size: what was recorded."""
-    rows: list[Row] = [("unit", "preset, scheme, clock", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
+    rows: list[Row] = [("unit", "preset, scheme, clock, effort", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
                                     "3 x wire load", "OpenSTA", "1 GHz")]
     for unit, size in baselines.SIZES.items():
-        found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}"
+        found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}, {size.effort}"
         if found is None:
             rows.append((f"`{unit}`", where, "not recorded", *[""] * 7))
             continue
@@ -155,7 +156,8 @@ def published() -> Sequence[Row]:
 
 def _command(unit: str) -> str:
     size = baselines.SIZES[unit]
-    return f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}"
+    effort = "" if size.effort == FULL else f" --effort {size.effort}"
+    return f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}{effort}"
 
 
 def _machine(name: str, scheme: str) -> SmConfig:
@@ -239,10 +241,17 @@ def _ltrf() -> Iterator[Published]:
     yield Published("LTRF, storage cost", "warp control blocks", "114 880 bits, about 5 % of 256 KB",
                     f"{total} bits, {100 * total / (256 * _KIBIBYTE):.1f} %: locations of the {rows} active warps only",
                     _command("warp_control_blocks"))
-    bits_kept = rows * core.cache.registers * _machine("maxwell", "ltrf").value_width + total
-    yield Published("LTRF, area and power cost", "what LTRF adds to a 256 KB register file", "16 % of its area",
-                    f"{100 * bits_kept / (256 * _KIBIBYTE):.1f} % of its bits, cache and control blocks; logic not recorded",
-                    _HERE)
+    machine, source = _machine("maxwell", "ltrf"), "LTRF, area and power cost"
+    kept = rows * core.cache.registers * machine.value_width + total
+    yield Published(source, "what LTRF adds to a 256 KB register file, storage", "",
+                    f"{100 * kept / (256 * _KIBIBYTE):.1f} % of its bits: cache and control blocks", _HERE)
+    found = cost("ltrf")
+    if found is not None:
+        banks = core.banks * sram(core.rows, machine.value_width).area
+        stored, logic = found["memory_um2"] - banks, found["area_um2"]
+        yield Published(source, "the same, area", "16 % of its area",
+                        f"{100 * (stored + logic) / banks:.0f} % of its banks' area: cache and tables {stored * 1e-6:.2f} mm2 "
+                        f"in flip-flops, all logic {logic * 1e-6:.2f}, banks {banks * 1e-6:.2f}", _command("ltrf"))
 
 
 def _renaming() -> Iterator[Published]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import bits
 
 from ..front_end.lrr import check_warps
-from ..ranks import tally
 
 
 class FlagCache(wiring.Component):
@@ -60,14 +56,13 @@ class FlagCache(wiring.Component):
         uses = [Signal(warps, name=f"uses_{warp}") for warp in range(warps)]  # the entry that a warp uses, one-hot; 0: none
         valid, turn = Signal(warps), Signal(warps)  # `turn`: the entries behind the one replaced last
 
-        found, own, mine, victim, replaces = (
-            Signal(warps, name=name) for name in ("found", "own", "mine", "victim", "replaces"))
+        found, own, mine, replaces = (Signal(warps, name=name) for name in ("found", "own", "mine", "replaces"))
+        victim, behind = self._victim(m, uses, mine, turn)
         m.d.comb += [
             found.eq(Cat(tag == self.first for tag in tags) & valid),
             mine.eq(Array(uses)[self.warp]),
             self.asks.eq(self.fill & self.covered & (~(found & mine).any() | (self.pc == self.first))),
-            self.hit.eq(found.any()), victim.eq(self._victim(m, uses, mine, turn)),
-            own.eq(Mux(self.hit, found, victim)), replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
+            self.hit.eq(found.any()), own.eq(Mux(self.hit, found, victim)), replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
         ]
         for warp, entry in enumerate(uses):
             with m.If(self.start[warp]):
@@ -79,18 +74,16 @@ class FlagCache(wiring.Component):
                 m.d.sync += tag.eq(self.first)
         m.d.sync += valid.eq(valid | replaces)
         with m.If(replaces.any()):
-            m.d.sync += turn.eq(~(victim | (victim - 1)))
+            m.d.sync += turn.eq(behind)
         return m
 
-    def _victim(self, m: Module, uses: list[Signal], mine: Value, turn: Value) -> Value:
-        """The entry that would be replaced, one-hot: the first that nobody uses but this warp, in rotating order.
+    def _victim(self, m: Module, uses: list[Signal], mine: Value, turn: Value) -> tuple[Value, Value]:
+        """The entry that would be replaced, one-hot: the first in rotating order that nobody uses but this warp; those behind it.
 
         The warp's number comes late. So the first entry that nobody at all uses is found without it, and so are the entries that
         would go before; the warp's own is one of them, or not."""
         warps = self._warps
-        some, several = Signal(warps), Signal(warps)
-        counts = [tally(m, Cat(entry[bit] for entry in uses), 2, f"users_{bit}") for bit in range(warps)]
-        m.d.comb += [some.eq(reduce(or_, uses)), several.eq(Cat(Cat(*count[2:]).any() for count in counts))]
+        some, several = _used(m, uses, "used")
         late, unused = Signal(warps, name="unused_in_turn"), Signal(warps, name="unused")
         m.d.comb += [unused.eq(~some), late.eq(unused & turn)]
         first, before, alone = Signal(warps), Signal(warps), Signal(warps)
@@ -99,4 +92,17 @@ class FlagCache(wiring.Component):
             before.eq(Mux(late.any(), turn & ~late & (late - 1), turn | ~unused & (unused - 1))),
             alone.eq(before & ~several),
         ]
-        return Mux((mine & alone).any(), mine, first)
+        replaces_own = (mine & alone).any()
+        return (Mux(replaces_own, mine, first),
+                Mux(replaces_own, ~(mine | (mine - 1)), ~(first | (first - 1))))
+
+
+def _used(m: Module, masks: list[Signal], name: str) -> tuple[Value, Value]:
+    """The bits that are set in one of the masks at least, and in more than one; in a tree."""
+    if len(masks) == 1:
+        return masks[0], Const(0, len(masks[0]))
+    half = len(masks) // 2
+    (one, several), (other, more) = _used(m, masks[:half], f"{name}_l"), _used(m, masks[half:], f"{name}_h")
+    some, shared = (Signal(len(masks[0]), name=f"{name}_{what}") for what in ("some", "shared"))
+    m.d.comb += [some.eq(one | other), shared.eq(several | more | one & other)]
+    return some, shared
