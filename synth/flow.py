@@ -116,7 +116,7 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
         (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
         (folder / "both.v").write_text(_pair(flop, "N", ""))
         passes += ["techmap -map apart.v", "opt_merge", "extract -map pair.v", "techmap -map both.v", "opt_clean"]
-    if way == FAST:
+    if way != SMALL:
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
     passes += [
