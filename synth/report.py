@@ -23,25 +23,35 @@ Row = tuple[str, ...]
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
 _BOC = ("the port of a collector goes to one of the results that it expects, and that is written into its values; and a warp is "
         "chosen, its uop inserted on the state of its collector and the state written, each in one cycle")
+_LTRF = ("which warp leaves, which of its registers moves next, where it stands in the cache and whose turn its banks are follow "
+         "each other in one cycle; `address_allocation`, `mover` and `two_level` meet 1 GHz by themselves")
 #: Why a unit does not reach 1 GHz.
 MISSES = {
-    "boc": _BOC, "boc_write_through": _BOC,
+    "boc": _BOC, "boc_write_through": _BOC, "ltrf": _LTRF, "ltrf_plus": _LTRF,
+    "availability": "a result may have four registers: four searches for a free one follow each other, among all of them, and "
+                    "what they find is taken in the same cycle",
+    "bdi_banks": "a register's bytes come out of the memory and are put together, any byte from many places, in one cycle; it is "
+                 "here for the comparison only",
     "barriers": "the warps of an arriving warp's CTA are compared with those that wait, and the count of a numbered barrier is "
                 "read, raised, compared and written, in the cycle of the arrival; no paper's unit",
     "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
                       "the comparison only",
     "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
            "line of the cache table after the one before, in the cycle in which the uop issues",
+    "ccu_lru": "a uop names up to six sources, and each takes a line of the cache table after the one before, in the cycle in "
+               "which the uop issues, or a result is looked for in all tables and written",
     "cta_dispatch": "ended CTAs, free slots, the first sub-core from which a CTA fits and the slots that it takes follow each "
                     "other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit",
     "exempt": "when a launch begins, the 256 bits of its mask are counted one after the other and the count is multiplied by its "
               "warp slots, in one cycle, though a launch begins once in many thousands",
-    "flag_cache": "which words no other warp uses, the first of them in rotating order, and its write follow the warp's number "
-                  "in one cycle",
+    "flag_cache": "the word of the warp that fetches is looked up, set against the first that nobody uses, and the rotating "
+                  "order moved, in one cycle",
     "memory": "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and moves the queue "
               "on; it stands for L2 and DRAM, and would not be in an SM",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
+    "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
+                 "comparison only",
     "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
              "read and written, in one cycle; no paper's unit",
 }
