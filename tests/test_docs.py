@@ -37,7 +37,7 @@ SLURM = "dask_jobqueue"
 #: Pages whose Python is lines of an example, which has tests of its own.
 EXAMPLES = {"docs/tutorial.md": ROOT / "examples" / "last_value"}
 #: Places to fill in, and something that can be there.
-FILLED = {"UNIT": "lrr", "PRESET": "tiny", "SCHEME": "baseline", "CLOCK": "1"}
+FILLED = {"UNIT": "lrr", "PRESET": "tiny", "SCHEME": "baseline", "CLOCK": "1", "EFFORT": "quick"}
 #: Kernels that stand for all of them.
 FEW = ("vectoradd", "bfs", "hotspot", "btree", "sad", "nn")
 
