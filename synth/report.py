@@ -46,10 +46,18 @@ MISSES = {
               "warp slots, in one cycle, though a launch begins once in many thousands",
     "flag_cache": "the word of the warp that fetches is looked up, set against the first that nobody uses, and the rotating "
                   "order moved, in one cycle",
+    "lsu": "the oldest answer of the memory behind the caches, which is part of it, is compared with the clock, taken, and "
+           "entered in the queue of its latency, in one cycle; no paper's unit",
     "memory": "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and moves the queue "
               "on; it stands for L2 and DRAM, and would not be in an SM",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
+    "rfc": "a uop's sources are looked for in the cache's tags, those that miss get their bank and row from the warp's base, and "
+           "the requests are queued, one that is alone granted, in one cycle; a comparator",
+    "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
+               "with what uops in collection still read, in one cycle",
+    "warp_control_blocks": "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
+                           "table of 2048 places in flip-flops and changed there, in one cycle",
     "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
                  "comparison only",
     "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
