@@ -56,6 +56,8 @@ MISSES = {
            "the requests are queued, one that is alone granted, in one cycle; a comparator",
     "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
                "with what uops in collection still read, in one cycle",
+    "scalar_registers": "a value's lanes are compared, and which results are written, into the scalar bank or another, follows "
+                        "from that in the same cycle; it is here for the comparison only",
     "warp_control_blocks": "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
                            "table of 2048 places in flip-flops and changed there, in one cycle",
     "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
