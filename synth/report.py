@@ -29,7 +29,7 @@ _LTRF = ("which warp leaves, which of its registers moves next, where it stands 
 MISSES = {
     "boc": _BOC, "boc_write_through": _BOC, "ltrf": _LTRF, "ltrf_plus": _LTRF,
     "availability": "a result may have four registers: four searches for a free one follow each other, among all of them, and "
-                    "what they find is taken in the same cycle",
+                    "what they find is taken in the same cycle; the flags of a launch, counted off from its number, take as long",
     "bdi_banks": "a register's bytes come out of the memory and are put together, any byte from many places, in one cycle; it is "
                  "here for the comparison only",
     "barriers": "the warps of an arriving warp's CTA are compared with those that wait, and the count of a numbered barrier is "
@@ -38,8 +38,7 @@ MISSES = {
                       "the comparison only",
     "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
            "line of the cache table after the one before, in the cycle in which the uop issues",
-    "ccu_lru": "a uop names up to six sources, and each takes a line of the cache table after the one before, in the cycle in "
-               "which the uop issues, or a result is looked for in all tables and written",
+    "ccu_lru": "whose unit a result is for is looked for in all of them, and it is written into a slot, in one cycle",
     "cta_dispatch": "ended CTAs, free slots, the first sub-core from which a CTA fits and the slots that it takes follow each "
                     "other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit",
     "exempt": "when a launch begins, the 256 bits of its mask are counted one after the other and the count is multiplied by its "
@@ -52,18 +51,18 @@ MISSES = {
               "on; it stands for L2 and DRAM, and would not be in an SM",
     "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
              "entered in the table, in the cycle in which the uop issues",
-    "rfc": "a uop's sources are looked for in the cache's tags, those that miss get their bank and row from the warp's base, and "
-           "the requests are queued, one that is alone granted, in one cycle; a comparator",
-    "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
-               "with what uops in collection still read, in one cycle",
-    "scalar_registers": "a value's lanes are compared, and which results are written, into the scalar bank or another, follows "
-                        "from that in the same cycle; it is here for the comparison only",
-    "warp_control_blocks": "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
-                           "table of 2048 places in flip-flops and changed there, in one cycle",
-    "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
-                 "comparison only",
     "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
              "read and written, in one cycle; no paper's unit",
+    "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
+               "with what uops in collection still read, in one cycle",
+    "rfc": "bank and row of a request are computed from the warp's base, and from the banks whose turn it is, in one cycle; a "
+           "comparator",
+    "scalar_registers": "a value's lanes are compared, and which results are written, into the scalar bank or another, follows "
+                        "from that in the same cycle; it is here for the comparison only",
+    "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
+                 "comparison only",
+    "warp_control_blocks": "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
+                           "table of 2048 places in flip-flops and changed there, in one cycle",
 }
 #: The clock of G-Scalar's Table 3, in GHz.
 _CLOCK = 1.4
