@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from arch.rooms import bits
 
@@ -43,6 +43,44 @@ def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
     index = Signal(bits(width), name=f"{name}_index")
     m.d.comb += index.eq(encode(one_hot))
     return Choice(one_hot, index, mask.any(), after(index, width))
+
+
+def soonest(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
+    """The same as `first_from`, where delay counts and the mask is narrow: each set bit looks for others before it, all at once.
+
+    Its gates grow with the square of the width; which bits are before which follows from the pointer alone.
+    """
+    width = len(mask)
+    reached = Signal(width, name=f"{name}_reached")
+    m.d.comb += reached.eq(Cat(pointer <= place for place in range(width)))
+
+    def before(other: int, place: int) -> Value:
+        return reached[other] | ~reached[place] if other < place else reached[other] & ~reached[place]
+
+    one_hot, index = Signal(width, name=f"{name}_one_hot"), Signal(bits(width), name=f"{name}_index")
+    m.d.comb += [
+        one_hot.eq(Cat(mask[place] & ~Cat(mask[other] & before(other, place) for other in range(width) if other != place).any()
+                       for place in range(width))),
+        index.eq(encode(one_hot)),
+    ]
+    return Choice(one_hot, index, mask.any(), after(index, width))
+
+
+def lowest(mask: Value) -> Value:
+    """The lowest set bit alone, found by each bit for itself."""
+    return Cat(mask[place] & ~mask[:place].any() for place in range(len(mask)))
+
+
+def first_number(mask: Value) -> Value:
+    """Number of the lowest set bit, found half by half: a small and shallow way to an address. Any number for 0."""
+    def found(mask: Value) -> tuple[Value, Value]:
+        if len(mask) == 1:
+            return mask, Const(0, 0)
+        half = 1 << (len(mask) - 1).bit_length() - 1
+        (low, first), (high, second) = found(mask[:half]), found(mask[half:])
+        return low | high, Cat(Mux(low, first, second)[: half.bit_length() - 1], ~low)
+
+    return found(mask)[1][: bits(len(mask))]
 
 
 def after(index: Value, count: int) -> Value:

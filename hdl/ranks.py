@@ -14,9 +14,29 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 Count = list[Value]
 
 
-def tally(m: Module, mask: Value, most: int, name: str = "count") -> Count:
-    """How many bits of `mask` are set, up to `most`. `name` names the signals."""
-    return _counts(m, mask, most, name)[1]
+def at_least(m: Module, mask: Value, most: int, name: str = "at_least") -> list[Value]:
+    """For each k up to `most` whether at least k bits of `mask` are set. `name` names the signals."""
+    if len(mask) == 1:
+        return [Const(1, 1), mask[0]]
+    half = len(mask) // 2
+    return together(m, at_least(m, mask[:half], most, f"{name}_l"), at_least(m, mask[half:], most, f"{name}_h"), most, name)
+
+
+def together(m: Module, one: list[Value], other: list[Value], most: int, name: str) -> list[Value]:
+    """The same of two masks together, from that of each."""
+    ways: list[list[Value]] = [[] for _ in range(min(len(one) + len(other) - 1, most + 1))]
+    for left, a in enumerate(one):
+        for right, b in enumerate(other):
+            if left + right < len(ways):
+                ways[left + right].append(a & b)
+    total = Signal(len(ways), name=name)
+    m.d.comb += total.eq(Cat(reduce(or_, way) for way in ways))
+    return list(total)
+
+
+def exactly(counts: list[Value]) -> list[Value]:
+    """For each k whether it is k bits, from `at_least`; the last stands for more, too."""
+    return [more & ~most for more, most in zip(counts, [*counts[1:], Const(0, 1)], strict=True)]
 
 
 def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:

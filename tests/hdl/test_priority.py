@@ -9,14 +9,15 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from golden import priority as golden
-from hdl.priority import first_from
+from hdl.priority import first_from, first_number, lowest, soonest
 
 
+@pytest.mark.parametrize("chooses", [first_from, soonest])
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
-def test_first_from_is_golden_s(width: int) -> None:
+def test_rotating_priority_is_golden_s(width: int, chooses: Any) -> None:
     m = Module()
     mask, pointer = Signal(width), Signal(range(max(2, width)))
-    choice = first_from(m, mask, pointer)
+    choice = chooses(m, mask, pointer)
     after = Signal.like(pointer)
     m.d.comb += after.eq(choice.after)
 
@@ -33,6 +34,23 @@ def test_first_from_is_golden_s(width: int) -> None:
                     assert ctx.get(after) == (expected + 1) % width
                 else:
                     assert ctx.get(choice.one_hot) == 0
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 12])
+def test_the_lowest_bit_is_found(width: int) -> None:
+    m = Module()
+    mask, alone, number = Signal(width), Signal(width), Signal(max(1, (width - 1).bit_length()))
+    m.d.comb += [alone.eq(lowest(mask)), number.eq(first_number(mask))]
+
+    async def bench(ctx: Any) -> None:
+        for value in range(2**width):
+            ctx.set(mask, value)
+            assert ctx.get(alone) == value & -value
+            assert not value or ctx.get(number) == (value & -value).bit_length() - 1
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)
