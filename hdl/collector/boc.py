@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -11,11 +13,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES, MOVE, Unit
-from arch.uop import Memory as Op
+from arch.uop import MAX_SOURCES, MOVE
 
 from ..lookup import read_at, write_at
-from ..priority import after, decode, encode, first_from
+from ..priority import after, decode, encode, pick, soonest
 from ..probe import Events, emit
 from ..seams import (
     UNITS,
@@ -23,19 +24,22 @@ from ..seams import (
     ReadDone,
     ResultOffer,
     WriteBack,
-    dispatch_layout,
     dispatch_stream,
     evicted_stream,
     issue_stream,
     read_stream,
     uop_layout,
 )
+from .boc_dispatch import dispatch
 from .boc_results import claim, write_back
+from .boc_values import Values
 from .notes import keep_notes, note_ports
 from .window import Entries, Inserter, counted
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")
+#: Of that, what the inserter has ports for; and what of a collector's state.
+_UOP, _STATE = ("source_valid", "count", "write_back", "full"), ("valid", "dirty", "keep", "passed")
 
 
 class Boc(wiring.Component):
@@ -43,9 +47,9 @@ class Boc(wiring.Component):
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop `window` before it
     has been dispatched. An issued uop is inserted: its sources are looked for in the window, those found cost no bank read,
-    entries are taken for the others and for its results. The sub-core has one unit that inserts (`Inserter`, the forwarding
-    logic), one uop a cycle: the one that issues, or, in turn, one that waits because its collector's entries were short. While a
-    uop waits the oldest entries are squeezed out, and its warp issues nothing.
+    entries are taken for the others and for its results. One uop a cycle is inserted: the one that issues, or, in turn, one that
+    waits because its collector's entries were short. While a uop waits the oldest entries are squeezed out, and its warp issues
+    nothing. Each collector has an `Inserter`, the forwarding logic: all of them look, and one is chosen meanwhile.
 
     A collector has one port for operands and one for results. Of several results for one collector the first unit in rotating
     order goes. A result goes into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it
@@ -139,30 +143,27 @@ class Boc(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        warps, window = self._warps, self._window
-        self._state = [Entries(self._entries, window, str(warp)) for warp in range(warps)]
-        self._busy, self._inserted = ([Signal(window, name=f"{name}_{warp}") for warp in range(warps)]
-                                      for name in ("busy", "inserted"))
-        self._uses = [[Signal(self._entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)]
-                      for warp in range(warps)]
-        self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in range(warps)]  # of the warp's next uop
-        self._pinned = [Signal(self._entries, name=f"pinned_{warp}") for warp in range(warps)]
-        self._wrote: list[Value] = [Const(0, self._entries)] * warps  # entries whose values a bank takes in this cycle
-        self._memories = [Memory(shape=self._config.value_width, depth=self._entries, init=[]) for _ in range(warps)]
-        self._waits = Signal(warps)
-        for warp in range(warps):
-            m.d.comb += self._pinned[warp].eq(reduce(or_, (
-                Mux(self._busy[warp][tag] & self._inserted[warp][tag], uses, 0) for tag, uses in enumerate(self._uses[warp]))))
-        m.d.comb += self._waits.eq(Cat((busy & ~inserted).any()
-                                       for busy, inserted in zip(self._busy, self._inserted, strict=True)))
-        m.submodules.inserter = self._inserter = Inserter(self._config)
+        warps, window, entries = range(self._warps), self._window, self._entries
+        self._state = [Entries(entries, window, str(warp)) for warp in warps]
+        # `complete`: inserted, and its operands are there; a register of its own, so that dispatch need not find it out.
+        self._busy, self._inserted, self._complete = ([Signal(window, name=f"{name}_{warp}") for warp in warps]
+                                                      for name in ("busy", "inserted", "complete"))
+        self._uses = [[Signal(entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)] for warp in warps]
+        self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in warps]  # of the warp's next uop
+        self._waits = Signal(len(warps))  # warps whose youngest uop is not inserted
+        self._pinned = [Signal(entries, name=f"pinned_{warp}") for warp in warps]  # entries that inserted uops read
+        self._wrote: list[Value] = [Const(0, entries)] * len(warps)  # entries whose values a bank takes in this cycle
+        self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._choose(m)
         self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self.evicts)
-        self._select(m)
+        self._deliver(m)
+        self._insert(m)
         if self.evicts:
-            self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._memories)
-        gone = self._dispatch(m)
-        for warp in range(warps):
+            self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._values)
+        self._oldest = [soonest(m, complete, tag, f"oldest_{warp}")
+                        for warp, (complete, tag) in enumerate(zip(self._complete, self._tag, strict=True))]
+        gone = dispatch(m, self._config, self, self._oldest, self._issues, self._tag)
+        for warp in warps:
             self._collector(m, warp, gone[warp])
         if self._probe:
             self._events(m)
@@ -171,143 +172,101 @@ class Boc(wiring.Component):
     # --- Issue, and which uop is inserted.
 
     def _choose(self, m: Module) -> None:
-        """Take the uop that issues; choose the one to be inserted: it, or one that waits."""
-        warps, issue = self._warps, self.issue.payload
-        free = Signal(warps)
+        """Take the uop that issues; choose the one to be inserted: it, or one that waits.
+
+        A warp with one that waits issues none: each collector knows its uop before any is chosen."""
+        warps, issue = range(self._warps), self.issue.payload
+        free, at, self._issues = (Signal(len(warps), name=name) for name in ("free", "at", "issues"))
+        tag = Signal.like(self._tag[0], name="tag_of_issue")
         m.d.comb += [
             free.eq(Cat(~busy.bit_select(tag, 1) for busy, tag in zip(self._busy, self._tag, strict=True))),
             self.may_issue.eq(free & ~self._waits), self.may_slide.eq(~self._waits),
+            at.eq(Cat(issue.warp == warp for warp in warps)), self._issues.eq(Mux(self.issue.valid, at, 0)),
+            tag.eq(pick(at, self._tag)), self.entry.eq(issue.warp * self._window + tag),
         ]
-        tag = Signal.like(self._tag[0], name="tag_of_issue")
-        m.d.comb += [tag.eq(Array(self._tag)[issue.warp]), self.entry.eq(issue.warp * self._window + tag)]
         layout = uop_layout(self._config)
         kept = data.StructLayout({"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}})
-        waiting = m.submodules.waiting = Memory(shape=kept, depth=warps, init=[])
-        own = Signal(kept, name="issued")
+        waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
+        self._own = own = Signal(kept, name="issued")
         m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in INSERTED]
         m.d.comb += [own.tag.eq(tag), own.full.eq(issue.uop.mask.all())]
         write_at(m, waiting, issue.warp, own, self.issue.valid)
+        self._row = [read_at(m, waiting, warp) for warp in warps]
+        self._uop = [Signal(kept, name=f"uop_{warp}") for warp in warps]
+        m.d.comb += [uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
+                     for warp, uop in enumerate(self._uop)]
 
         turn, pointer = Signal(), Signal.like(issue.warp, name="waiting_pointer")
-        choice = first_from(m, self._waits, pointer, "waiting")
+        choice = soonest(m, self._waits, pointer, "waiting")
         fresh = Signal()
         m.d.comb += fresh.eq(self.issue.valid & ~(choice.any & turn))
         m.d.sync += turn.eq(fresh & choice.any)
         with m.If(~fresh & choice.any):
             m.d.sync += pointer.eq(choice.after)
-        self._inserts, self._uop = Signal(name="inserts"), Signal(kept, name="uop_of_insert")
-        self._warp = Signal.like(issue.warp, name="warp_of_insert")
+        self._chosen = Signal(len(warps), name="chosen")
+        m.d.comb += self._chosen.eq(Mux(fresh, at, choice.one_hot))
+
+    def _of_chosen(self, each: Sequence[Any]) -> Any:
+        """Of the things that every collector has, that of the one whose uop is inserted."""
+        found = pick(self._chosen, [Value.cast(one) for one in each])
+        return each[0].shape()(found) if isinstance(each[0], data.View) else found
+
+    def _deliver(self, m: Module) -> None:
+        """Which entry an operand arrives for: that of its slot, as the inserter had it."""
+        width = self.place_width(self._config)
+        self._places, self._place, self._delivered = [], [], []
+        for warp, delivery in enumerate(self.deliver):
+            places = m.submodules[f"places_{warp}"] = Memory(shape=width * MAX_SOURCES, depth=self._window, init=[])
+            row, place, mask = (Signal(size, name=f"{name}_{warp}") for name, size in (
+                ("row_delivered", width * MAX_SOURCES), ("place", width), ("delivered", self._entries)))
+            m.d.comb += [
+                row.eq(read_at(m, places, delivery.tag)), place.eq(row.word_select(delivery.slot, width)),
+                mask.eq(Mux(delivery.valid, 1 << place, 0)),
+            ]
+            self._places.append(places)
+            self._place.append(place)
+            self._delivered.append(mask)
+
+    def _insert(self, m: Module) -> None:
+        """Each collector's forwarding logic looks at its uop and its entries; one of them is chosen, and what it finds is done.
+        Request what is not in the window."""
+        self._inserters: list[Inserter] = []
+        self._done = Signal(self._warps, name="done")
+        for warp, (state, uop, claimed) in enumerate(zip(self._state, self._uop, self._claims, strict=True)):
+            unit = m.submodules[f"inserter_{warp}"] = Inserter(self._config)
+            self._inserters.append(unit)
+            m.d.comb += [
+                *(getattr(unit, name).eq(getattr(state, name)) for name in _STATE), unit.pinned.eq(self._pinned[warp]),
+                unit.claimed.eq(claimed.entry), unit.filled.eq(state.filled | claimed.arrived | self._delivered[warp]),
+                *(port.eq(register) for port, register in zip(unit.registers, state.registers, strict=True)),
+                *(port.eq(plane) for port, plane in zip(unit.age, state.age, strict=True)),
+                *(getattr(unit, name).eq(getattr(uop, name)) for name in _UOP), unit.still.eq(uop.seq[MOVE.bit_length() - 1]),
+                *(port.eq(source) for ports, uop in ((unit.sources, self._own), (unit.waiting_sources, self._row[warp]))
+                  for port, source in zip(ports, uop.sources, strict=True)),
+                unit.destination.eq(self._own.destination), unit.waiting_destination.eq(self._row[warp].destination),
+                unit.waits.eq(self._waits[warp]),
+                self._done[warp].eq(self._chosen[warp] & unit.fits),
+            ]
+        read, uop, warp = self.read, self._of_chosen(self._uop), encode(self._chosen)
         m.d.comb += [
-            self._inserts.eq(self.issue.valid | choice.any), self._warp.eq(Mux(fresh, issue.warp, choice.index)),
-            self._uop.eq(Mux(fresh, own.as_value(), read_at(m, waiting, choice.index).as_value())),
+            read.valid.eq((self._done & Cat(unit.read.any() for unit in self._inserters)).any()),
+            read.payload.collector.eq(warp), read.payload.tag.eq(uop.tag), read.payload.warp.eq(warp),
+            read.payload.sources.eq(uop.sources),
+            read.payload.source_valid.eq(self._of_chosen([unit.read for unit in self._inserters])),
         ]
-
-    def _select(self, m: Module) -> None:
-        """Give the inserter the uop and the state of its collector; request what it does not find."""
-        unit, uop = self._inserter, self._uop
-        self._still = uop.seq[MOVE.bit_length() - 1]
-        parts = ("valid", "dirty", "keep", "passed")
-        states = Array(
-            Cat(*(getattr(state, name) for name in parts), pinned, claimed.entry, *state.registers, *state.age)
-            for state, pinned, claimed in zip(self._state, self._pinned, self._claims, strict=True)
-        )
-        state = Signal(len(states[0]), name="state")
-        m.d.comb += [
-            state.eq(states[self._warp]),
-            Cat(*(getattr(unit, name) for name in parts), unit.pinned, unit.claimed, *unit.registers, *unit.age).eq(state),
-            *(unit.sources[slot].eq(uop.sources[slot]) for slot in range(MAX_SOURCES)),
-            unit.source_valid.eq(uop.source_valid), unit.destination.eq(uop.destination), unit.count.eq(uop.count),
-            unit.write_back.eq(uop.write_back), unit.full.eq(uop.full), unit.still.eq(self._still),
-        ]
-        self._done = Signal(name="done")
-        read = self.read
-        m.d.comb += [
-            self._done.eq(self._inserts & unit.fits), read.valid.eq(self._done & unit.read.any()),
-            read.payload.collector.eq(self._warp), read.payload.tag.eq(uop.tag), read.payload.warp.eq(self._warp),
-            read.payload.sources.eq(uop.sources), read.payload.source_valid.eq(unit.read),
-        ]
-
-    # --- Dispatch.
-
-    def _dispatch(self, m: Module) -> list[Value]:
-        """Per unit one collector's oldest complete uop. Returns per warp the mask of tags that go."""
-        config, window, warps = self._config, self._window, self._warps
-        layout = data.StructLayout({name: field.shape for name, field in dispatch_layout(config) if name != "collector"})
-        uops = m.submodules.uops = Memory(shape=layout, depth=warps * window, init=[])
-        write_at(m, uops, self.entry, self._parts(m, layout), self.issue.valid)
-        self._oldest, kinds = [], []
-        offered = Signal(warps)
-        for warp, state in enumerate(self._state):
-            complete = Signal(window, name=f"complete_{warp}")
-            m.d.comb += complete.eq(self._busy[warp] & self._inserted[warp]
-                                    & Cat(~(uses & ~state.filled).any() for uses in self._uses[warp]))
-            kind = [Signal(range(UNITS), name=f"kind_{warp}_{tag}", reset_less=True) for tag in range(window)]
-            for tag, signal in enumerate(kind):
-                with m.If(self.issue.valid & (self.entry == warp * window + tag)):
-                    m.d.sync += signal.eq(self.issue.payload.uop.unit)
-            oldest = first_from(m, complete, self._tag[warp], f"oldest_{warp}")
-            self._oldest.append(oldest)
-            kinds.append(Array(kind)[oldest.index])
-            m.d.comb += [offered[warp].eq(oldest.any), self.offered[warp].eq(warp * window + oldest.index)]
-        entry = Array((warp * window + oldest.index)[: len(self.entry)] for warp, oldest in enumerate(self._oldest))
-        goes, refused = [], []
-        for unit, port in enumerate(self.dispatch):
-            mask, pointer = Signal(warps, name=f"for_{Unit(unit).name.lower()}"), Signal(range(warps), name=f"pointer_{unit}")
-            m.d.comb += mask.eq(offered & Cat(kind == unit for kind in kinds))
-            choice = first_from(m, mask, pointer, f"unit_{unit}")
-            held = read_at(m, uops, entry[choice.index])
-            m.d.comb += [port.valid.eq(choice.any), port.payload.collector.eq(choice.index)]
-            m.d.comb += [getattr(port.payload, name).eq(getattr(held, name)) for name, _ in layout]
-            with m.If(port.valid & port.ready):
-                m.d.sync += pointer.eq(choice.after)
-            goes.append(Mux(port.valid & port.ready, choice.one_hot, 0))
-            refused.append(port.valid & ~port.ready)
-        gone = Signal(warps)
-        m.d.comb += [gone.eq(reduce(or_, goes)), self.refused.eq(reduce(or_, refused))]
-        tags = [Mux(gone[warp], oldest.one_hot, 0) for warp, oldest in enumerate(self._oldest)]
-        for number, done in enumerate(self.read_done):
-            m.d.comb += done.slots.eq(tags[number // window][number % window].replicate(MAX_SOURCES))
-        return tags
-
-    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
-        """What of an issued uop is kept for its dispatch."""
-        kept = Signal(layout)
-        issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
-        m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
-        m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
-        m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES])]
-        return kept
 
     # --- One collector.
 
     def _collector(self, m: Module, warp: int, gone: Value) -> None:
         """The state of one collector: what issue, insertion, operands, results and write-back do to it."""
-        unit, state, uop = self._inserter, self._state[warp], self._uop
-        mine = Signal(name=f"chosen_{warp}")
-        done, slid, moves = (Signal(name=f"{name}_{warp}") for name in ("inserted_now", "slides", "moves"))
-        m.d.comb += [
-            mine.eq(self._inserts & (self._warp == warp)), done.eq(mine & unit.fits),
-            slid.eq(self.slide & (self.issue.payload.warp == warp)), moves.eq(done & ~self._still | slid),
-        ]
-        issues = self.issue.valid & (self.issue.payload.warp == warp)
-        allocated = decode(m, self._tag[warp], issues, self._window, f"allocated_{warp}")
-        into = decode(m, uop.tag, done, self._window, f"into_{warp}")
-        m.d.sync += [
-            self._busy[warp].eq(self._busy[warp] & ~gone | allocated),
-            self._inserted[warp].eq(self._inserted[warp] & ~allocated | into),
-        ]
-        with m.If(allocated.any()):
-            m.d.sync += self._tag[warp].eq(after(self._tag[warp], self._window))
-        for tag, uses in enumerate(self._uses[warp]):
-            with m.If(into[tag]):
-                m.d.sync += uses.eq(unit.uses)
+        unit, state, done = self._inserters[warp], self._state[warp], self._done[warp]
+        slid, moves = (Signal(name=f"{name}_{warp}") for name in ("slides", "moves"))
+        m.d.comb += [slid.eq(self.slide & (self.issue.payload.warp == warp)), moves.eq(done & ~unit.still | slid)]
+        self._uops_of(m, warp, gone)
 
-        delivery = self.deliver[warp]
         arrived, taken = self._claims[warp].arrived, Mux(done, unit.taken, 0)
-        place = self._values(m, warp, into, arrived | taken)
-        filled = Mux(delivery.valid, 1 << place, 0)[: self._entries]
-        wrote, squeezed = self._wrote[warp], Mux(mine, unit.squeezed, 0)
+        self._values_of(m, warp, arrived | taken)
+        wrote, squeezed = self._wrote[warp], Mux(self._chosen[warp], unit.squeezed, 0)
         present = state.valid & (~state.passed | self._pinned[warp] | state.owed)
         dropped = Mux(moves, state.valid & ~present, 0)
         starts, invalid = self.start[warp], Mux(done, unit.invalid, 0)
@@ -316,16 +275,16 @@ class Boc(wiring.Component):
             state.dirty.eq(Mux(starts, 0, state.dirty & ~dropped & ~Mux(done, unit.clean, 0) & ~wrote
                                | (arrived if self.evicts else 0))),
             state.reserved.eq(Mux(starts, 0, state.reserved & ~taken & ~arrived | Mux(done, unit.expected, 0))),
-            state.filled.eq(state.filled & ~taken | filled | arrived),
+            state.filled.eq(unit.filled & ~taken),
             state.keep.eq(state.keep & ~Mux(done, unit.keep_clear, 0) | Mux(done, unit.keep_set, 0) | squeezed & state.dirty),
         ]
         touched, leaves = Mux(done, unit.touched, 0), squeezed & state.dirty
-        older = counted(state.idle, Mux(moves, state.valid & ~state.passed, 0))
-        for bit, (plane, up) in enumerate(zip(state.idle, older, strict=True)):
-            m.d.sync += plane.eq((up & ~touched & ~leaves) | (leaves if (self._window - 1) >> bit & 1 else 0))
+        for bit, (plane, older) in enumerate(zip(state.idle, counted(state.idle, state.valid & ~state.passed), strict=True)):
+            m.d.sync += plane.eq((Mux(moves, older, plane) & ~touched & ~leaves)
+                                 | (leaves if (self._window - 1) >> bit & 1 else 0))
         oldest = reduce(lambda a, b: a & b, state.age)
-        for bit, (plane, up) in enumerate(zip(state.age, counted(state.age, Mux(done, ~oldest, 0)), strict=True)):
-            m.d.sync += plane.eq(up & ~taken | (taken if bit == 0 else 0))
+        for bit, (plane, older) in enumerate(zip(state.age, counted(state.age, ~oldest), strict=True)):
+            m.d.sync += plane.eq(Mux(done, older, plane) & ~taken | (taken if bit == 0 else 0))
         for entry, register in enumerate(state.registers):
             with m.If(taken[entry]):
                 m.d.sync += register.eq(unit.numbers[entry])
@@ -333,31 +292,41 @@ class Boc(wiring.Component):
         if self._probe:
             self._collector_events(m, warp, present)
 
-    def _values(self, m: Module, warp: int, into: Value, changed: Value) -> Value:
-        """The entries' values, with a port for operands and one for results. Returns the entry that an operand arrives for."""
-        config, delivery, claimed = self._config, self.deliver[warp], self._claims[warp]
+    def _uops_of(self, m: Module, warp: int, gone: Value) -> None:
+        """The uops in one collector: what issue, insertion, operands and dispatch do to them."""
+        unit, uop, done, window = self._inserters[warp], self._uop[warp], self._done[warp], self._window
+        busy, inserted, tag_ = self._busy[warp], self._inserted[warp], self._tag[warp]
+        allocated = decode(m, tag_, self._issues[warp], window, f"allocated_{warp}")
+        into = decode(m, uop.tag, done, window, f"into_{warp}")
+        write_at(m, self._places[warp], uop.tag, Cat(*unit.places), done)
+        m.d.sync += [
+            busy.eq(busy & ~gone | allocated), inserted.eq(inserted & ~allocated | into),
+            self._waits[warp].eq((self._waits[warp] | self._issues[warp]) & ~done),
+        ]
+        with m.If(self._issues[warp]):
+            m.d.sync += tag_.eq(after(tag_, window))
+        stay, pinned = busy & inserted & ~gone, []
+        for tag, uses in enumerate(self._uses[warp]):
+            with m.If(into[tag]):
+                m.d.sync += uses.eq(unit.uses)
+            pinned.append(Mux(stay[tag], uses, 0))
+            m.d.sync += self._complete[warp][tag].eq(Mux(into[tag], unit.complete, stay[tag] & ~(uses & ~unit.filled).any()))
+        m.d.sync += self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0))
+
+    def _values_of(self, m: Module, warp: int, changed: Value) -> None:
+        """The values in one collector: operands and results are written, and those of its oldest complete uop are offered."""
+        config, delivery, claimed, values = self._config, self.deliver[warp], self._claims[warp], self._values[warp]
+        values.write_operand(m, self._place[warp], delivery.value, delivery.valid)
+        values.write_result(m, claimed.entry, claimed.write)
         width = self.place_width(config)
-        places = m.submodules[f"places_{warp}"] = Memory(shape=width * MAX_SOURCES, depth=self._window, init=[])
-        write_at(m, places, self._uop.tag, Cat(*self._inserter.places), into.any())
-        of_delivery, of_oldest = (Signal(width * MAX_SOURCES, name=f"{name}_{warp}") for name in ("row_delivered", "row_offered"))
-        m.d.comb += [
-            of_delivery.eq(read_at(m, places, delivery.tag)), of_oldest.eq(read_at(m, places, self._oldest[warp].index)),
-        ]
-        place = Signal(width, name=f"place_{warp}")
-        m.d.comb += place.eq(of_delivery.word_select(delivery.slot, width))
-        values = m.submodules[f"slots_{warp}"] = self._memories[warp]
-        write_at(m, values, place, delivery.value, delivery.valid)
-        port = values.write_port(granularity=32)
-        m.d.comb += [
-            port.addr.eq(encode(claimed.entry)), port.data.eq(claimed.write.value),
-            port.en.eq(claimed.write.valid.replicate(config.lanes) & claimed.write.mask),
-        ]
-        chosen_ = [of_oldest.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]
-        m.d.comb += [operand.eq(read_at(m, values, at)) for operand, at in zip(self.operands[warp], chosen_, strict=True)]
+        row = Signal(width * MAX_SOURCES, name=f"row_offered_{warp}")
+        m.d.comb += row.eq(pick(self._oldest[warp].one_hot, [read_at(m, self._places[warp], tag) for tag in range(self._window)]))
+        wanted = [row.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]
+        m.d.comb += [operand.eq(values.at(m, place)) for operand, place in zip(self.operands[warp], wanted, strict=True)]
         if self._note_parts:
-            kept = keep_notes(m, self._note_parts, str(warp), self._entries, self.operand[warp], place, changed, chosen_)
+            kept = keep_notes(m, self._note_parts, str(warp), self._entries, self.operand[warp], self._place[warp], changed,
+                              wanted)
             m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[warp], kept, strict=True)]
-        return place
 
     # --- Events.
 
@@ -371,22 +340,25 @@ class Boc(wiring.Component):
         emit(m, events.window[warp], used != before, collector=warp, entries=used)
 
     def _events(self, m: Module) -> None:
-        events, issue, unit, warp, uop = self.events, self.issue, self._inserter, self._warp, self._uop
+        events, issue, units = self.events, self.issue, self._inserters
+        uop, warp = self._of_chosen(self._uop), encode(self._chosen)
+        found, expected, overwritten, transient, squeezed = (
+            self._of_chosen([getattr(unit, name) for unit in units])
+            for name in ("found", "expected", "overwritten", "transient", "squeezed"))
+        done = self._done.any()
         emit(m, events.allocate[0], issue.valid, collector=issue.payload.warp, warp=issue.payload.warp, seq=issue.payload.uop.seq)
-        emit(m, events.forward[0], self._done & unit.found.any(), collector=warp, warp=warp, seq=uop.seq, slots=unit.found,
-             count=sum(unit.found))
-        emit(m, events.reserve[0], self._done & unit.expected.any(), collector=warp, warp=warp, seq=uop.seq,
-             count=sum(unit.expected))
-        emit(m, events.discard[0], self._done & (unit.overwritten | unit.transient).any(), collector=warp,
-             overwritten=sum(unit.overwritten), transient=sum(unit.transient))
+        emit(m, events.forward[0], done & found.any(), collector=warp, warp=warp, seq=uop.seq, slots=found, count=sum(found))
+        emit(m, events.reserve[0], done & expected.any(), collector=warp, warp=warp, seq=uop.seq, count=sum(expected))
+        emit(m, events.discard[0], done & (overwritten | transient).any(), collector=warp, overwritten=sum(overwritten),
+             transient=sum(transient))
         lost = Signal(bits(self._entries + 1), name="lost_by_slide")
         m.d.comb += lost.eq(Array(
             sum((state.valid & state.dirty & state.passed & ~pinned & ~state.owed)[entry] for entry in range(self._entries))
             for state, pinned in zip(self._state, self._pinned, strict=True))[issue.payload.warp])
         emit(m, events.discard[1], self.slide & (lost != 0), collector=issue.payload.warp, overwritten=0, transient=lost)
-        register = reduce(or_, (Mux(unit.squeezed[entry], unit.registers[entry], 0) for entry in range(self._entries)))
-        emit(m, events.squeeze[0], self._inserts & unit.squeezed.any(), collector=warp, register=register,
-             dirty=(unit.squeezed & unit.dirty).any())
+        registers = [pick(unit.squeezed, list(unit.registers)) for unit in units]
+        emit(m, events.squeeze[0], squeezed.any(), collector=warp, register=self._of_chosen(registers),
+             dirty=(squeezed & self._of_chosen([unit.dirty for unit in units])).any())
         emit(m, events.insert_wait[0], self._waits.any(), collectors=sum(self._waits))
         for number, offer in enumerate(self.result):
             emit(m, events.port_wait[number], offer.held, unit=number, collector=offer.payload.warp)

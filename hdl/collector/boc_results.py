@@ -8,14 +8,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from arch.rooms import SmConfig
 
-from ..lookup import read_at
-from ..priority import chosen, first_from, pick
+from ..priority import first_number, lowest, pick, soonest
 from ..seams import UNITS, WriteBack
+from .boc_values import Values
 from .window import Entries
 
 
@@ -54,7 +53,7 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
         mine = Signal(UNITS, name=f"mine_{warp}")
         m.d.comb += mine.eq(Cat(offer.valid & (offer.payload.warp == warp) & mask.any()
                                 for offer, mask in zip(offers, here, strict=True)))
-        port = first_from(m, mine, first, f"port_{warp}")
+        port = soonest(m, mine, first, f"port_{warp}")
         finds.append(mine)
         ports.append(port.one_hot)
         write = WriteBack(config).create(path=("kept", warp))
@@ -89,37 +88,38 @@ def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[
 
 
 def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value],
-               memories: Sequence[Memory]) -> list[Value]:
+               values: Sequence[Values]) -> list[Value]:
     """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
 
     Parameters
     ----------
     evicted : the port of `hdl.collector.boc.Boc`.
-    states, pinned, memories : the collectors' entries, those that a uop in collection reads, their values.
+    states, pinned, values : the collectors' entries, those that a uop in collection reads, their values.
 
     Returns per collector the mask of entries whose value the banks take in this cycle.
     """
-    leaves, values, registers = [], [], []
-    for warp, (state, memory) in enumerate(zip(states, memories, strict=True)):
-        leaving = Signal(len(state.valid), name=f"leaving_{warp}")
-        m.d.comb += leaving.eq(state.valid & state.owed & state.passed & ~pinned[warp])
-        choice = chosen(m, leaving, f"leaves_{warp}")
-        leaves.append(choice)
-        values.append(read_at(m, memory, choice.index))
-        registers.append(Array(state.registers)[choice.index])
+    leaving, leaves = [], []
+    for warp, state in enumerate(states):
+        leaving.append(Signal(len(state.valid), name=f"leaving_{warp}"))
+        leaves.append(Signal(len(state.valid), name=f"leaves_{warp}"))
+        m.d.comb += [leaving[warp].eq(state.valid & state.owed & state.passed & ~pinned[warp]),
+                     leaves[warp].eq(lowest(leaving[warp]))]
     pointer = Signal(range(len(states)), name="bus_pointer")
-    warp_choice = first_from(m, Cat(choice.any for choice in leaves), pointer, "bus")
+    choice = soonest(m, Cat(mask.any() for mask in leaving), pointer, "bus")
+    parts = [kept.parts(m, first_number(leaving[warp]), (kept.entry & leaves[warp]).any(), choice.one_hot[warp])
+             for warp, kept in enumerate(values)]
     m.d.comb += [
-        evicted.valid.eq(warp_choice.any), evicted.payload.warp.eq(warp_choice.index),
-        evicted.payload.register.eq(Array(registers)[warp_choice.index]),
-        evicted.payload.value.eq(Array(values)[warp_choice.index]),
+        evicted.valid.eq(choice.any), evicted.payload.warp.eq(choice.index),
+        evicted.payload.register.eq(pick(choice.one_hot, [pick(mask, state.registers)
+                                                          for mask, state in zip(leaves, states, strict=True)])),
+        evicted.payload.value.eq(reduce(or_, (old for old, _ in parts)) | reduce(or_, (new for _, new in parts))),
     ]
     goes = evicted.valid & evicted.ready
     with m.If(goes):
-        m.d.sync += pointer.eq(warp_choice.after)
+        m.d.sync += pointer.eq(choice.after)
     wrote: list[Value] = []
-    for warp, choice in enumerate(leaves):
-        mask = Signal(len(states[warp].valid), name=f"written_back_{warp}")
-        m.d.comb += mask.eq(Mux(goes & warp_choice.one_hot[warp], choice.one_hot, 0))
+    for warp, leaves_ in enumerate(leaves):
+        mask = Signal(len(leaves_), name=f"written_back_{warp}")
+        m.d.comb += mask.eq(Mux(goes & choice.one_hot[warp], leaves_, 0))
         wrote.append(mask)
     return wrote

@@ -12,18 +12,19 @@ from arch.rooms import SmConfig
 from arch.uop import TO_COLLECTOR
 from hdl.collector.boc import Boc
 from hdl.lookup import read_at
+from hdl.priority import encode
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
 
 
 def opened(unit: type[Boc]) -> type[Boc]:
-    """The unit with the rows of its memories as signals."""
+    """The unit with the rows of its memories as signals; results that are on their way into them included."""
 
     class Opened(unit):  # type: ignore[misc, valid-type]
         def elaborate(self, platform: object) -> Any:
             m = super().elaborate(platform)
             warps = range(self._warps)
             places, waiting, uops = [m.submodules[f"places_{warp}"] for warp in warps], m.submodules.waiting, m.submodules.uops
-            self.contents = [[read_at(m, memory, entry) for entry in range(self._entries)] for memory in self._memories]
+            self.contents = [[values.at(m, entry) for entry in range(self._entries)] for values in self._values]
             self.places = [[read_at(m, memory, tag) for tag in range(self._window)] for memory in places]
             self.waiting = [read_at(m, waiting, warp) for warp in warps]
             self.kept = [read_at(m, uops, entry) for entry in range(self._warps * self._window)]
@@ -75,7 +76,10 @@ class Harness(Environment):
         for entry, hint in enumerate(self.hint):
             with m.If(self.issue & (unit.entry == entry)):
                 m.d.sync += hint.eq(unit.issue.payload.uop.write_back)
-        m.d.comb += [self.done.eq(unit._done), self.inserted_warp.eq(unit._warp), at.eq(unit._warp * self.tags + unit._uop.tag)]
+        m.d.comb += [
+            self.done.eq(unit._done.any()), self.inserted_warp.eq(encode(unit._chosen)),
+            at.eq(self.inserted_warp * self.tags + Array(uop.tag for uop in unit._uop)[self.inserted_warp]),
+        ]
         issues = self.issue & (unit.entry == at)
         self.inserted_reads = Mux(issues, self.reads_now, Array(self.sources_of(entry) for entry in range(self.entries))[at])
         self.inserted_writes = Mux(issues, self.writes_now, Array(self.writes)[at])
@@ -106,7 +110,7 @@ class Harness(Environment):
         """A dirty value that the hint wants in the banks, or that is squeezed out, is there in the next cycle, too, and owed;
         unless the banks take it, its register is written anew on all lanes, or a new warp starts."""
         unit, state, payload = self.unit, self.unit._state[warp], self.unit.evicted.payload
-        squeezed = Mux(unit._inserts & (unit._warp == warp), unit._inserter.squeezed, 0)
+        squeezed = Mux(unit._chosen[warp], unit._inserters[warp].squeezed, 0)
         for entry, register in enumerate(state.registers):
             owed = state.valid[entry] & state.dirty[entry] & (state.keep[entry] | squeezed[entry])
             written = unit.evicted.valid & unit.evicted.ready & (payload.warp == warp) & (payload.register == register)
@@ -155,6 +159,14 @@ class Harness(Environment):
         self.all_distinct(m, [*written, self.flying[warp]])
         m.d.comb += Assert((reduce(or_, written) | self.flying[warp]) == self.pending[warp])
         m.d.comb += Assert(unit._tag[warp] < self.tags)
+        m.d.comb += Assert(unit._waits[warp] == (unit._busy[warp] & ~unit._inserted[warp]).any())
+        collected = unit._busy[warp] & unit._inserted[warp]
+        uses = [Mux(here, mask, 0) for here, mask in zip(collected, unit._uses[warp], strict=True)]
+        m.d.comb += Assert(unit._pinned[warp] == reduce(or_, uses))
+        m.d.comb += Assert(unit._complete[warp] == (collected & Cat(~(mask & ~state.filled).any() for mask in uses)))
+        late = unit._values[warp]
+        m.d.comb += Assert(late.entry == Mux(late.late, 1 << late.place, 0)[: states.size])
+        m.d.comb += Assert(~late.late | ((late.place < states.size) & (state.filled >> late.place)[0]))
         delivery = unit.deliver[warp]
         m.d.comb += Assert(~delivery.valid | ((delivery.tag < self.tags) & (delivery.slot < self.slots)))
         for tag, number in enumerate(numbers):

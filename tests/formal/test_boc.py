@@ -109,7 +109,7 @@ class DropsSqueezed(Boc):
 
     def _collector(self, m: Module, warp: int, gone: Any) -> None:
         super()._collector(m, warp, gone)
-        squeezed = Mux(self._inserts & (self._warp == warp), self._inserter.squeezed, 0)
+        squeezed = Mux(self._chosen[warp], self._inserters[warp].squeezed, 0)
         with m.If(squeezed.any()):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
 

@@ -63,7 +63,7 @@ class DropsSqueezed(Boc):
 
     def _collector(self, m: Any, warp: int, gone: Any) -> None:
         super()._collector(m, warp, gone)
-        squeezed = Mux(self._inserts & (self._warp == warp), self._inserter.squeezed, 0)
+        squeezed = Mux(self._chosen[warp], self._inserters[warp].squeezed, 0)
         with m.If(squeezed.any()):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
 
@@ -71,9 +71,9 @@ class DropsSqueezed(Boc):
 class PartialIsFull(Boc):
     """A result on some lanes is taken for one on all."""
 
-    def _select(self, m: Any) -> None:
-        super()._select(m)
-        m.d.comb += self._inserter.full.eq(1)
+    def _insert(self, m: Any) -> None:
+        super()._insert(m)
+        m.d.comb += [unit.full.eq(1) for unit in self._inserters]
 
 
 @pytest.mark.parametrize(

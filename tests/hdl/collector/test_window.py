@@ -90,10 +90,10 @@ def drawn_uop(rng: random.Random, config: SmConfig) -> TraceUop:
     )
 
 
-def given_to(ctx: Any, unit: Any, window: Noted, uop: TraceUop, config: SmConfig) -> None:
-    """The same state and uop for the RTL."""
-    entries = window.entries
-    for name in ("valid", "dirty", "keep", "claimed"):
+def given_to(ctx: Any, unit: Any, rng: random.Random, window: Noted, uop: TraceUop, config: SmConfig) -> None:
+    """The same state and uop for the RTL, the uop as one that issues or that waits, beside any other."""
+    entries, waits = window.entries, rng.random() < 0.4
+    for name in ("valid", "dirty", "keep", "claimed", "filled"):
         ctx.set(getattr(unit, name), mask_of(entry.number for entry in entries if getattr(entry, name)))
     ctx.set(unit.passed, mask_of(entry.number for entry in entries if entry.idle >= config.sub_core.collector.window - 1))
     ctx.set(unit.pinned, mask_of(entry.number for entry in entries if entry.users))
@@ -101,10 +101,14 @@ def given_to(ctx: Any, unit: Any, window: Noted, uop: TraceUop, config: SmConfig
         ctx.set(unit.registers[entry.number], entry.register)
     for bit, plane in enumerate(unit.age):
         ctx.set(plane, mask_of(entry.number for entry in entries if entry.age >> bit & 1))
-    for slot in range(MAX_SOURCES):
-        ctx.set(unit.sources[slot], uop.sources[slot] if slot < len(uop.sources) else 0)
+    ctx.set(unit.waits, waits)
+    for sources, destination, other in ((unit.sources, unit.destination, waits),
+                                        (unit.waiting_sources, unit.waiting_destination, not waits)):
+        for slot in range(MAX_SOURCES):
+            ctx.set(sources[slot], rng.randrange(256) if other else uop.sources[slot] if slot < len(uop.sources) else 0)
+        ctx.set(destination, rng.randrange(256) if other else uop.destination)
     ctx.set(unit.source_valid, (1 << len(uop.sources)) - 1)
-    for name in ("destination", "count", "write_back"):
+    for name in ("count", "write_back"):
         ctx.set(getattr(unit, name), getattr(uop, name))
     ctx.set(unit.full, uop.lane_mask == FULL)
     ctx.set(unit.still, uop.seq == MOVE)
@@ -120,7 +124,7 @@ def lockstep(machine: str, seed: int, changes: dict[str, Change] | None = None, 
     async def bench(ctx: Any) -> None:
         for case in range(cases):
             window, uop = drawn(rng, config), drawn_uop(rng, config)
-            given_to(ctx, unit, window, uop, config)
+            given_to(ctx, unit, rng, window, uop, config)
             before = {entry.number: (entry.valid, entry.dirty, entry.keep) for entry in window.entries}
             collected = Collected(uop, 0)
             done = window.insert(collected)
@@ -147,6 +151,7 @@ def _same(ctx: Any, unit: Any, window: Noted, collected: Collected, done: Insert
     """The uop got the same entries."""
     assert ctx.get(unit.found) == mask_of(done.found)
     assert ctx.get(unit.read) == mask_of(done.read)
+    assert ctx.get(unit.complete) == (not done.read and all(entry.filled for entry in collected.entries))
     places = [ctx.get(unit.places[slot]) for slot in range(len(collected.entries))]
     assert places == [entry.number for entry in collected.entries]
     assert ctx.get(unit.uses) == mask_of(places)
@@ -194,6 +199,8 @@ MUTANTS: dict[str, dict[str, Change]] = {
     "drops what the banks have to get": {"keep": lambda value, unit: Const(0, len(value))},
     "takes a partial result for a full one": {"full": lambda value, unit: Const(1)},
     "writes overwritten values back": {"clean": lambda value, unit: value & unit.taken},
+    "looks for the other uop": {"waits": lambda value, unit: ~value},
+    "dispatches without a value": {"filled": lambda value, unit: ~Const(0, len(value))},
     "evicts the youngest": {"age": lambda value, unit: ~value},
     "evicts what a result arrives for": {"claimed": lambda value, unit: Const(0, len(value))},
     "gives away what a uop in collection reads": {"pinned": lambda value, unit: Const(0, len(value))},

@@ -1,0 +1,75 @@
+"""The values in a bypassing operand collector, and the result that is on its way into them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+
+from arch.rooms import SmConfig, bits
+
+from ..lookup import read_at, write_at
+from ..priority import encode
+
+
+class Values:
+    """The values of one collector's entries, with a port for operands and one for results.
+
+    A result is written in two cycles, so that to find its entry and to write it need not fit into one: it goes into a register,
+    and from there into its entry, lanes of its mask only. Whoever reads the entry in the cycle between takes those lanes from the
+    register, so that a result stands in its entry from the next cycle on for all who ask.
+
+    Parameters
+    ----------
+    config : the machine.
+    entries : values.
+    name : of the memory and signals.
+
+    Attributes
+    ----------
+    late, place, entry : a result is in the register; the number of its entry; that as a mask, 0 if there is none.
+    """
+
+    def __init__(self, m: Module, config: SmConfig, entries: int, name: str) -> None:
+        self._memory = Memory(shape=config.value_width, depth=entries, init=[])
+        m.submodules[f"slots_{name}"] = self._memory
+        self._lane = config.value_width // config.lanes
+        self.late = Signal(name=f"late_{name}")
+        self.place = Signal(bits(entries), name=f"late_place_{name}", reset_less=True)
+        self.entry = Signal(entries, name=f"late_entry_{name}")
+        self._mask = Signal(config.lanes, name=f"late_lanes_{name}", reset_less=True)
+        self._value = Signal(config.value_width, name=f"late_value_{name}", reset_less=True)
+
+    def write_operand(self, m: Module, place: Value, value: Value, enable: Value) -> None:
+        """An operand arrives in a cycle, and is written in it."""
+        write_at(m, self._memory, place, value, enable)
+
+    def write_result(self, m: Module, entry: Value, write: Any) -> None:
+        """A result, `write` (a `WriteBack`), for the entry of the mask `entry`."""
+        m.d.sync += [self.late.eq(write.valid), self.entry.eq(Mux(write.valid, entry, 0))]
+        with m.If(write.valid):
+            m.d.sync += [self.place.eq(encode(entry)), self._mask.eq(write.mask), self._value.eq(write.value)]
+        port = self._memory.write_port(granularity=self._lane)
+        m.d.comb += [port.addr.eq(self.place), port.data.eq(self._value), port.en.eq(Mux(self.late, self._mask, 0))]
+
+    def at(self, m: Module, place: Value) -> Value:
+        """The value of the entry number `place`."""
+        return reduce(or_, self.parts(m, place, self.late & (self.place == place), Const(1)))
+
+    def parts(self, m: Module, place: Value, fresh: Value, wanted: Value) -> tuple[Value, Value]:
+        """What of an entry's value has been written and what is on its way, other lanes 0; all 0 if not `wanted`. To be ored.
+
+        Parameters
+        ----------
+        place, fresh : the entry's number; whether it is that of the register.
+        """
+        old, new = Signal.like(self._mask), Signal.like(self._mask)
+        m.d.comb += [new.eq(Mux(wanted & fresh, self._mask, 0)), old.eq(Mux(wanted, ~Mux(fresh, self._mask, 0), 0))]
+        return read_at(m, self._memory, place) & self._whole(old), self._value & self._whole(new)
+
+    def _whole(self, lanes: Signal) -> Value:
+        """All bits of these lanes."""
+        return Cat(lane.replicate(self._lane) for lane in lanes)
