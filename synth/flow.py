@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from synth import around as apart
 from synth import yosys
 from synth.liberty import Cell, Library
 
@@ -89,7 +90,7 @@ def coarse(source: str, top: str, folder: Path) -> None:
 
 
 def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN,
-           unread: Sequence[str] = (), way: str = SMALL) -> str:
+           unread: Sequence[str] = (), way: str = SMALL, around: Sequence[str] = ()) -> str:
     """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
 
     Parameters
@@ -99,8 +100,11 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
     unread : memories that stay though nothing of the design reads them.
     way : from logic to cells: `SMALL`, `FAST`, `QUICK` or `BARE`.
+    around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind their data is mapped by
+        itself, as fast as it can be, since the mapper does not see the time that such a memory takes. Not by `SMALL`.
     """
-    (folder / "speed.abc").write_text("\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n")
+    for name, target in (("speed", picoseconds), ("most", 1)):
+        (folder / f"{name}.abc").write_text("\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{target:.0f}") + "\n")
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)
@@ -119,11 +123,13 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     if way != SMALL:
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
-    passes += [
-        f"abc {tools.liberty} {tools.barred} -D {picoseconds:.0f} -constr load.constr -script speed.abc",
-        *_WRITTEN,
-    ]
-    return yosys.run(passes, folder)
+    abc = f"abc {tools.liberty} {tools.barred} -constr load.constr"
+    if around:
+        yosys.run([*passes, "write_json parts.json"], folder)
+        apart.part(folder / "parts.json", top, set(around))
+        passes = ["read_json parts.json"]
+        passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in apart.APART]
+    return yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
 
 
 def generic(top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False) -> None:

@@ -225,13 +225,15 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
 
 @dataclass(frozen=True)
 class _Try:
-    """A netlist: how its registers are read, which way it was mapped, um2, ns, whether that misses the clock."""
+    """A netlist: how its registers are read, which way it was mapped, um2, ns, whether that misses the clock, and whether the
+    slowest path leads through a memory that is read within it."""
 
     read: str
     way: str
     area: float
     delay: float
     late: bool
+    within: bool
     net: Netlist
     verilog: str
 
@@ -243,24 +245,31 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxe
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
     where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
     Where all of that misses the clock, logic is mapped the fast way, with shorter targets if it misses by little, too.
-    With little effort it is mapped once, the quick way.
+    With little effort it is mapped once, the quick way; and if the slowest path leads through a memory, once more, with the logic
+    around memories by itself.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
 
-    def one(read: str, target: float, way: str = flow.SMALL) -> _Try:
-        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread, way=way)
+    def one(read: str, target: float, way: str = flow.SMALL, around: Sequence[str] = ()) -> _Try:
+        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread, way=way, around=around)
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
-        delay = timing.Timer(net, library, times, tools.load).path().delay
+        path = timing.Timer(net, library, times, tools.load).path()
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-        return _Try(read, way, area, delay, delay > clock, net, (folder / "mapped.v").read_text())
+        within = any(step.cell in times for step in path.steps[1:])
+        return _Try(read, way, area, path.delay, path.delay > clock, within, net, (folder / "mapped.v").read_text())
 
     if effort == QUICK:
         try:
-            return one(flow.PLAIN, target, flow.QUICK).net
+            tried = [one(flow.PLAIN, target, flow.QUICK)]
         except YosysError:  # ABC's older mapper does not take every library
-            return one(flow.PLAIN, target, flow.BARE).net
+            tried = [one(flow.PLAIN, target, flow.BARE)]
+        if tried[0].late and tried[0].within:
+            tell("mapping again, what is around memories by itself")
+            looked_up = [name for name in boxes.values() if name in times and times[name].address]
+            tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
+        return _taken(tried, folder)
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
     registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)
@@ -284,6 +293,11 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxe
             tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock, way))
             if not tried[-1].late:
                 break
+    return _taken(tried, folder)
+
+
+def _taken(tried: Sequence[_Try], folder: Path) -> Netlist:
+    """The smallest that meets the clock, else the fastest."""
     best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
     (folder / "mapped.v").write_text(best.verilog)
     return best.net
