@@ -15,6 +15,9 @@ from typing import Any
 
 #: Attributes of the gates before addresses, of those that lead to what data meet, and of those behind data.
 APART = BEFORE, BESIDE, BEHIND = "before_memory", "beside_memory", "behind_memory"
+#: What Yosys calls gates: registers are none.
+_GATES = frozenset(f"$_{name}_" for name in (
+    "NOT", "BUF", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX", "NMUX", "AOI3", "OAI3", "AOI4", "OAI4"))
 
 _Cell = dict[str, Any]
 
@@ -23,7 +26,7 @@ def part(path: Path, top: str, boxes: set[str]) -> None:
     """Mark, and where needed copy, the gates around the cells of the types `boxes` in a JSON netlist of Yosys, in place."""
     design = json.loads(path.read_text())
     cells: dict[str, _Cell] = design["modules"][top]["cells"]
-    gates = [cell for cell in cells.values() if cell["type"].startswith("$_")]
+    gates = [cell for cell in cells.values() if cell["type"] in _GATES]
     memories = [cell for cell in cells.values() if cell["type"] in boxes]
     behind = _behind(gates, [bit for memory in memories for bit in _bits(memory, "RD_DATA")])
     for cell in behind:

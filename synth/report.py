@@ -21,13 +21,13 @@ from synth.synthesis import FULL
 Row = tuple[str, ...]
 #: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that counts as 1 GHz, in ns.
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
-_BOC = ("the port of a collector goes to one of the results that it expects, and that is written into its values; and a warp is "
-        "chosen, its uop inserted on the state of its collector and the state written, each in one cycle")
 _LTRF = ("which warp leaves, which of its registers moves next, where it stands in the cache and whose turn its banks are follow "
          "each other in one cycle; `address_allocation`, `mover` and `two_level` meet 1 GHz by themselves")
+_RFC = ("bank and row of a request are computed from the warp's base, and from the banks whose turn it is, in one cycle; it is "
+        "here for the comparison only")
 #: Why a unit does not reach 1 GHz.
 MISSES = {
-    "boc": _BOC, "boc_write_through": _BOC, "ltrf": _LTRF, "ltrf_plus": _LTRF,
+    "ltrf": _LTRF, "ltrf_plus": _LTRF, "rfc": _RFC, "sw_rfc": _RFC,
     "availability": "a result may have four registers: four searches for a free one follow each other, among all of them, and "
                     "what they find is taken in the same cycle; the flags of a launch, counted off from its number, take as long",
     "bdi_banks": "a register's bytes come out of the memory and are put together, any byte from many places, in one cycle; it is "
@@ -55,8 +55,6 @@ MISSES = {
              "read and written, in one cycle; no paper's unit",
     "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
                "with what uops in collection still read, in one cycle",
-    "rfc": "bank and row of a request are computed from the warp's base, and from the banks whose turn it is, in one cycle; a "
-           "comparator",
     "scalar_registers": "a value's lanes are compared, and which results are written, into the scalar bank or another, follows "
                         "from that in the same cycle; it is here for the comparison only",
     "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "

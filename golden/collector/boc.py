@@ -19,10 +19,10 @@ class Boc:
     """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop `window` before it
-    has been dispatched. An issued uop is inserted: its sources are looked for in the window, those found cost no bank read,
-    entries are taken for the others and for its results. The sub-core has one unit that inserts (the forwarding logic), one uop a
-    cycle: the one that issues, or, in turn, one that waits because its collector's entries were short. While a uop waits the
-    oldest entries are squeezed out, and its warp issues nothing.
+    has been dispatched. An issued uop is inserted by the forwarding logic: its sources are looked for in the window, those found
+    cost no bank read, entries are taken for the others and for its results. One uop a cycle is inserted: the one that issues, or,
+    in turn, one that waits because its collector's entries were short. While a uop waits the oldest entries are squeezed out, and
+    its warp issues nothing.
 
     A collector has one port for operands and one for results. Of several results for one collector the first unit in rotating
     order goes. A result goes into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it
