@@ -45,14 +45,16 @@ def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
     return Choice(one_hot, index, mask.any(), after(index, width))
 
 
-def soonest(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
+def soonest(m: Module, mask: Value, pointer: Value, name: str = "choice", reached: Signal | None = None) -> Choice:
     """The same as `first_from`, where delay counts and the mask is narrow: each set bit looks for others before it, all at once.
 
-    Its gates grow with the square of the width; which bits are before which follows from the pointer alone.
+    Its gates grow with the square of the width; which bits are before which follows from the pointer alone: from `reached`, the
+    places from the pointer on, where a register has them.
     """
     width = len(mask)
-    reached = Signal(width, name=f"{name}_reached")
-    m.d.comb += reached.eq(Cat(pointer <= place for place in range(width)))
+    if reached is None:
+        reached = Signal(width, name=f"{name}_reached")
+        m.d.comb += reached.eq(Cat(pointer <= place for place in range(width)))
 
     def before(other: int, place: int) -> Value:
         return reached[other] | ~reached[place] if other < place else reached[other] & ~reached[place]

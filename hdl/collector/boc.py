@@ -150,6 +150,7 @@ class Boc(wiring.Component):
                                                       for name in ("busy", "inserted", "complete"))
         self._uses = [[Signal(entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)] for warp in warps]
         self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in warps]  # of the warp's next uop
+        self._from_tag = [Signal(window, init=-1, name=f"from_tag_{warp}") for warp in warps]  # that one and those above it
         self._waits = Signal(len(warps))  # warps whose youngest uop is not inserted
         self._pinned = [Signal(entries, name=f"pinned_{warp}") for warp in warps]  # entries that inserted uops read
         self._wrote: list[Value] = [Const(0, entries)] * len(warps)  # entries whose values a bank takes in this cycle
@@ -160,8 +161,8 @@ class Boc(wiring.Component):
         self._insert(m)
         if self.evicts:
             self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._values)
-        self._oldest = [soonest(m, complete, tag, f"oldest_{warp}")
-                        for warp, (complete, tag) in enumerate(zip(self._complete, self._tag, strict=True))]
+        self._oldest = [soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
+                        for warp in warps]
         gone = dispatch(m, self._config, self, self._oldest, self._issues, self._tag)
         for warp in warps:
             self._collector(m, warp, gone[warp])
@@ -303,8 +304,9 @@ class Boc(wiring.Component):
             busy.eq(busy & ~gone | allocated), inserted.eq(inserted & ~allocated | into),
             self._waits[warp].eq((self._waits[warp] | self._issues[warp]) & ~done),
         ]
+        above = Cat(Const(0, 1), self._from_tag[warp][:-1])
         with m.If(self._issues[warp]):
-            m.d.sync += tag_.eq(after(tag_, window))
+            m.d.sync += [tag_.eq(after(tag_, window)), self._from_tag[warp].eq(Mux(above.any(), above, -1))]
         stay, pinned = busy & inserted & ~gone, []
         for tag, uses in enumerate(self._uses[warp]):
             with m.If(into[tag]):

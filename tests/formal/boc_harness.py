@@ -159,6 +159,7 @@ class Harness(Environment):
         self.all_distinct(m, [*written, self.flying[warp]])
         m.d.comb += Assert((reduce(or_, written) | self.flying[warp]) == self.pending[warp])
         m.d.comb += Assert(unit._tag[warp] < self.tags)
+        m.d.comb += Assert(unit._from_tag[warp] == Cat(unit._tag[warp] <= tag for tag in range(self.tags)))
         m.d.comb += Assert(unit._waits[warp] == (unit._busy[warp] & ~unit._inserted[warp]).any())
         collected = unit._busy[warp] & unit._inserted[warp]
         uses = [Mux(here, mask, 0) for here, mask in zip(collected, unit._uses[warp], strict=True)]

@@ -19,7 +19,7 @@ from tests.similar_trace import similar_trace
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
 CASES = [
-    ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
+    ("bow-wr", (ENTRIES + "half",)),
     ("malekeh", ("sub_core.collector.sthld_interval=32",)),
     ("ccu-lru-gto", ("sub_core.collectors=3",)),
     ("malekeh-pr", (TWO_LEVEL,)),
@@ -29,7 +29,7 @@ MORE = [
     ("bow", ()),
     ("bow", (WINDOW + "7", ENTRIES + "6")),
     ("bow-wb", (WINDOW + "2",)),
-    ("bow-wr", (ENTRIES + "half",)),
+    ("bow-wr", (WINDOW + "7", ENTRIES + "half")),
     ("bow-wr", (WINDOW + "7",)),
     ("malekeh", ("sub_core.collector.sthld=8", "sub_core.collector.cache_lines=16")),
     ("malekeh-pr", ()),
