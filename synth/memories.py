@@ -137,7 +137,7 @@ def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
     for port in range(reads):
         bits = pins["RD_ADDR"][port * address : (port + 1) * address]
         fixed = all(isinstance(bit, str) for bit in bits)
-        places.append(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2) if fixed else None)
+        places.append(sum(1 << place for place, bit in enumerate(bits) if bit == "1") if fixed else None)
     clocked = cell["parameters"]["RD_CLK_ENABLE"][-reads:] if reads else ""
     return Memory(name, number("SIZE"), width, group, tuple(places), tuple(bit == "1" for bit in reversed(clocked)),
                   "1" in cell["parameters"]["RD_TRANSPARENCY_MASK"], number("WR_PORTS"), address,

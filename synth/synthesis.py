@@ -30,6 +30,8 @@ CLOCK = 1.0
 _REGISTERS, _CELLS = 256, 20_000
 #: Share of the clock by which a netlist may miss it and be tried again.
 _NEAR = 0.15
+#: Times the clock from which on a large netlist is not tried again.
+_HOPELESS = 2.0
 #: By which shares of the clock the mapper's target is then shortened, until the clock is met.
 _SHORTER = (0.05, 0.08, 0.11, 0.14)
 
@@ -245,8 +247,8 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxe
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
     where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
     Where all of that misses the clock, logic is mapped the fast way, with shorter targets if it misses by little, too.
-    With little effort it is mapped once, the quick way; and if the slowest path leads through a memory, once more, with the logic
-    around memories by itself.
+    With little effort it is mapped once, the quick way; and once more, with the logic around memories by itself, if it is not
+    much too late and its slowest path leads through a memory.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
@@ -265,7 +267,7 @@ def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxe
             tried = [one(flow.PLAIN, target, flow.QUICK)]
         except YosysError:  # ABC's older mapper does not take every library
             tried = [one(flow.PLAIN, target, flow.BARE)]
-        if tried[0].late and tried[0].within:
+        if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:
             tell("mapping again, what is around memories by itself")
             looked_up = [name for name in boxes.values() if name in times and times[name].address]
             tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))

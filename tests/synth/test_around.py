@@ -14,7 +14,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from synth import around, flow, memories, netlist, yosys
+from arch.config import preset
+from arch.schemes import parse_scheme
+from synth import around, flow, memories, netlist, synthesis, yosys
+from tests.synth import library
 
 _GATES: dict[str, Any] = {
     "$_NOT_": lambda a: not a, "$_BUF_": lambda a: a, "$_AND_": lambda a, b: a and b, "$_OR_": lambda a, b: a or b,
@@ -127,3 +130,18 @@ def test_a_netlist_without_such_memories_stays(made: dict[str, Any], tmp_path: P
     (tmp_path / "gates.json").write_text(json.dumps(made))
     around.part(tmp_path / "gates.json", "lookup", set())
     assert json.loads((tmp_path / "gates.json").read_text()) == made
+
+
+def test_little_effort_maps_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not where the clock is met, nor where it is out of reach."""
+    (tmp_path / "small.lib").write_text(library.text())
+    monkeypatch.setattr(synthesis, "make", lambda *_: Lookup())
+    said, delay = [], 0.0
+    for clock in (100.0, 0.8, 0.4):
+        steps: list[str] = []
+        made = synthesis.synthesize("lookup", preset("tiny"), parse_scheme("baseline"), [tmp_path / "small.lib"],
+                                    clock=clock if not delay else clock * delay, effort="quick", on_step=steps.append)
+        said.append(any("around memories" in step for step in steps))
+        assert made.path
+        delay = delay or made.path.delay
+    assert said == [False, True, False]
