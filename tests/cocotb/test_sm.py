@@ -20,6 +20,7 @@ def bench(kernel: str, cycles: int, work: Path, mutate: Callable[[str], str] | N
                {"overrides": SMALL, "kernel": kernel, "seed": 0, "cycles": cycles}, work, mutate=mutate)
 
 
+@pytest.mark.long
 def test_a_kernel(tmp_path: Path) -> None:
     assert bench("vectoradd", 400, tmp_path) == ""
 

@@ -14,10 +14,10 @@ from tests.random_trace import random_trace
 CORE = "sub_core."
 CASES = [
     ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
-    ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
 ]
 #: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_ltrf.py`.
 MORE = [
+    ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
     ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
     ("ltrf", ("cache.registers=16",)),
     ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
@@ -41,8 +41,8 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize(("scheme", "latency"), [
-    ("baseline", 125), ("bow-wb", 630),
-    pytest.param("baseline", 630, marks=pytest.mark.long), pytest.param("bow-wb", 125, marks=pytest.mark.long),
+    ("baseline", 630),
+    *(pytest.param(*case, marks=pytest.mark.long) for case in (("baseline", 125), ("bow-wb", 125), ("bow-wb", 630))),
 ])
 def test_slow_banks(scheme: str, latency: int) -> None:
     config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])

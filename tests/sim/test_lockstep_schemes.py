@@ -19,14 +19,14 @@ from tests.similar_trace import similar_trace
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
 CASES = [
-    ("bow-wr", (ENTRIES + "half",)),
     ("malekeh", ("sub_core.collector.sthld_interval=32",)),
     ("ccu-lru-gto", ("sub_core.collectors=3",)),
-    ("malekeh-pr", (TWO_LEVEL,)),
 ]
 #: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_schemes.py`.
 MORE = [
     ("bow", ()),
+    ("bow-wr", (ENTRIES + "half",)),
+    ("malekeh-pr", (TWO_LEVEL,)),
     ("bow", (WINDOW + "7", ENTRIES + "6")),
     ("bow-wb", (WINDOW + "2",)),
     ("bow-wr", (WINDOW + "7", ENTRIES + "half")),

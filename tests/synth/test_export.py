@@ -27,8 +27,11 @@ ODD = with_overrides(TINY, ["lanes=1", "sub_cores=3", "sub_core.warps=1", "sub_c
                             "l1.sets=1", "l1.ways=1", "l1.mshrs=1", "l1.merges=1",
                             "lsu.pending=1", "lsu.queue=1", "memory.queue=1"])
 
+#: A collector and its forwarding logic for each warp: half a minute of elaboration and passes.
+LARGE = ("boc", "boc_write_through")
 
-@pytest.mark.parametrize("unit", UNITS)
+
+@pytest.mark.parametrize("unit", [pytest.param(unit, marks=[pytest.mark.long] * (unit in LARGE)) for unit in UNITS])
 def test_tools_take_it(unit: str, tmp_path: Path) -> None:
     """Verilator's lint, Yosys, and Icarus, if there."""
     (tmp_path / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v"))

@@ -67,7 +67,7 @@ def test_random_programs(cache: str, storage: str) -> None:
         assert counted["issue.moves"] == 0
 
 
-@pytest.mark.parametrize("name", ["reduction", "bfs", "spmv"])
+@pytest.mark.parametrize("name", [pytest.param("reduction", marks=pytest.mark.long), "bfs", "spmv"])
 def test_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one lane executes has one result, and is the same as without a cache."""
     monkeypatch.setattr("golden.hierarchy.compressed_ltrf.ScalarLanes", Checked)

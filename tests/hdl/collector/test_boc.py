@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Mux, Value
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 
 from arch.config import preset
 from hdl.collector import boc
@@ -26,7 +26,7 @@ def lockstep(machine: str, seed: int, unit: Any = Boc) -> None:
     Bench(machine, seed, unit, hints=bool(seed % 2)).run()
 
 
-@FEW
+@settings(FEW, max_examples=4)
 @given(machine=machines, seed=SEEDS, unit=strategies.sampled_from([Boc, WriteThroughBoc]))
 def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
     lockstep(machine, seed, unit)

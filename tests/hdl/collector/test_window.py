@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 from amaranth.sim import Simulator
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 
 from arch.config import preset, with_overrides
 from arch.rooms import SmConfig
@@ -177,7 +177,7 @@ def _same_state(ctx: Any, unit: Any, window: Noted, before: dict[int, tuple[bool
             assert bool((keep and not clears & bit) or sets & bit) == entry.keep, entry.number
 
 
-@FEW
+@settings(FEW, max_examples=5)
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)

@@ -87,6 +87,7 @@ def test_waves_of_pysim(suffix: str, tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.long
 def test_waves_of_verilator(tmp_path: Path) -> None:
     path = tmp_path / "waves.vcd"
     VerilatorEngine().run(short(), TINY, BASELINE, waves=Waves(path, 50, 60))
