@@ -32,6 +32,7 @@ def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
     lockstep(machine, seed, unit)
 
 
+@pytest.mark.long
 def test_what_matters_happens() -> None:
     """The stimulus reaches every corner: a comparison of units at rest would show nothing."""
     happened: Counter[str] = Counter()

@@ -134,6 +134,7 @@ def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.register == 6
 
 
+@pytest.mark.long
 def test_both_engines_name_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
     found = [caught(engine, small_trace()) for engine in (PysimEngine(), VerilatorEngine(Build(variant="swapped-lanes")))]
