@@ -1,8 +1,8 @@
 """Configuration, all that others need of it in one import: the dataclasses, the presets, overrides and files."""
 
-from .overrides import field_paths, from_dict, load_config, with_overrides
-from .presets import PRESETS, preset
-from .rooms import (
+from warpbank.arch.overrides import field_paths, from_dict, load_config, with_overrides
+from warpbank.arch.presets import PRESETS, preset
+from warpbank.arch.rooms import (
     CollectorConfig,
     CtaConfig,
     ExecuteConfig,

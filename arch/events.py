@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .rooms import SmConfig, bits
-from .uop import Scalar
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import Scalar
 
 
 class Stall(IntEnum):

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .names import unknown
-from .presets import preset
-from .register_files import REGISTER_FILES
-from .rooms import SmConfig, check_field
+from warpbank.arch.names import unknown
+from warpbank.arch.presets import preset
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.rooms import SmConfig, check_field
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
     """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another main register file, `["rf7"]`
-    (`arch.register_files`). Later ones go over earlier ones.
+    (`warpbank.arch.register_files`). Later ones go over earlier ones.
 
     All of them are applied before anything is checked, so that fields that must fit each other can be changed together.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .names import unknown
-from .rooms import (
+from warpbank.arch.names import unknown
+from warpbank.arch.rooms import (
     CollectorConfig,
     CtaConfig,
     ExecuteConfig,

@@ -2,7 +2,7 @@
 
 Every field is made by `item`, which keeps its unit, meaning and range beside it: the checks, the error messages, the
 override parser and the table in docs/machine.md all read that one place. Scheme-independent: what a register-file scheme adds
-or replaces is chosen by `arch.schemes`.
+or replaces is chosen by `warpbank.arch.schemes`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .uop import Unit
+from warpbank.arch.uop import Unit
 
 
 def item(default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()) -> Any:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .names import unknown
-from .rooms import SmConfig
+from warpbank.arch.names import unknown
+from warpbank.arch.rooms import SmConfig
 
 #: The rooms a scheme chooses, in the order of the documentation.
 ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
@@ -27,7 +27,7 @@ class Row:
     name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
     collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other rows.
     private_collectors : every warp has a collector of its own, whatever the configuration says.
-    hints : what the compiler must provide (`program.annotate`).
+    hints : what the compiler must provide (`warpbank.program.annotate`).
     description : one line for `warpbank schemes`.
     paper : where it was published.
     """

@@ -7,10 +7,10 @@ import time
 
 import typer
 
-import workloads
-from program.emulator import run_job
-from program.emulator.check import check_expected
-from program.runner import compile_job
+from warpbank import workloads
+from warpbank.program.emulator import run_job
+from warpbank.program.emulator.check import check_expected
+from warpbank.program.runner import compile_job
 
 
 def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-import workloads
-from arch.config import preset as preset_of
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.runner import trace_job
+from warpbank import workloads
+from warpbank.arch.config import preset as preset_of
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.runner import trace_job
 
 
 def main(

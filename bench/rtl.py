@@ -19,16 +19,16 @@ from typing import Annotated
 
 import typer
 
-import workloads
-from arch.config import preset as preset_of
-from arch.schemes import parse_scheme
-from golden.result import Result
-from program.runner import Options, trace_job
-from sim.engines.golden import GoldenEngine
-from sim.engines.model import Build, library
-from sim.engines.pysim import PysimEngine
-from sim.engines.verilator import VerilatorEngine
-from sim.experiment import register_limit
+from warpbank import workloads
+from warpbank.arch.config import preset as preset_of
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.result import Result
+from warpbank.program.runner import Options, trace_job
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.model import Build, library
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.engines.verilator import VerilatorEngine
+from warpbank.sim.experiment import register_limit
 
 
 @dataclass

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.trace.schema import Trace
-
-from .stream import TraceUop
-from .values import Value
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
+from warpbank.program.trace.schema import Trace
 
 
 class OperandMismatch(Exception):

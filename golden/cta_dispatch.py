@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from arch.rooms import SmConfig
-from program.errors import LaunchError
-from program.trace.schema import Trace
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.errors import LaunchError
+from warpbank.program.trace.schema import Trace
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.events import COUNTERS, EVENTS, Record
+from warpbank.arch.events import COUNTERS, EVENTS, Record
 
 #: Receives the events of a run, one by one: (cycle, sub-core or -1, name, field values in registry order).
 Sink = Callable[[Record], None]

@@ -1,39 +1,38 @@
-"""Which class stands in which room: the names that `arch.schemes` uses. A new unit is one line here."""
+"""Which class stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-
-from .collector.arbiter import Arbiter, ScalarArbiter
-from .collector.boc import Boc, WriteThroughBoc
-from .collector.ccu import Ccu, LruCcu
-from .collector.ocu import Ocu
-from .front_end.scheduler import SCHEDULERS, Scheduler
-from .front_end.scoreboard import Scoreboard
-from .hierarchy.compressed import Compressed
-from .hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
-from .hierarchy.flat import Flat
-from .hierarchy.ltrf import Ltrf, LtrfPlus
-from .hierarchy.renamed import RenamedFlat
-from .hierarchy.renamed_compressed import RenamedCompressed
-from .hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
-from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from .hierarchy.rfc import Rfc
-from .hierarchy.scalar_file import ScalarFile
-from .hierarchy.sw_rfc import SwRfc
-from .mapping.cache_renaming import CacheRenaming
-from .mapping.direct import Direct
-from .mapping.renaming import Renaming
-from .probe import Probe
-from .seams import Collector, Hierarchy
-from .storage.banks import Banks
-from .storage.bdi_banks import BdiBanks
-from .storage.gscalar import GScalar, GScalarHalf
-from .storage.scalar_rf import ScalarRf
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.collector.arbiter import Arbiter, ScalarArbiter
+from warpbank.golden.collector.boc import Boc, WriteThroughBoc
+from warpbank.golden.collector.ccu import Ccu, LruCcu
+from warpbank.golden.collector.ocu import Ocu
+from warpbank.golden.front_end.scheduler import SCHEDULERS, Scheduler
+from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.hierarchy.compressed import Compressed
+from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.golden.hierarchy.renamed import RenamedFlat
+from warpbank.golden.hierarchy.renamed_compressed import RenamedCompressed
+from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
+from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.golden.hierarchy.rfc import Rfc
+from warpbank.golden.hierarchy.scalar_file import ScalarFile
+from warpbank.golden.hierarchy.sw_rfc import SwRfc
+from warpbank.golden.mapping.cache_renaming import CacheRenaming
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Collector, Hierarchy
+from warpbank.golden.storage.banks import Banks
+from warpbank.golden.storage.bdi_banks import BdiBanks
+from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
+from warpbank.golden.storage.scalar_rf import ScalarRf
 
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.

@@ -1,6 +1,6 @@
 """What crosses the seams of a register file: the interfaces that the units of each room fulfil (DESIGN, section 4).
 
-A scheme is another class behind one of these, entered in `golden.rooms`.
+A scheme is another class behind one of these, entered in `warpbank.golden.rooms`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.uop import Scalar
-
-from .storage.moves import Moves
-from .storage.notes import Fill, Note
-from .stream import TraceUop
-from .values import Value
+from warpbank.arch.uop import Scalar
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.notes import Fill, Note
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class Mapping(Protocol):

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.events import Stall
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from program.errors import ExecutionError
-from program.trace.schema import Trace
-
-from .check import OperandChecker, OperandMismatch
-from .collector.ccu import Ccu
-from .cta_dispatch import Cta, CtaDispatch
-from .execute.lsu import Lsu
-from .front_end.barrier import Barriers
-from .front_end.sthld import Sthld
-from .probe import Probe, Sink
-from .result import Result
-from .stream import TraceUop, WarpStream, templates_of
-from .sub_core import SubCore
-from .values import NEVER
+from warpbank.arch.events import Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.check import OperandChecker, OperandMismatch
+from warpbank.golden.collector.ccu import Ccu
+from warpbank.golden.cta_dispatch import Cta, CtaDispatch
+from warpbank.golden.execute.lsu import Lsu
+from warpbank.golden.front_end.barrier import Barriers
+from warpbank.golden.front_end.sthld import Sthld
+from warpbank.golden.probe import Probe, Sink
+from warpbank.golden.result import Result
+from warpbank.golden.stream import TraceUop, WarpStream, templates_of
+from warpbank.golden.sub_core import SubCore
+from warpbank.golden.values import NEVER
+from warpbank.program.errors import ExecutionError
+from warpbank.program.trace.schema import Trace
 
 __all__ = ["OperandMismatch", "Result", "Sm", "simulate"]
 
@@ -38,7 +37,7 @@ class Sm:
     Parameters
     ----------
     trace, config, scheme : what runs on what.
-    events : receives every event (see `golden.probe.Sink`); None: none are made.
+    events : receives every event (see `warpbank.golden.probe.Sink`); None: none are made.
     check_operands : compare every operand at dispatch.
     skip : jump over cycles in which nothing can happen; the result is the same without.
     """

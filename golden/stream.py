@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
-from program.hints import Hints
-from program.release.fetch import covers
-from program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
-
-from .values import Value
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
+from warpbank.golden.values import Value
+from warpbank.program.hints import Hints
+from warpbank.program.release.fetch import covers
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
 PREDICATE_BIT = 256

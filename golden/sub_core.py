@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.events import Stall
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from arch.uop import MOVE, NOTICES, Control, Memory
-
-from .check import OperandChecker
-from .execute.pipelines import Pipelines
-from .execute.result_arbiter import ResultArbiter
-from .front_end.instruction_buffer import InstructionBuffers
-from .front_end.issue import Status
-from .front_end.scoreboard import Scoreboard
-from .front_end.two_level import TwoLevel
-from .hierarchy.renames import Renames
-from .probe import Probe
-from .rooms import build_collectors, build_registers, build_scheduler
-from .stream import PREDICATE_BIT, TraceUop, WarpStream
-from .values import NEVER
+from warpbank.arch.events import Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import MOVE, NOTICES, Control, Memory
+from warpbank.golden.check import OperandChecker
+from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.execute.result_arbiter import ResultArbiter
+from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
+from warpbank.golden.front_end.issue import Status
+from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.front_end.two_level import TwoLevel
+from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.probe import Probe
+from warpbank.golden.rooms import build_collectors, build_registers, build_scheduler
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop, WarpStream
+from warpbank.golden.values import NEVER
 
 
 class SubCore:

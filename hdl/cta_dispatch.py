@@ -8,11 +8,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from .priority import chosen, first_from
-from .probe import Events, emit
-from .seams import REGISTER_WIDTH, Start
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import REGISTER_WIDTH, Start
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32

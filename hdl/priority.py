@@ -9,7 +9,7 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from arch.rooms import bits
+from warpbank.arch.rooms import bits
 
 
 @dataclass(frozen=True)

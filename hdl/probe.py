@@ -1,4 +1,4 @@
-"""Where units report what they do: the events of `arch.events` as ports, one bundle per event and place it can happen in.
+"""Where units report what they do: the events of `warpbank.arch.events` as ports, one bundle per event and place it can happen in.
 
 A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has none and nothing is
 generated for them. An event that can happen n times in a cycle (one grant per bank) has n instances. In a cycle in which
@@ -19,8 +19,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from arch.events import EVENTS, field_width
-from arch.rooms import SmConfig
+from warpbank.arch.events import EVENTS, field_width
+from warpbank.arch.rooms import SmConfig
 
 
 class EventSignature(wiring.Signature):
@@ -29,7 +29,7 @@ class EventSignature(wiring.Signature):
     Members
     -------
     valid : Out(1). The event happens in this cycle.
-    one per field of `arch.events.EVENTS[name]` : Out(field_width). Meaningful while `valid`.
+    one per field of `warpbank.arch.events.EVENTS[name]` : Out(field_width). Meaningful while `valid`.
     """
 
     def __init__(self, name: str, config: SmConfig) -> None:
@@ -45,7 +45,7 @@ class Events(wiring.Signature):
     Parameters
     ----------
     config : the machine; widths of the fields.
-    counts : event name -> instances, at least one. Members come in the order of `arch.events.EVENTS`.
+    counts : event name -> instances, at least one. Members come in the order of `warpbank.arch.events.EVENTS`.
     """
 
     def __init__(self, config: SmConfig, counts: Mapping[str, int]) -> None:

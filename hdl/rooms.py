@@ -1,4 +1,4 @@
-"""Which component stands in which room: the names that `arch.schemes` uses. A new unit is one line here."""
+"""Which component stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line here."""
 
 from __future__ import annotations
 
@@ -7,37 +7,36 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-
-from .collector.arbiter import Arbiter, ScalarArbiter
-from .collector.boc import Boc, WriteThroughBoc
-from .collector.ccu import Ccu, LruCcu
-from .collector.ocu import Ocu
-from .front_end.cache_aware import CacheAware
-from .front_end.gto import Gto
-from .front_end.lrr import Lrr
-from .front_end.two_level import TwoLevel
-from .hierarchy.compressed import Compressed
-from .hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
-from .hierarchy.flat import Flat
-from .hierarchy.ltrf import Ltrf, LtrfPlus
-from .hierarchy.renamed import RenamedFlat
-from .hierarchy.renamed_compressed import RenamedCompressed
-from .hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
-from .hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from .hierarchy.rfc import Rfc
-from .hierarchy.scalar_file import ScalarFile
-from .hierarchy.sw_rfc import SwRfc
-from .mapping.cache_renaming import CacheRenaming
-from .mapping.direct import Direct
-from .mapping.renaming import Renaming
-from .seams import UNITS
-from .storage.banks import Banks
-from .storage.bdi_banks import BdiBanks
-from .storage.gscalar import GScalar, GScalarHalf
-from .storage.poison import POISONED
-from .storage.scalar_rf import ScalarRf
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.hdl.collector.arbiter import Arbiter, ScalarArbiter
+from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.hdl.collector.ccu import Ccu, LruCcu
+from warpbank.hdl.collector.ocu import Ocu
+from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.front_end.two_level import TwoLevel
+from warpbank.hdl.hierarchy.compressed import Compressed
+from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.renamed import RenamedFlat
+from warpbank.hdl.hierarchy.renamed_compressed import RenamedCompressed
+from warpbank.hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
+from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.hierarchy.rfc import Rfc
+from warpbank.hdl.hierarchy.scalar_file import ScalarFile
+from warpbank.hdl.hierarchy.sw_rfc import SwRfc
+from warpbank.hdl.mapping.cache_renaming import CacheRenaming
+from warpbank.hdl.mapping.direct import Direct
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.seams import UNITS
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
+from warpbank.hdl.storage.poison import POISONED
+from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,

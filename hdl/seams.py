@@ -6,7 +6,7 @@ second look: after a clock edge it reads the questions, sets the answers, and gi
 
 * `Fill` (per sub-core): which warp's stream is taken in this cycle; the answer is that warp's next uop.
 * `WriteBack` (per bank of a sub-core): which register of which uop is written in this cycle; the answer is its value.
-* Lines of memory uops: see `hdl.execute.lsu`.
+* Lines of memory uops: see `warpbank.hdl.execute.lsu`.
 
 Operand values are in the collectors' slot memories. At the edge that ends a cycle with a `dispatch` event they may be overwritten
 (the collector is free from then on), so a checker looks at them in that cycle.
@@ -19,11 +19,11 @@ from __future__ import annotations
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.events import field_width
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
+from warpbank.arch.events import field_width
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
 
-#: Units, in the order of `arch.uop.Unit`: what is per unit below is an array of this size.
+#: Units, in the order of `warpbank.arch.uop.Unit`: what is per unit below is an array of this size.
 UNITS = len(Unit)
 #: Bits of a register number, of a lines or passes count, of a barrier number.
 REGISTER_WIDTH = 8
@@ -36,17 +36,17 @@ PAYLOAD_BITS = 54
 
 
 def uop_layout(config: SmConfig) -> data.StructLayout:
-    """One uop as it comes from the stream: the names of `arch.uop.Uop`, and what the trace knows beyond them.
+    """One uop as it comes from the stream: the names of `warpbank.arch.uop.Uop`, and what the trace knows beyond them.
 
     Fields
     ------
     seq, pc : as in the events.
-    unit : `arch.uop.Unit`.
+    unit : `warpbank.arch.uop.Unit`.
     sources, source_valid : register of each source slot, and which slots there are. Those of the instruction, also where its
         guard is false on all lanes: hazards are checked all the same.
     destination, count, predicates_read, predicates_written : likewise.
     mask : lanes that execute, of those the machine carries.
-    memory, control : `arch.uop.Memory`, `arch.uop.Control`.
+    memory, control : `warpbank.arch.uop.Memory`, `warpbank.arch.uop.Control`.
     collects : the uop goes through a collector (guard true on some lane, carried or not, and not a bare control uop). Where 0
         the uop is complete when it issues, reads and writes nothing.
     arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0 for all of the CTA.
@@ -413,7 +413,7 @@ class SubCorePorts(wiring.Signature):
     immediate : Out, `Immediate`, if `immediates`. Question to the testbench.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
-    events : Out, `Events`, if `events` is given (`hdl.probe`). `lsu_accept` is among them.
+    events : Out, `Events`, if `events` is given (`warpbank.hdl.probe`). `lsu_accept` is among them.
     """
 
     def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False, waits: bool = False,

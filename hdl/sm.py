@@ -8,20 +8,19 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-
-from .cta_dispatch import CtaDispatch, Started, launch_layout
-from .execute.lsu import Lines, Lsu
-from .front_end.barrier import Barriers
-from .front_end.sthld import Sthld
-from .probe import Events, gather, total
-from .seams import UNITS, Fill, Immediate, Start, WriteBack
-from .sub_core import SubCore
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.hdl.cta_dispatch import CtaDispatch, Started, launch_layout
+from warpbank.hdl.execute.lsu import Lines, Lsu
+from warpbank.hdl.front_end.barrier import Barriers
+from warpbank.hdl.front_end.sthld import Sthld
+from warpbank.hdl.probe import Events, gather, total
+from warpbank.hdl.seams import UNITS, Fill, Immediate, Start, WriteBack
+from warpbank.hdl.sub_core import SubCore
 
 
 class Sm(wiring.Component):
-    """A whole SM that runs a trace, with the help of a testbench (`hdl.seams`).
+    """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.seams`).
 
     The testbench offers launch after launch; one is taken in the cycle in which the one before has drained, so that a job of
     several launches loses no cycle between them. The cycle after the first launch was taken is golden's cycle 0. Where no launch
@@ -35,14 +34,14 @@ class Sm(wiring.Component):
 
     Members
     -------
-    launch : In, a stream of `hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
-    started, start : Out, `hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
+    launch : In, a stream of `warpbank.hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
+    started, start : Out, `warpbank.hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
     keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same question.
     immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a PREFETCH.
-    lines : Out, `hdl.execute.lsu.Lines`. Question: a memory line of a uop.
-    overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`hdl.execute.pipelines`): the run is void.
+    lines : Out, `warpbank.hdl.execute.lsu.Lines`. Question: a memory line of a uop.
+    overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`warpbank.hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
     core_events : Out, if `probe`: per sub-core.
 

@@ -8,23 +8,22 @@ from operator import or_
 from amaranth.hdl import Array, Const, Module, Signal, Value
 from amaranth.lib import wiring
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from arch.uop import NOTICES, Control, Unit
-
-from .execute.pipelines import Pipelines
-from .execute.result_arbiter import ResultArbiter
-from .execute.scalar import KeptScalarLanes, ScalarLanes
-from .front_end.cache_aware import CacheAware
-from .front_end.instruction_buffer import InstructionBuffers
-from .front_end.issue import InFlight, Status
-from .front_end.scoreboard import Scoreboard
-from .front_end.two_level import TwoLevel
-from .priority import encode
-from .probe import Events, gather, total
-from .rooms import build_collectors, build_registers, build_scheduler
-from .seams import UNITS, SubCorePorts
-from .storage.moves import Moves
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import NOTICES, Control, Unit
+from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
+from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
+from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
+from warpbank.hdl.front_end.issue import InFlight, Status
+from warpbank.hdl.front_end.scoreboard import Scoreboard
+from warpbank.hdl.front_end.two_level import TwoLevel
+from warpbank.hdl.priority import encode
+from warpbank.hdl.probe import Events, gather, total
+from warpbank.hdl.rooms import build_collectors, build_registers, build_scheduler
+from warpbank.hdl.seams import UNITS, SubCorePorts
+from warpbank.hdl.storage.moves import Moves
 
 
 class SubCore(wiring.Component):
@@ -35,7 +34,7 @@ class SubCore(wiring.Component):
     config, scheme : the machine and its register file.
     probe : generate `events`.
 
-    Members: `hdl.seams.SubCorePorts`.
+    Members: `warpbank.hdl.seams.SubCorePorts`.
 
     Raises
     ------

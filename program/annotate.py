@@ -7,33 +7,33 @@ from dataclasses import replace
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from program.hints import Hints
-from program.intervals.dead import dead_operands
-from program.intervals.dynamic import form_all
-from program.intervals.formation import Rule
-from program.intervals.insertion import insert_prefetches
-from program.isa import Kernel
-from program.release.exemption import exemptions
-from program.release.fetch import without_pir
-from program.release.insertion import insert_flags, release_all
-from program.reuse import near_hints
-from program.scalar import fresh_hints, scalar_hints
-from program.strand_cache import strand_cache_hints
-from program.trace.schema import Trace
-from program.write_back import write_back_hints
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.hints import Hints
+from warpbank.program.intervals.dead import dead_operands
+from warpbank.program.intervals.dynamic import form_all
+from warpbank.program.intervals.formation import Rule
+from warpbank.program.intervals.insertion import insert_prefetches
+from warpbank.program.isa import Kernel
+from warpbank.program.release.exemption import exemptions
+from warpbank.program.release.fetch import without_pir
+from warpbank.program.release.insertion import insert_flags, release_all
+from warpbank.program.reuse import near_hints
+from warpbank.program.scalar import fresh_hints, scalar_hints
+from warpbank.program.strand_cache import strand_cache_hints
+from warpbank.program.trace.schema import Trace
+from warpbank.program.write_back import write_back_hints
 
 #: Hints that are PREFETCH instructions: where they are inserted.
 RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 
 
 def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
-    """The trace with the fields of `Hints` that are `wanted` (`arch.schemes.Scheme.hints`); the others stay at what is safe.
+    """The trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the others stay at what is safe.
 
-    `cached` sets `near` and `write_back` for a register file cache that the compiler manages (`program.strand_cache`).
+    `cached` sets `near` and `write_back` for a register file cache that the compiler manages (`warpbank.program.strand_cache`).
     `release` is no field: it sets `dead` to what the flags of register renaming can tell, puts the flag instructions into the
-    code, and exempts registers that the machine's renaming table has no room for (`program.release`).
-    `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`program.intervals`).
+    code, and exempts registers that the machine's renaming table has no room for (`warpbank.program.release`).
+    `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`warpbank.program.intervals`).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from program.isa import PT, Instr, Kernel, Op
+from warpbank.program.isa import PT, Instr, Kernel, Op
 
 
 def always(instr: Instr) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from program import allocation, scheduling
-from program.allocation import AllocationReport
-from program.allocation.work import joined_groups
-from program.isa import Kernel
-from program.lowering import lower
-from program.ptx.ast import Module
-from program.verify import verify
+from warpbank.program import allocation, scheduling
+from warpbank.program.allocation import AllocationReport
+from warpbank.program.allocation.work import joined_groups
+from warpbank.program.isa import Kernel
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.ast import Module
+from warpbank.program.verify import verify
 
 
 def compile_kernel(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from program.toml_table import Table
+from warpbank.program.toml_table import Table
 
 #: Element types by the name they have in PTX; untyped bits are unsigned integers.
 TYPES: dict[str, np.dtype[Any]] = {

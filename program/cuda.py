@@ -15,7 +15,7 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 #: The GPU that PTX is made for unless the source or the caller asks for another.
 DEFAULT_ARCH = "sm_75"
@@ -77,7 +77,7 @@ def compile_cuda(
             "compiling CUDA needs the LLVM of the ziglang wheel, which is not installed: pip install 'warpbank[compile]'"
         )
 
-    with as_file(files("workloads") / "cuda") as headers:
+    with as_file(files("warpbank.workloads") / "cuda") as headers:
         command = [sys.executable, "-m", "ziglang", "clang", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib"]
         # A fixed host and no toolkit: the output must not depend on the machine, or on what else is installed there.
         command += ["--target=x86_64-unknown-linux-gnu", f"--cuda-path={os.devnull}", f"--cuda-feature=+{version}"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from program.isa import Imm, Instr, Op, Space, Sreg
+from warpbank.program.isa import Imm, Instr, Op, Space, Sreg
 
 _LOADS = (Op.LD,)
 _STORES = (Op.ST, Op.ATOM)

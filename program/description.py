@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from program.contents import CONTENTS, TYPES, read_array, read_shape, read_type, type_name
-from program.errors import LaunchError
-from program.launch import Argument, Expected, Job, Launch, Pointer
-from program.ptx.ast import Function, Module, Variable
-from program.ptx.parser import parse
-from program.toml_table import Table
+from warpbank.program.contents import CONTENTS, TYPES, read_array, read_shape, read_type, type_name
+from warpbank.program.errors import LaunchError
+from warpbank.program.launch import Argument, Expected, Job, Launch, Pointer
+from warpbank.program.ptx.ast import Function, Module, Variable
+from warpbank.program.ptx.parser import parse
+from warpbank.program.toml_table import Table
 
 #: What every CUDA device allows: CTAs of a grid, threads of a CTA along x, y and z, and threads of a CTA in all.
 MAX_GRID = (2**31 - 1, 65535, 65535)

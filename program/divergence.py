@@ -12,9 +12,9 @@ influence region of a divergent branch counts as divergent from its reconvergenc
 
 from __future__ import annotations
 
-from program.cfg import Cfg, always
-from program.isa import PT, Const, Imm, Instr, Kernel, Op, Reg, Space, Sreg
-from program.liveness import Live, mask_of
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import PT, Const, Imm, Instr, Kernel, Op, Reg, Space, Sreg
+from warpbank.program.liveness import Live, mask_of
 
 #: Special registers that all lanes of a warp read alike.
 UNIFORM_SREGS = frozenset({

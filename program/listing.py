@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from program.cfg import Cfg, Loop
-from program.divergence import Divergence
-from program.isa import (
+from warpbank.program.cfg import Cfg, Loop
+from warpbank.program.divergence import Divergence
+from warpbank.program.isa import (
     PT,
     Atomic,
     BoolOp,
@@ -25,7 +25,7 @@ from program.isa import (
     Sreg,
     Vote,
 )
-from program.liveness import Live, members, thread_liveness
+from warpbank.program.liveness import Live, members, thread_liveness
 
 _COMPARES = (Op.ISETP, Op.ISETPX, Op.FSETP)
 _MEMORY = (Op.LD, Op.ST, Op.ATOM)

@@ -4,7 +4,7 @@ Classic backward data flow over 32-bit registers and predicates. A guarded write
 keep the old value, unless all that follows is read under the same guard; a write to some words of a group kills those words only.
 Sets are Python integers, bit i for register (or predicate) i: unions over thousands of virtual registers stay cheap.
 
-What is true of a thread is not true of its warp: for hints that hardware acts on use `program.simt_liveness`.
+What is true of a thread is not true of its warp: for hints that hardware acts on use `warpbank.program.simt_liveness`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from program.cfg import Cfg, always
-from program.isa import PT, Instr, Kernel, Pred
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import PT, Instr, Kernel, Pred
 
 
 def mask_of(indices: Iterable[int]) -> int:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import MAX_SOURCES
-from program.loops import loop
-from program.trace.schema import Trace
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.program.loops import loop
+from warpbank.program.trace.schema import Trace
 
 #: Distances up to this one are near (RTHLD).
 THRESHOLD = 12
@@ -68,7 +68,7 @@ def votes(trace: Trace, *, threshold: int = THRESHOLD, warps: np.ndarray | None 
 
 
 def near_hints(trace: Trace, *, threshold: int = THRESHOLD, profile: Trace | None = None, least: int = LEAST_WARPS) -> np.ndarray:
-    """The hint `near` (`program.hints.Hints`) from the first warps of each kernel, by majority of each operand's accesses.
+    """The hint `near` (`warpbank.program.hints.Hints`) from the first warps of each kernel, by majority of each operand's accesses.
 
     Parameters
     ----------

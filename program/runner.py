@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-import program.trace.cache as trace_cache
-from program import emulator
-from program.compiler import compile_kernel
-from program.description import check_job
-from program.emulator.check import MemoryCheck, check_expected
-from program.errors import ExecutionError
-from program.isa import Kernel
-from program.launch import Job
-from program.ptx.parser import parse
-from program.trace.schema import SCHEMA_VERSION, Trace
+import warpbank.program.trace.cache as trace_cache
+from warpbank.program import emulator
+from warpbank.program.compiler import compile_kernel
+from warpbank.program.description import check_job
+from warpbank.program.emulator.check import MemoryCheck, check_expected
+from warpbank.program.errors import ExecutionError
+from warpbank.program.isa import Kernel
+from warpbank.program.launch import Job
+from warpbank.program.ptx.parser import parse
+from warpbank.program.trace.schema import SCHEMA_VERSION, Trace
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.cfg import always
-from program.isa import PT, Kernel
-from program.liveness import mask_of
-from program.similarity.instructions import NONE, kind_of
-from program.simt_liveness import SimtLiveness
+from warpbank.program.cfg import always
+from warpbank.program.isa import PT, Kernel
+from warpbank.program.liveness import mask_of
+from warpbank.program.similarity.instructions import NONE, kind_of
+from warpbank.program.simt_liveness import SimtLiveness
 
 
 def scalar_hints(kernel: Kernel) -> np.ndarray:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from arch.uop import Unit
-from program.cfg import Cfg
-from program.dependences import Dependences, dependences
-from program.isa import Block, Instr, Kernel, Op, Space, unit_of
-from program.liveness import Live, Liveness, mask_of
+from warpbank.arch.uop import Unit
+from warpbank.program.cfg import Cfg
+from warpbank.program.dependences import Dependences, dependences
+from warpbank.program.isa import Block, Instr, Kernel, Op, Space, unit_of
+from warpbank.program.liveness import Live, Liveness, mask_of
 
 #: Cycles from issue until a dependent instruction may issue, for the order only; the machine's latencies are its configuration.
 LATENCY = {Unit.ALU: 4, Unit.FMA: 4, Unit.SFU: 8, Unit.TENSOR: 16, Unit.FP64: 16, Unit.LSU: 24, Unit.CONTROL: 1}

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from program.cfg import Cfg, always
-from program.divergence import Divergence
-from program.isa import Instr, Kernel, Op
-from program.liveness import NOTHING, Live, Liveness
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.divergence import Divergence
+from warpbank.program.isa import Instr, Kernel, Op
+from warpbank.program.liveness import NOTHING, Live, Liveness
 
 
 class SimtLiveness:

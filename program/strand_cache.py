@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
-from program.cfg import always
-from program.hints import Hints
-from program.isa import Instr, Kernel, Op, Space
-from program.simt_liveness import SimtLiveness
+from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
+from warpbank.program.cfg import always
+from warpbank.program.hints import Hints
+from warpbank.program.isa import Instr, Kernel, Op, Space
+from warpbank.program.simt_liveness import SimtLiveness
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from program.errors import LaunchError
+from warpbank.program.errors import LaunchError
 
 _WORDS: dict[type, str] = {
     bool: "true or false",

@@ -1,8 +1,8 @@
-"""Structural check of machine code, cheap enough to run after every pass: what `program.isa` demands of each instruction."""
+"""Structural check of machine code, cheap enough to run after every pass: what `warpbank.program.isa` demands of each instruction."""
 
 from __future__ import annotations
 
-from program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
 
 
 class MachineCodeError(Exception):

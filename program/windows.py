@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import TO_BANKS, TO_COLLECTOR
-from program.hints import Hints
-from program.loops import loop
-from program.trace.schema import Trace
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR
+from warpbank.program.hints import Hints
+from warpbank.program.loops import loop
+from warpbank.program.trace.schema import Trace
 
 _ALL = 0xFFFFFFFF
 

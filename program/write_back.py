@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from arch.uop import TO_BANKS, TO_COLLECTOR
-from program.cfg import Cfg, always
-from program.hints import Hints
-from program.isa import Instr, Kernel, Op
-from program.liveness import members
-from program.simt_liveness import SimtLiveness
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.hints import Hints
+from warpbank.program.isa import Instr, Kernel, Op
+from warpbank.program.liveness import members
+from warpbank.program.simt_liveness import SimtLiveness
 
 #: Windows the pass can be asked for, in uops.
 WINDOWS = range(2, 8)
@@ -150,7 +150,7 @@ def write_back(kernel: Kernel, window: int) -> np.ndarray:
 
 
 def write_back_hints(kernels: Mapping[str, Kernel], window: int) -> Hints:
-    """Hints for the trace of a job with these kernels (`program.runner.compile_job`); only `write_back` is filled in."""
+    """Hints for the trace of a job with these kernels (`warpbank.program.runner.compile_job`); only `write_back` is filled in."""
     pieces = []
     for kernel in kernels.values():
         bits = write_back(kernel, window)

@@ -8,14 +8,14 @@ from unittest import mock
 from amaranth.hdl import Value
 from amaranth.lib.wiring import Out
 
-from program import runner
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim.engines.design import design
-from sim.engines.pysim import PysimSession
-from synth.netlist import ports
-from synth.power import Stimulus
-from synth.units import UNITS, make
+from warpbank.program import runner
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.design import design
+from warpbank.sim.engines.pysim import PysimSession
+from warpbank.synth.netlist import ports
+from warpbank.synth.power import Stimulus
+from warpbank.synth.units import UNITS, make
 
 #: Cycles after which a recording ends.
 CYCLES = 2000
@@ -26,7 +26,7 @@ def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimu
 
     Parameters
     ----------
-    unit : see `synth.units`.
+    unit : see `warpbank.synth.units`.
     experiment : kernel, machine, scheme.
     cycles : most of them.
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-import workloads
-from golden.check import OperandMismatch
-from program import runner
-from program.cuda import compile_cuda
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import (
+from warpbank import workloads
+from warpbank.golden.check import OperandMismatch
+from warpbank.program import runner
+from warpbank.program.cuda import compile_cuda
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import (
     cli_compare,
     cli_fpga,
     cli_gating,
@@ -34,12 +34,12 @@ from sim import (
     render,
     traced,
 )
-from sim import experiment as exp
-from sim import explain as explaining
-from sim import over_time as timeline
-from sim.compare.measures import hit_ratio
-from sim.explain import Liveness
-from sim.options import (
+from warpbank.sim import experiment as exp
+from warpbank.sim import explain as explaining
+from warpbank.sim import over_time as timeline
+from warpbank.sim.compare.measures import hit_ratio
+from warpbank.sim.explain import Liveness
+from warpbank.sim.options import (
     ConfigOption,
     EnergyOption,
     EngineName,
@@ -62,9 +62,9 @@ from sim.options import (
     WavesOption,
     wave_cycles,
 )
-from sim.output import write_text
-from sim.runs.spec import Observed
-from synth import energy as energies
+from warpbank.sim.output import write_text
+from warpbank.sim.runs.spec import Observed
+from warpbank.synth import energy as energies
 
 app = typer.Typer(
     name="warpbank",
@@ -220,7 +220,7 @@ def trace_write(
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
 ) -> None:
     """Emulate a kernel and write its trace (docs/trace.md)."""
-    from program.trace.file import write_trace
+    from warpbank.program.trace.file import write_trace
 
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, max_instructions=max_instructions)
@@ -236,8 +236,8 @@ def trace_inspect(
     as_json: JsonOption = False,
 ) -> None:
     """Summarise a trace file."""
-    from program.trace.file import read_trace
-    from program.trace.inspect import summarize
+    from warpbank.program.trace.file import read_trace
+    from warpbank.program.trace.inspect import summarize
 
     summary = summarize(read_trace(file))
     _emit(summary, as_json, lambda: render.summary_tables(summary))

@@ -11,15 +11,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from program.errors import WarpbankError
-from sim import render
-from sim.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
-from sim.compare import compare as make
-from sim.compare.measures import MEASURES
-from sim.compare.page import write
-from sim.compare.table import labels
-from sim.experiment import DEFAULT_PRESET
-from sim.options import (
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import render
+from warpbank.sim.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
+from warpbank.sim.compare import compare as make
+from warpbank.sim.compare.measures import MEASURES
+from warpbank.sim.compare.page import write
+from warpbank.sim.compare.table import labels
+from warpbank.sim.experiment import DEFAULT_PRESET
+from warpbank.sim.options import (
     EngineName,
     EngineOption,
     JsonOption,
@@ -31,7 +31,7 @@ from sim.options import (
     WorkersOption,
     listed,
 )
-from sim.progress import runs
+from warpbank.sim.progress import runs
 
 #: Folder of the page where none is named.
 FOLDER = Path("warpbank-compare")

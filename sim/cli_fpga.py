@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from arch.config import with_overrides
-from arch.schemes import parse_scheme
-from program.errors import WarpbankError
-from sim.options import JsonOption, SchemeOption, SetOption
+from warpbank.arch.config import with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.options import JsonOption, SchemeOption, SetOption
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +33,8 @@ def fpga(
 ) -> None:
     """Simulate the self-checking FPGA demonstrator (one sub-core, 8 lanes, a kernel's first launch); make its bitstream."""
     # Amaranth is not needed for anything else that a user without the RTL's wheels may call.
-    from sim import fpga as demonstrator
-    from synth.fpga import board as boards
+    from warpbank.sim import fpga as demonstrator
+    from warpbank.synth.fpga import board as boards
 
     console = Console(stderr=True)
     if output is not None:

@@ -11,17 +11,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from arch.config import with_overrides
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim import gating_plot
-from sim.engines.golden import GoldenEngine
-from sim.gating import Gating
-from sim.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
-from sim.output import write_text
-from sim.render import table
-from sim.runs.spec import Observed
+from warpbank.arch.config import with_overrides
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim import gating_plot
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.gating import Gating
+from warpbank.sim.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
+from warpbank.sim.output import write_text
+from warpbank.sim.render import table
+from warpbank.sim.runs.spec import Observed
 
 #: Keys of `Gating.result` -> what they are.
 _ROWS = {

@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from arch.names import unknown
-from program.errors import WarpbankError
-from sim import render
-from sim.options import JsonOption, SchedulerOption, Size, SizeOption
-from sim.progress import runs
-from sim.reproduce import PAPERS, Reproduction
-from sim.reproduce import reproduce as make
-from sim.reproduce.paper import table_rows
-from sim.reproduce.write import number, write
+from warpbank.arch.names import unknown
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import render
+from warpbank.sim.options import JsonOption, SchedulerOption, Size, SizeOption
+from warpbank.sim.progress import runs
+from warpbank.sim.reproduce import PAPERS, Reproduction
+from warpbank.sim.reproduce import reproduce as make
+from warpbank.sim.reproduce.paper import table_rows
+from warpbank.sim.reproduce.write import number, write
 
 
 def register(app: typer.Typer) -> None:

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from program import runner
-from program.emulator import MAX_INSTRUCTIONS
-from sim import experiment as exp
-from sim import lockstep_report, progress, render
-from sim.engines import EngineError, rtl_engine
-from sim.lockstep import lockstep
-from sim.options import (
+from warpbank.program import runner
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.sim import experiment as exp
+from warpbank.sim import lockstep_report, progress, render
+from warpbank.sim.engines import EngineError, rtl_engine
+from warpbank.sim.lockstep import lockstep
+from warpbank.sim.options import (
     ConfigOption,
     FastOption,
     InstructionsOption,
@@ -34,7 +34,7 @@ from sim.options import (
     Size,
     SizeOption,
 )
-from sim.output import write_text
+from warpbank.sim.output import write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -89,7 +89,7 @@ def export(
 ) -> None:
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
     with wheels():
-        from synth.export import exported
+        from warpbank.synth.export import exported
 
     machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
     text = exported(unit, machine, exp.find_scheme(scheme), kind=output.suffix, probe=probe)
@@ -100,7 +100,7 @@ def export(
 def units(as_json: JsonOption = False) -> None:
     """List the units that can be exported."""
     with wheels():
-        from synth.units import UNITS
+        from warpbank.synth.units import UNITS
 
     if as_json:
         _print_json({"units": [{"name": unit.name, "what": unit.what, "source": unit.source} for unit in UNITS.values()]})

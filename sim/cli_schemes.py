@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from program.errors import WarpbankError
-from sim import render
-from sim.combinations import KERNELS, Combination, check, named
-from sim.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption, WorkersOption
-from sim.runs import Outcome
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import render
+from warpbank.sim.combinations import KERNELS, Combination, check, named
+from warpbank.sim.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption, WorkersOption
+from warpbank.sim.runs import Outcome
 
 CombinationsOption = Annotated[bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Run all legal ones in lockstep. Exit code 0 only if all are equal.")]

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sim import render
-from sim.options import SchedulerOption, WorkersOption
-from sim.progress import runs
-from sim.sweep import read_sweep, write
-from sim.sweep import sweep as make
-from sim.sweep.table import check_writable
+from warpbank.sim import render
+from warpbank.sim.options import SchedulerOption, WorkersOption
+from warpbank.sim.progress import runs
+from warpbank.sim.sweep import read_sweep, write
+from warpbank.sim.sweep import sweep as make
+from warpbank.sim.sweep.table import check_writable
 
 
 def register(app: typer.Typer) -> None:

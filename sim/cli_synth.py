@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim import render
-from sim.cli_rtl import wheels
-from sim.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
-from sim.output import write_text
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim import render
+from warpbank.sim.cli_rtl import wheels
+from warpbank.sim.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
+from warpbank.sim.output import write_text
 
 if TYPE_CHECKING:
-    from synth.power import Stimulus
-    from synth.synthesis import Synthesis
+    from warpbank.synth.power import Stimulus
+    from warpbank.synth.synthesis import Synthesis
 
 LibertyOption = Annotated[
     list[str] | None,
@@ -35,7 +35,7 @@ LibertyOption = Annotated[
 
 
 class Effort(StrEnum):
-    """How much is tried; as `synth.synthesis.EFFORTS`."""
+    """How much is tried; as `warpbank.synth.synthesis.EFFORTS`."""
 
     FULL = "full"
     QUICK = "quick"
@@ -73,11 +73,11 @@ def synth(
 ) -> None:
     """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without one."""
     with wheels():
-        from synth import pdk
-        from synth.synthesis import synthesize
+        from warpbank.synth import pdk
+        from warpbank.synth.synthesis import synthesize
 
     if table:
-        from synth import report
+        from warpbank.synth import report
 
         for name, text in report.tables().items():
             sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
@@ -97,7 +97,7 @@ def synth(
     files = pdk.find(liberty)
     activity = None
     if kernel is not None:
-        from sim.activity import record as recorded
+        from warpbank.sim.activity import record as recorded
 
         experiment = exp.find(kernel, Size.TINY, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
         activity = partial(recorded, unit, experiment)
@@ -121,8 +121,8 @@ def _effort(unit: str) -> Effort:
 
 def _activity(unit: str) -> Callable[[], Stimulus] | None:
     """What the unit's ports are under the kernel that its baseline names, if it names one."""
-    from sim.activity import record
-    from synth.baselines import SIZES
+    from warpbank.sim.activity import record
+    from warpbank.synth.baselines import SIZES
 
     size = SIZES.get(unit)
     if size is None or not size.kernel:
@@ -133,7 +133,7 @@ def _activity(unit: str) -> Callable[[], Stimulus] | None:
 
 def _baseline(unit: str | None, files: list[Path], write: bool, as_json: bool) -> None:
     """Record, or compare: exit code 1 if something moved."""
-    from synth import baselines
+    from warpbank.synth import baselines
 
     console = Console(stderr=True)
     results: list[baselines.Checked] = []

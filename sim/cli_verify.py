@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from program.errors import WarpbankError
-from sim.options import JsonOption
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.options import JsonOption
 
 if TYPE_CHECKING:
-    from sim.verify import Covered, Shown
+    from warpbank.sim.verify import Covered, Shown
 
 
 def register(app: typer.Typer) -> None:
@@ -38,8 +38,8 @@ def verify(
 ) -> None:
     """Run the ladder of a unit, from its golden model to its exported Verilog under cocotb, and print what each rung showed."""
     # Amaranth is not needed for anything else that a user without the RTL's wheels may call.
-    from sim import verify as climbing
-    from synth.units import find
+    from warpbank.sim import verify as climbing
+    from warpbank.synth.units import find
 
     chosen = None if unit is None else find(unit)
     unknown = [rung for rung in rungs or () if rung not in climbing.RUNGS]

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import traced
-from sim.options import (
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import traced
+from warpbank.sim.options import (
     ConfigOption,
     InstructionsOption,
     LaunchOption,
@@ -25,7 +25,7 @@ from sim.options import (
     SizeOption,
     TraceOption,
 )
-from sim.output import write_text
+from warpbank.sim.output import write_text
 
 
 class Format(StrEnum):
@@ -65,19 +65,19 @@ def view(
     first, end = window(cycles)
     experiment, notes = traced.choose(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions,
                                       trace)
-    from sim.view.follow import follow
+    from warpbank.sim.view.follow import follow
 
     timeline = follow(experiment, first, end)
     if form is Format.KANATA:
-        from sim.view.kanata import kanata
+        from warpbank.sim.view.kanata import kanata
 
         text = kanata(timeline)
     elif form is Format.PERFETTO:
-        from sim.view.perfetto import perfetto
+        from warpbank.sim.view.perfetto import perfetto
 
         text = perfetto(timeline)
     else:
-        from sim.view.banks import page
+        from warpbank.sim.view.banks import page
 
         text = page(timeline, experiment)
     target = output or Path(f"{experiment.job.name}{_SUFFIXES[form]}")

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from program.emulator import MAX_INSTRUCTIONS
-from sim import experiment as exp
-from sim import waiting
-from sim.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
-from sim.output import write_text
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.sim import experiment as exp
+from warpbank.sim import waiting
+from warpbank.sim.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
+from warpbank.sim.output import write_text
 
 
 def register(app: typer.Typer) -> None:

@@ -6,23 +6,23 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from arch.config import config_hash
-from arch.schemes import SCHEMES, Row, parse_scheme
-from program import runner
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim import extensions
-from sim.engines import rtl_engine
-from sim.lockstep import lockstep
-from sim.runs import Outcome, execute, store
-from sim.runs.execute import Progress
+from warpbank.arch.config import config_hash
+from warpbank.arch.schemes import SCHEMES, Row, parse_scheme
+from warpbank.program import runner
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
+from warpbank.sim.engines import rtl_engine
+from warpbank.sim.lockstep import lockstep
+from warpbank.sim.runs import Outcome, execute, store
+from warpbank.sim.runs.execute import Progress
 
 #: The rooms that are combined. The scheduler follows: it is that of the row named first.
 ROOMS = ("hierarchy", "collector", "mapping", "storage")
 #: Small kernels: streams, divergence with barriers and shared memory, loops over irregular lists.
 KERNELS = ("vectoradd", "reduction", "spmv")
 #: What a result depends on besides the programs.
-SOURCES = ("arch", "golden", "hdl", "sim.engines", "sim.experiment", "sim.lockstep")
+SOURCES = ("warpbank.arch", "warpbank.golden", "warpbank.hdl", "warpbank.sim.engines", "warpbank.sim.experiment", "warpbank.sim.lockstep")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def combinations() -> list[Combination]:
 
 @dataclass(frozen=True)
 class LockstepRun:
-    """A lockstep run of one combination: a `sim.runs.spec.Task`, which fails where golden and RTL part.
+    """A lockstep run of one combination: a `warpbank.sim.runs.spec.Task`, which fails where golden and RTL part.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def check(wanted: list[Combination], kernels: list[str], preset: str, overrides:
     """Run every legal combination in lockstep on every kernel. `error` of an outcome says where golden and RTL part.
 
     What has passed is not run again as long as sources, machine and engine are the same, so that a check that was stopped goes
-    on where it was. `workers`, `progress`: see `sim.runs.execute`.
+    on where it was. `workers`, `progress`: see `warpbank.sim.runs.execute`.
 
     Raises
     ------

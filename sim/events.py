@@ -1,4 +1,4 @@
-"""Events in bulk: the records of `arch.events` as rows of an array, in batches of whole cycles.
+"""Events in bulk: the records of `warpbank.arch.events` as rows of an array, in batches of whole cycles.
 
 An engine that is asked for events gives them so: every batch holds all events of its cycles, and the batches follow each other
 without a gap. Within a cycle the order of records means nothing; `ordered` makes it one.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.events import COUNTERS, EVENTS, Record
+from warpbank.arch.events import COUNTERS, EVENTS, Record
 
 #: Most fields of an event.
 WIDTH = max(len(event.fields) for event in EVENTS.values())
@@ -36,7 +36,7 @@ BatchSink = Callable[[Batch], None]
 
 
 def encode(records: list[Record]) -> np.ndarray:
-    """Records of `arch.events` as rows."""
+    """Records of `warpbank.arch.events` as rows."""
     rows = np.zeros(len(records), RECORD)
     by_name: dict[str, list[int]] = {}
     for place, record in enumerate(records):
@@ -52,7 +52,7 @@ def encode(records: list[Record]) -> np.ndarray:
 
 
 def decode(rows: np.ndarray) -> Iterator[Record]:
-    """Rows as records of `arch.events`."""
+    """Rows as records of `warpbank.arch.events`."""
     for row in rows.tolist():
         cycle, core, event, _, values = row
         name = NAMES[event]

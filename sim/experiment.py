@@ -9,20 +9,20 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import workloads
-from arch.config import SmConfig, config_hash, load_config, preset, with_overrides
-from arch.schemes import Scheme, parse_scheme
-from golden.result import Result
-from program import runner
-from program.annotate import annotate
-from program.description import load_job
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import LaunchError, WarpbankError
-from program.launch import Job
-from program.trace.schema import Trace
-from sim.engines import Engine, RtlEngine, Waves
-from sim.engines.base import Progress
-from sim.engines.golden import GoldenEngine
+from warpbank import workloads
+from warpbank.arch.config import SmConfig, config_hash, load_config, preset, with_overrides
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.golden.result import Result
+from warpbank.program import runner
+from warpbank.program.annotate import annotate
+from warpbank.program.description import load_job
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import LaunchError, WarpbankError
+from warpbank.program.launch import Job
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines import Engine, RtlEngine, Waves
+from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.golden import GoldenEngine
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
@@ -41,7 +41,7 @@ class Experiment:
     scheme : the register file.
     max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch fit.
     max_instructions : warp instructions after which the job counts as endless.
-    trace : the job's trace, where it does not come from the emulator (`sim.traced`).
+    trace : the job's trace, where it does not come from the emulator (`warpbank.sim.traced`).
     """
 
     job: Job

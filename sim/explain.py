@@ -11,15 +11,15 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from program.errors import WarpbankError
-from program.intervals.formation import form
-from program.isa import Kernel
-from program.listing import BlockListing, Listing, listing
-from program.liveness import thread_liveness
-from program.release.flags import Flags, release_flags
-from program.release.words import FlagWord, flag_words
-from program.simt_liveness import simt_liveness
-from sim.render import table
+from warpbank.program.errors import WarpbankError
+from warpbank.program.intervals.formation import form
+from warpbank.program.isa import Kernel
+from warpbank.program.listing import BlockListing, Listing, listing
+from warpbank.program.liveness import thread_liveness
+from warpbank.program.release.flags import Flags, release_flags
+from warpbank.program.release.words import FlagWord, flag_words
+from warpbank.program.simt_liveness import simt_liveness
+from warpbank.sim.render import table
 
 
 class Liveness(StrEnum):
@@ -78,7 +78,7 @@ def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
 
 def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
     """Every kernel's control flow graph with its register-intervals of at most `limit` registers, as SVG."""
-    from program.intervals.drawing import draw  # its library is slow to load, and no other command needs it
+    from warpbank.program.intervals.drawing import draw  # its library is slow to load, and no other command needs it
 
     try:
         return draw(kernels, {name: form(kernel, limit) for name, kernel in kernels.items()})

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 #: Paths that every process loads, separated as in PATH: `--load` adds to it, so that worker processes know what this one knows.
 VARIABLE = "WARPBANK_LOAD"
@@ -20,9 +20,9 @@ _LOADED: dict[Path, ModuleType] = {}
 def load(path: Path) -> ModuleType:
     """Run a Python file, or a folder with an `__init__.py`, once in this process; it registers what it brings:
 
-    - `arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
-    - `golden.rooms.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
-    - `hdl.rooms.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
+    - `warpbank.arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
+    - `warpbank.golden.rooms.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
+    - `warpbank.hdl.rooms.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
 
     Raises WarpbankError that says why it cannot be loaded.
     """

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.sim import Simulator
 
-import workloads
-from arch.config import SmConfig, preset, with_overrides
-from arch.schemes import Scheme
-from arch.uop import RZ, Unit
-from golden.stream import TraceUop, WarpStream, templates_of
-from hdl.seams import uop_layout
-from program import runner
-from program.annotate import annotate
-from program.emulator.device import Device
-from program.errors import WarpbankError
-from program.isa import PT, Const, Imm, Instr, Kernel, Op, Pred, Reg
-from program.launch import Job
-from program.trace.schema import Trace
-from sim.engines import packing
-from sim.engines.rtl import check_fits
-from synth.fpga.demonstrator import Demonstrator
-from synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image, Step
+from warpbank import workloads
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import RZ, Unit
+from warpbank.golden.stream import TraceUop, WarpStream, templates_of
+from warpbank.hdl.seams import uop_layout
+from warpbank.program import runner
+from warpbank.program.annotate import annotate
+from warpbank.program.emulator.device import Device
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import PT, Const, Imm, Instr, Kernel, Op, Pred, Reg
+from warpbank.program.launch import Job
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines import packing
+from warpbank.sim.engines.rtl import check_fits
+from warpbank.synth.fpga.demonstrator import Demonstrator
+from warpbank.synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image, Step
 
 #: The machine: one sub-core of `tiny` with 8 lanes and 4 warps.
 OVERRIDES = ("lanes=8", "sub_core.warps=4", "sub_core.rows=32", "memory.l2_sets=4", "lsu.pending=4")

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from arch.config import with_overrides
-from arch.rooms import SmConfig
-from program.trace.schema import Trace
-from sim.events import IDS, Batch
+from warpbank.arch.config import with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.events import IDS, Batch
 
 #: Cycles from the switch to the first access.
 WAKE_UP = 1
@@ -57,7 +57,7 @@ class Spans:
 
 
 class Gating:
-    """An observer of a run (`sim.runs.RunSpec.observer`).
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`).
 
     Its result: `cycles`; `given`, registers that the running warps would have without renaming: greatest number; `allocated`,
     registers ever powered, in the launch with most; `registers` and `subarrays`, means over the cycles of those that are powered,

@@ -15,7 +15,7 @@ _CURVES = {"given": ("#999999", "given without renaming"), "base": ("#c8452f", "
 
 
 def draw(title: str, renamed: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """Results of `sim.gating.Gating` with and without renaming as SVG, over the cycles: stays of a warp's registers in physical
+    """Results of `warpbank.sim.gating.Gating` with and without renaming as SVG, over the cycles: stays of a warp's registers in physical
     registers; registers that are powered; sub-arrays."""
     cycles = max(renamed["cycles"], base["cycles"])
     registers = sorted({register for register, _, _ in renamed["first"]})

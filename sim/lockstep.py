@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.check import OperandMismatch
-from golden.result import Result
-from program.errors import ExecutionError
-from program.trace.schema import Trace
-from sim.engines.base import Progress
-from sim.engines.golden import GoldenEngine
-from sim.engines.rtl import RtlEngine, Session
-from sim.events import Batch, same
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.result import Result
+from warpbank.program.errors import ExecutionError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.rtl import RtlEngine, Session
+from warpbank.sim.events import Batch, same
 
 #: Cycles of both sides that a divergence shows.
 WINDOW = 20

@@ -9,10 +9,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arch.events import EVENTS
-from sim.events import decode, pretty_order
-from sim.lockstep import Divergence, Outcome
-from sim.render import table
+from warpbank.arch.events import EVENTS
+from warpbank.sim.events import decode, pretty_order
+from warpbank.sim.lockstep import Divergence, Outcome
+from warpbank.sim.render import table
 
 #: (sub-core, event, values) of one event.
 _Event = tuple[int, str, tuple[int, ...]]

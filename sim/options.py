@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from arch.config import PRESETS
-from program.errors import WarpbankError
-from sim.engines import ENGINES
-from synth.energy import tables
+from warpbank.arch.config import PRESETS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.engines import ENGINES
+from warpbank.synth.energy import tables
 
 
 class Size(StrEnum):

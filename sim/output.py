@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 
 def write_text(path: Path, text: str) -> None:

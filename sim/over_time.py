@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from arch.events import COUNTERS, EVENTS
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.cta_dispatch import Cta, CtaDispatch
-from program.errors import WarpbankError
-from program.release.statistics import live_registers
-from program.trace.schema import Trace
-from sim.compare.measures import operands
-from sim.events import IDS, Batch
-from sim.output import write_text
-from synth.energy import EnergyTable, energy
+from warpbank.arch.events import COUNTERS, EVENTS
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.cta_dispatch import Cta, CtaDispatch
+from warpbank.program.errors import WarpbankError
+from warpbank.program.release.statistics import live_registers
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.compare.measures import operands
+from warpbank.sim.events import IDS, Batch
+from warpbank.sim.output import write_text
+from warpbank.synth.energy import EnergyTable, energy
 
 #: Most intervals that are kept: when there would be more, each becomes twice as long.
 INTERVALS = 1000
@@ -50,7 +50,7 @@ _COLOURS = ("#0072b2", "#e69f00", "#d55e00")
 
 
 class OverTime:
-    """An observer of a run (see `sim.runs.RunSpec`): every counter, and the live registers, by interval.
+    """An observer of a run (see `warpbank.sim.runs.RunSpec`): every counter, and the live registers, by interval.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _json(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) ->
 
 
 def _html(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
-    from sim.report import Page, Plot, Section, html  # brings a drawing library, and few runs are drawn
+    from warpbank.sim.report import Page, Plot, Section, html  # brings a drawing library, and few runs are drawn
 
     cycles = [row["cycle"] for row in rows]
     sections = []

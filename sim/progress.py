@@ -17,8 +17,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from sim.runs import Outcome
-from sim.runs.execute import Progress as RunsProgress
+from warpbank.sim.runs import Outcome
+from warpbank.sim.runs.execute import Progress as RunsProgress
 
 #: Shorter work shows nothing.
 QUIET_SECONDS = 2.0
@@ -57,7 +57,7 @@ def reporter() -> Iterator[Reporter]:
 
 @contextmanager
 def runs() -> Iterator[RunsProgress]:
-    """Progress of many runs, for `sim.runs.execute`."""
+    """Progress of many runs, for `warpbank.sim.runs.execute`."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

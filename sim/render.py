@@ -11,12 +11,12 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from arch.events import COUNTERS
-from arch.schemes import ROOMS, SCHEMES
-from sim.compare.measures import hit_ratio
-from sim.experiment import Report
-from synth.energy import Energy
-from workloads import Workload
+from warpbank.arch.events import COUNTERS
+from warpbank.arch.schemes import ROOMS, SCHEMES
+from warpbank.sim.compare.measures import hit_ratio
+from warpbank.sim.experiment import Report
+from warpbank.synth.energy import Energy
+from warpbank.workloads import Workload
 
 __all__ = [
     "complain", "energy_table", "escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table",

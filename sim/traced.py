@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arch.schemes import Scheme
-from program.accelsim import read_accelsim
-from program.errors import WarpbankError
-from program.launch import Job
-from sim import experiment as exp
+from warpbank.arch.schemes import Scheme
+from warpbank.program.accelsim import read_accelsim
+from warpbank.program.errors import WarpbankError
+from warpbank.program.launch import Job
+from warpbank.sim import experiment as exp
 
 #: Hints that a pass finds in the trace itself.
 _FROM_TRACES = ("near",)
@@ -48,7 +48,7 @@ def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrid
     Parameters
     ----------
     path : a `.traceg` file (also `.gz`, `.xz`), or a `kernelslist.g` that names several, in order.
-    preset, file, scheme, overrides : as in `sim.experiment.find`.
+    preset, file, scheme, overrides : as in `warpbank.sim.experiment.find`.
 
     Raises WarpbankError that says which of them is wrong, or why the scheme cannot run on a trace.
     """

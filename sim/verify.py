@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from program.errors import WarpbankError
-from synth.units import Unit
+from warpbank.program.errors import WarpbankError
+from warpbank.synth.units import Unit
 
 ROOT = Path(__file__).parent.parent
 #: What a rung is called, and the folder or file of its tests.
@@ -78,7 +78,7 @@ def ladder(unit: Unit | None) -> dict[str, list[str]]:
     if unit is None:
         return {rung: [path] if rung != "lockstep" else _lockstep() for rung, path in RUNGS.items()}
     module = unit.component.__module__
-    twin = module.replace("hdl.", "golden.", 1)
+    twin = module.replace("warpbank.hdl.", "warpbank.golden.", 1)
     found = {"golden": _importing("tests/golden", twin), "RTL": _importing("tests/hdl", module),
              "proofs": _importing("tests/formal", module), "lockstep": _lockstep() if unit.name in WHOLE else []}
     for rung in BY_NAME:
@@ -165,7 +165,7 @@ def _lockstep() -> list[str]:
 
 def _importing(where: str, module: str) -> list[str]:
     """Test files that import the module, or mirror it."""
-    mirror = Path(where, *module.split(".")[1:])
+    mirror = Path(where, *module.split(".")[2:])
     mirror = mirror.with_name(f"test_{mirror.name}.py")
     files = sorted((ROOT / where).rglob("test_*.py"))
     return [str(path.relative_to(ROOT)) for path in files if path == ROOT / mirror or module in _imports(path)]

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree as xml
 
-from arch.rooms import SmConfig
-from program.errors import WarpbankError
-from program.trace.schema import Trace
-from sim import experiment as exp
-from sim.engines.golden import GoldenEngine
-from sim.events import IDS, Batch
-from sim.runs.spec import Observed
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.events import IDS, Batch
+from warpbank.sim.runs.spec import Observed
 
 #: States of the machine and the colours they are drawn in.
 STATES = {1: ("start", "#888888"), 2: ("climb", "#2a9d5c"), 3: ("speculate", "#e0a100"), 4: ("retreat", "#c8452f"),
@@ -33,7 +33,7 @@ class Interval:
 
 
 class Waiting:
-    """An observer of a run (`sim.runs.RunSpec.observer`): the intervals that ended."""
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`): the intervals that ended."""
 
     def __init__(self) -> None:
         self._length = 1

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from synth import flow, mapped, memories, timing, yosys
-from synth.flow import Tools
-from synth.mapped import Netlist
-from synth.memories import Memory, Tiling
-from synth.timing import BoxTiming, Timer
+from warpbank.synth import flow, mapped, memories, timing, yosys
+from warpbank.synth.flow import Tools
+from warpbank.synth.mapped import Netlist
+from warpbank.synth.memories import Memory, Tiling
+from warpbank.synth.timing import BoxTiming, Timer
 
 #: Fan-out of each stage of the tree that brings an address to all columns.
 FAN = 8

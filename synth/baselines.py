@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from arch.config import SmConfig, preset
-from arch.names import unknown
-from arch.schemes import Scheme, parse_scheme
-from program.errors import WarpbankError
-from synth import opensta, pdk, power
-from synth.synthesis import CLOCK, FULL, QUICK, Synthesis, synthesize
+from warpbank.arch.config import SmConfig, preset
+from warpbank.arch.names import unknown
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth import opensta, pdk, power
+from warpbank.synth.synthesis import CLOCK, FULL, QUICK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
 #: Share by which a number may move unsaid.

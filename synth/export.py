@@ -6,12 +6,12 @@ import inspect
 import re
 from typing import Any
 
-from arch.config import config_hash, preset
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from program.errors import WarpbankError
-from synth import netlist, yosys
-from synth.units import UNITS, make
+from warpbank.arch.config import config_hash, preset
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth import netlist, yosys
+from warpbank.synth.units import UNITS, make
 
 #: A row of a memory's initial content, all zeros.
 _INIT = re.compile(r"    (?P<memory>\S+ ?)\[(?P<row>\d+)\] = (?P<width>\d+)'h0+;\n")
@@ -26,7 +26,7 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
 
     Parameters
     ----------
-    unit : see `synth.units`.
+    unit : see `warpbank.synth.units`.
     config, scheme : the machine; units other than `sm` and `sub_core` take what concerns them.
     kind : `.v` or `.il`.
     probe : with event ports.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from synth import around as apart
-from synth import yosys
-from synth.liberty import Cell, Library
+from warpbank.synth import around as apart
+from warpbank.synth import yosys
+from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
 COARSE = (

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from synth.liberty import Cell, Library
-from synth.logic import truth
-from synth.mapped import Instance, Netlist, NetlistError, sorted_cells
-from synth.timing import passes
+from warpbank.synth.liberty import Cell, Library
+from warpbank.synth.logic import truth
+from warpbank.synth.mapped import Instance, Netlist, NetlistError, sorted_cells
+from warpbank.synth.timing import passes
 
 #: Most inputs of a cell.
 _PINS = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from synth.mapped import Instance, Netlist, sorted_cells
+from warpbank.synth.mapped import Instance, Netlist, sorted_cells
 
 #: Transistors of a gate in static CMOS. A register with enable counts as one behind a clock gate it shares with others.
 TRANSISTORS = {

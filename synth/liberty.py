@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 #: An attribute whose semicolon was left out, which some libraries do.
@@ -239,7 +239,7 @@ class Library:
     @cached_property
     def nand2(self) -> Cell:
         """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is none."""
-        from synth.logic import truth
+        from warpbank.synth.logic import truth
 
         found = [
             cell for cell in self
@@ -253,7 +253,7 @@ class Library:
     @cached_property
     def buffers(self) -> list[Cell]:
         """Buffers, smallest first."""
-        from synth.logic import truth
+        from warpbank.synth.logic import truth
 
         found = [
             cell for cell in self

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 #: Nets that are constants: 0, 1, and don't care, which is mapped to 0.
 CONSTANTS = {"0": -1, "1": -2, "x": -1, "z": -1}

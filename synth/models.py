@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from synth.gates import initial
-from synth.liberty import Cell, Library
-from synth.logic import truth
-from synth.mapped import Netlist
+from warpbank.synth.gates import initial
+from warpbank.synth.liberty import Cell, Library
+from warpbank.synth.logic import truth
+from warpbank.synth.mapped import Netlist
 
 _INSTANCE = re.compile(r"^  (?P<type>\w+) (?P<name>\S+) \((?P<pins>.*?)\n  \);", re.MULTILINE | re.DOTALL)
 

@@ -12,7 +12,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 
-from synth import yosys
+from warpbank.synth import yosys
 
 #: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en is 0.
 #: Memories that only a testbench looks into stay.

@@ -1,4 +1,4 @@
-"""The slowest path by OpenSTA, where it is installed: the same question as `synth.timing`, asked of a signoff-grade tool."""
+"""The slowest path by OpenSTA, where it is installed: the same question as `warpbank.synth.timing`, asked of a signoff-grade tool."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from program.errors import WarpbankError
-from synth import timing
-from synth.flow import Tools
-from synth.timing import Path as TimedPath
-from synth.timing import Step
+from warpbank.program.errors import WarpbankError
+from warpbank.synth import timing
+from warpbank.synth.flow import Tools
+from warpbank.synth.timing import Path as TimedPath
+from warpbank.synth.timing import Step
 
 METHOD = (
     "OpenSTA, clock edge to clock edge with setup, ports as registers, ideal clock, wire load {wires}; nothing is placed: the "
@@ -112,7 +112,7 @@ def _bits(side: str, widths: dict[str, int]) -> list[str]:
 
 
 def _place(name: str, verilog: str, tools: Tools) -> str:
-    """A start or end as `synth.timing` names it: a register by the net it drives."""
+    """A start or end as `warpbank.synth.timing` names it: a register by the net it drives."""
     found = re.search(rf"^  (\w+) {re.escape(name)} \((.*?)\);", verilog, re.MULTILINE | re.DOTALL)
     if found is None or found[1] not in tools.library:
         return f"port {name}"

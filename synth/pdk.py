@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from synth.flow import Tools
-from synth.liberty import LibertyError, Library, parse
+from warpbank.synth.flow import Tools
+from warpbank.synth.liberty import LibertyError, Library, parse
 
 #: Names Liberty files, separated as in PATH, where `--liberty` does not.
 VARIABLE = "WARPBANK_LIBERTY"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from synth import gates
-from synth.flow import Tools
-from synth.liberty import Cell, Pin
-from synth.mapped import Instance, Netlist, NetlistError
-from synth.timing import loads
+from warpbank.synth import gates
+from warpbank.synth.flow import Tools
+from warpbank.synth.liberty import Cell, Pin
+from warpbank.synth.mapped import Instance, Netlist, NetlistError
+from warpbank.synth.timing import loads
 
 #: What the numbers are, for a report.
 METHOD = (

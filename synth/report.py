@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arch.config import preset
-from arch.rooms import SmConfig, bits
-from arch.schemes import parse_scheme
-from hdl.storage.gscalar import note_layout
-from synth import baselines
-from synth.memories import sram
-from synth.synthesis import FULL
+from warpbank.arch.config import preset
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.schemes import parse_scheme
+from warpbank.hdl.storage.gscalar import note_layout
+from warpbank.synth import baselines
+from warpbank.synth.memories import sram
+from warpbank.synth.synthesis import FULL
 
 #: A row of a table.
 Row = tuple[str, ...]

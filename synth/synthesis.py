@@ -10,17 +10,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from arch.config import SmConfig, config_hash
-from arch.schemes import Scheme
-from program.errors import WarpbankError
-from synth import arrays, flow, generic, mapped, memories, netlist, opensta, pdk, power, timing, yosys
-from synth.flow import Tools
-from synth.mapped import Netlist
-from synth.memories import Memory
-from synth.timing import BoxTiming
-from synth.timing import Path as TimedPath
-from synth.units import make
-from synth.yosys import YosysError
+from warpbank.arch.config import SmConfig, config_hash
+from warpbank.arch.schemes import Scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth import arrays, flow, generic, mapped, memories, netlist, opensta, pdk, power, timing, yosys
+from warpbank.synth.flow import Tools
+from warpbank.synth.mapped import Netlist
+from warpbank.synth.memories import Memory
+from warpbank.synth.timing import BoxTiming
+from warpbank.synth.timing import Path as TimedPath
+from warpbank.synth.units import make
+from warpbank.synth.yosys import YosysError
 
 #: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for that.
 FULL, QUICK = EFFORTS = ("full", "quick")
@@ -52,11 +52,11 @@ class Synthesis:
     transistors : without a library.
     cells, flops, gates : instances; flip-flops and clock gates among them.
     types : instances by type.
-    memories : see `synth.memories`.
-    path, guarded : the slowest path with the wire load of the library, and with `synth.timing.GUARD` times that.
+    memories : see `warpbank.synth.memories`.
+    path, guarded : the slowest path with the wire load of the library, and with `warpbank.synth.timing.GUARD` times that.
     opensta_ns : delay of the slowest path by OpenSTA; None where it is not installed, or memories are black boxes.
     depth : gates between two registers.
-    power : milliwatts, see `synth.power`; None where no activity was given.
+    power : milliwatts, see `warpbank.synth.power`; None where no activity was given.
     method : how each number was found.
     tools : versions.
     verilog : the mapped netlist.
@@ -122,7 +122,7 @@ def synthesize(
 
     Parameters
     ----------
-    unit : see `synth.units`.
+    unit : see `warpbank.synth.units`.
     config, scheme : the machine.
     files : Liberty files; none: generic gates.
     clock : in ns.
@@ -133,7 +133,7 @@ def synthesize(
 
     Raises
     ------
-    WarpbankError : what `synth.units.make` raises; LibertyError, NetlistError, YosysError; a clock no register can follow.
+    WarpbankError : what `warpbank.synth.units.make` raises; LibertyError, NetlistError, YosysError; a clock no register can follow.
     """
     tell = on_step or (lambda _: None)
     with tempfile.TemporaryDirectory() as name:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from synth.liberty import LAUNCH, SETUP, Arc, Cell, Library
-from synth.mapped import Instance, Netlist, sorted_cells
+from warpbank.synth.liberty import LAUNCH, SETUP, Arc, Cell, Library
+from warpbank.synth.mapped import Instance, Netlist, sorted_cells
 
 #: What the numbers are, for a report.
 METHOD = (

@@ -7,63 +7,63 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from arch.names import unknown
-from arch.rooms import SmConfig
-from arch.schemes import Scheme, parse_scheme
-from arch.uop import MAX_SOURCES
-from hdl.collector.arbiter import Arbiter
-from hdl.collector.boc import Boc, WriteThroughBoc
-from hdl.collector.ccu import Ccu, LruCcu
-from hdl.collector.ocu import Ocu
-from hdl.collector.window import Inserter
-from hdl.cta_dispatch import CtaDispatch
-from hdl.execute.l1 import Mshrs, Tags
-from hdl.execute.lsu import Lsu
-from hdl.execute.memory import Memory
-from hdl.execute.pipelines import Pipelines
-from hdl.execute.result_arbiter import ResultArbiter
-from hdl.execute.scalar import ScalarLanes
-from hdl.front_end.barrier import Barriers
-from hdl.front_end.cache_aware import CacheAware
-from hdl.front_end.gto import Gto
-from hdl.front_end.instruction_buffer import InstructionBuffers
-from hdl.front_end.issue import InFlight, Status
-from hdl.front_end.lrr import Lrr
-from hdl.front_end.scoreboard import Scoreboard
-from hdl.front_end.sthld import Sthld
-from hdl.front_end.two_level import TwoLevel
-from hdl.hierarchy.allocation import AddressAllocation
-from hdl.hierarchy.flat import Flat
-from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
-from hdl.hierarchy.mover import Mover
-from hdl.hierarchy.rfc import Departing, Rfc
-from hdl.hierarchy.scalar_file import ScalarFile
-from hdl.hierarchy.sw_rfc import SwRfc
-from hdl.hierarchy.tags import TagRow
-from hdl.hierarchy.wcb import WarpControlBlocks
-from hdl.lfsr import Lfsr
-from hdl.mapping.availability import Availability
-from hdl.mapping.direct import Direct
-from hdl.mapping.exempt import Exempt
-from hdl.mapping.flag_cache import FlagCache
-from hdl.mapping.names import Names
-from hdl.mapping.release import Release
-from hdl.mapping.renaming import Renaming
-from hdl.mapping.reserve import Reserve
-from hdl.mapping.table import RenamingTable, SmallTable
-from hdl.rooms import build_registers
-from hdl.seams import UNITS as EXECUTION_UNITS
-from hdl.sm import Sm
-from hdl.storage.banks import Banks
-from hdl.storage.bdi import BdiCompressor, BdiDecompressor
-from hdl.storage.bdi_banks import BdiBanks
-from hdl.storage.compressor import Compressor
-from hdl.storage.decompressor import Decompressor
-from hdl.storage.gscalar import GScalar
-from hdl.storage.moves import Moves
-from hdl.storage.scalar_rf import ScalarRf
-from hdl.sub_core import SubCore
-from program.errors import WarpbankError
+from warpbank.arch.names import unknown
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.hdl.collector.ccu import Ccu, LruCcu
+from warpbank.hdl.collector.ocu import Ocu
+from warpbank.hdl.collector.window import Inserter
+from warpbank.hdl.cta_dispatch import CtaDispatch
+from warpbank.hdl.execute.l1 import Mshrs, Tags
+from warpbank.hdl.execute.lsu import Lsu
+from warpbank.hdl.execute.memory import Memory
+from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
+from warpbank.hdl.execute.scalar import ScalarLanes
+from warpbank.hdl.front_end.barrier import Barriers
+from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
+from warpbank.hdl.front_end.issue import InFlight, Status
+from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.front_end.scoreboard import Scoreboard
+from warpbank.hdl.front_end.sthld import Sthld
+from warpbank.hdl.front_end.two_level import TwoLevel
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.rfc import Departing, Rfc
+from warpbank.hdl.hierarchy.scalar_file import ScalarFile
+from warpbank.hdl.hierarchy.sw_rfc import SwRfc
+from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.direct import Direct
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.flag_cache import FlagCache
+from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.mapping.reserve import Reserve
+from warpbank.hdl.mapping.table import RenamingTable, SmallTable
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS as EXECUTION_UNITS
+from warpbank.hdl.sm import Sm
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
+from warpbank.hdl.storage.gscalar import GScalar
+from warpbank.hdl.storage.moves import Moves
+from warpbank.hdl.storage.scalar_rf import ScalarRf
+from warpbank.hdl.sub_core import SubCore
+from warpbank.program.errors import WarpbankError
 
 #: Makes a component from configuration, scheme and "with event ports".
 Factory = Callable[[SmConfig, Scheme, bool], Any]
@@ -85,7 +85,7 @@ class Unit:
     @property
     def source(self) -> str:
         """The file it is in, from the root of the repository."""
-        return self.component.__module__.replace(".", "/") + ".py"
+        return self.component.__module__.removeprefix("warpbank.").replace(".", "/") + ".py"
 
 
 def _private(config: SmConfig) -> SmConfig:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 _PROGRAM = """
 import sys

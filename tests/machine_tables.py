@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from arch.config import PRESETS, preset
-from arch.events import COUNTERS, EVENTS, STALLS
-from arch.register_files import REGISTER_FILES
-from arch.schemes import ROOMS, SCHEMES
+from warpbank.arch.config import PRESETS, preset
+from warpbank.arch.events import COUNTERS, EVENTS, STALLS
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.schemes import ROOMS, SCHEMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from program.hints import Hints
-from program.intervals.formation import VECTOR_BITS, Intervals
-from program.intervals.insertion import insert_prefetches
-from program.trace.schema import Trace
+from warpbank.program.hints import Hints
+from warpbank.program.intervals.formation import VECTOR_BITS, Intervals
+from warpbank.program.intervals.insertion import insert_prefetches
+from warpbank.program.trace.schema import Trace
 
 
 def _touched(row: np.void) -> set[int]:

@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 
-from arch.uop import Control
-from program.release.fetch import without_pir
-from program.release.flags import OPERANDS
-from program.release.insertion import Release, insert_flags
-from program.release.words import COVERED, PAYLOAD_BITS, FlagWord
-from program.trace.schema import Trace
 from tests.random_intervals import dead_bits
+from warpbank.arch.uop import Control
+from warpbank.program.release.fetch import without_pir
+from warpbank.program.release.flags import OPERANDS
+from warpbank.program.release.insertion import Release, insert_flags
+from warpbank.program.release.words import COVERED, PAYLOAD_BITS, FlagWord
+from warpbank.program.trace.schema import Trace
 
 NUMBER_BITS = 6
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from program.hints import Hints
-from program.trace.schema import Trace
 from tests.random_intervals import with_prefetches
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
 from tests.similar_trace import similar_trace
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.program.hints import Hints
+from warpbank.program.trace.schema import Trace
 
 #: Overrides that make the preset `tiny` as small as the programs are.
 SMALL = ("sub_core.warps=2", "sub_core.rows=64")

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from arch.uop import DISTANT, Memory, Unit
-from program.hints import Hints
-from program.strand_cache import Step, assign
-from program.trace.schema import Trace
 from tests.trace_builder import Op, TraceBuilder, alu, load
+from warpbank.arch.uop import DISTANT, Memory, Unit
+from warpbank.program.hints import Hints
+from warpbank.program.strand_cache import Step, assign
+from warpbank.program.trace.schema import Trace
 
 
 def _rows(trace: Trace) -> Iterator[tuple[np.void, np.ndarray]]:
@@ -58,7 +58,7 @@ def _pending(trace: Trace) -> list[set[int]]:
 
 
 def with_strands(trace: Trace, entries: int) -> Trace:
-    """The trace with the hints of `program.strand_cache`; whatever leaves a run of instructions may be read later."""
+    """The trace with the hints of `warpbank.program.strand_cache`; whatever leaves a run of instructions may be read later."""
     certain, memory, pending = np.ones(len(trace.code), bool), {}, _pending(trace)
     for warp, rows in _rows(trace):
         certain[rows["pc"][rows["mask"] != warp["mask"]]] = False

@@ -6,27 +6,27 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import arch.schemes
-import golden.rooms
-import hdl.rooms
-from sim import extensions
+import warpbank.arch.schemes
+import warpbank.golden.rooms
+import warpbank.hdl.rooms
+from warpbank.sim import extensions
 
 
 @contextmanager
 def kept() -> Iterator[None]:
     """The registries of schemes and units, and what is loaded, as they were before."""
-    registries = [arch.schemes.SCHEMES, extensions._LOADED]
-    for rooms in (golden.rooms, hdl.rooms):
+    registries = [warpbank.arch.schemes.SCHEMES, extensions._LOADED]
+    for rooms in (warpbank.golden.rooms, warpbank.hdl.rooms):
         registries += [value for name, value in vars(rooms).items() if name.isupper() and isinstance(value, dict)]
     before = [dict(registry) for registry in registries]  # type: ignore[call-overload]
-    rules, variable = list(arch.schemes.RULES), os.environ.get(extensions.VARIABLE)
+    rules, variable = list(warpbank.arch.schemes.RULES), os.environ.get(extensions.VARIABLE)
     try:
         yield
     finally:
         for registry, content in zip(registries, before, strict=True):
             registry.clear()  # type: ignore[attr-defined]
             registry.update(content)  # type: ignore[attr-defined]
-        arch.schemes.RULES[:] = rules
+        warpbank.arch.schemes.RULES[:] = rules
         os.environ.pop(extensions.VARIABLE, None)
         if variable is not None:
             os.environ[extensions.VARIABLE] = variable

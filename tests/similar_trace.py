@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from program.hints import Hints
-from program.trace.schema import Trace
 from tests.random_trace import random_trace
+from warpbank.program.hints import Hints
+from warpbank.program.trace.schema import Trace
 
 
 def similar_trace(seed: int, *, fresh: bool = False, **shape: int) -> Trace:

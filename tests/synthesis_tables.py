@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from synth.report import tables
 from tests.machine_tables import BLOCK
+from warpbank.synth.report import tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "synthesis.md"
 

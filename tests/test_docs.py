@@ -13,13 +13,13 @@ from unittest import mock
 import pytest
 import typer
 
-import workloads
-from arch.schemes import parse_scheme
-from sim.cli import app
-from sim.reproduce import PAPERS
-from synth.units import UNITS
 from tests.registries import kept
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim.cli import app
+from warpbank.sim.reproduce import PAPERS
+from warpbank.synth.units import UNITS
 
 ROOT = Path(__file__).parent.parent
 PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}

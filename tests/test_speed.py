@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-import workloads
-from arch.config import preset
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.emulator import run_job
-from program.runner import compile_job, trace_job
+from warpbank import workloads
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.emulator import run_job
+from warpbank.program.runner import compile_job, trace_job
 
 pytestmark = pytest.mark.benchmark
 

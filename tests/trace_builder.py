@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from arch.uop import Control, Memory, Unit
-from program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
+from warpbank.arch.uop import Control, Memory, Unit
+from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
 
 ALL = 0xFFFFFFFF
 

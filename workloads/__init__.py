@@ -1,6 +1,6 @@
 """The kernels Warpbank ships: our own CUDA sources, the PTX that LLVM makes of them, their launches and numpy references.
 
-Every module of this package that defines `WORKLOAD` is a kernel; `workloads.names()` lists them and `workloads.get(name)` returns
+Every module of this package that defines `WORKLOAD` is a kernel; `warpbank.workloads.names()` lists them and `warpbank.workloads.get(name)` returns
 one. The CUDA source is `cuda/<name>.cu`, its committed PTX `ptx/<name>.ptx` (remade by `warpbank compile`).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from program.launch import Job
+from warpbank.program.launch import Job
 
 SIZES = ("tiny", "small", "full")
 

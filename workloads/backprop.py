@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 HIDDEN = 16
 TILE = 16

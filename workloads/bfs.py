@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch, Pointer
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch, Pointer
+from warpbank.workloads import Workload, ptx_text
 
 #: Nodes, and threads of a CTA.
 _SIZES = {"tiny": (60, 32), "small": (1000, 128), "full": (14000, 256)}

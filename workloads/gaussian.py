@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 #: Unknowns. No multiple of any CTA's width.
 _UNKNOWNS = {"tiny": 9, "small": 30, "full": 77}

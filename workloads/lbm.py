@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (20, 3, 2, 1), "small": (40, 5, 5, 2), "full": (100, 12, 8, 2)}  # nx, ny, nz, steps
 _OMEGA = np.float32(1.2)

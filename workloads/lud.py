@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 #: Rows and columns of the matrix, and of a tile. The last tile is partly outside the matrix.
 _SIZES = {"tiny": (13, 8), "small": (60, 16), "full": (181, 16)}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (20, 12, 20), "small": (60, 62, 50), "full": (123, 126, 150)}  # m, n, k
 _TILE = 16

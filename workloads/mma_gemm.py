@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (50, 22, 32), "small": (120, 90, 160), "full": (250, 250, 464)}  # m, n even, k a multiple of 16
 _TILE_M, _TILE_N = 64, 32

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (60, 40), "small": (500, 128), "full": (2_000, 300)}  # voxels, samples
 _MAX_SAMPLES = 512  # as in the kernel

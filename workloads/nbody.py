@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (45, 32), "small": (200, 64), "full": (1_000, 128)}  # bodies, threads per CTA
 _SOFTENING, _DT = np.float32(0.01), np.float32(0.02)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 THREADS = 256
 LATITUDE, LONGITUDE = np.float32(30.0), np.float32(90.0)

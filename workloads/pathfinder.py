@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 #: Rows, columns, threads of a CTA, rows done in one launch. The rows after the first are no multiple of those of a launch.
 _SIZES = {"tiny": (6, 100, 64, 2), "small": (20, 1000, 256, 5), "full": (60, 5000, 256, 5)}

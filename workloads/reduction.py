@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (1_500, 4, 128), "small": (60_000, 32, 256), "full": (1_000_003, 64, 256)}  # elements, CTAs, threads per CTA
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (16, 16, 1), "small": (48, 32, 4), "full": (96, 64, 5)}  # width, height (multiples of 16), search range
 _THREADS = 32

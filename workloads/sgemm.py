@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 _SHAPE = {"tiny": (60, 52, 12), "small": (60, 124, 128), "full": (250, 252, 448)}  # m, n, k; n and k multiples of 4
 _TILE = 64

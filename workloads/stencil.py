@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.launch import Expected, Job, Launch
-from workloads import Workload, ptx_text
+from warpbank.program.launch import Expected, Job, Launch
+from warpbank.workloads import Workload, ptx_text
 
 BLOCK = (32, 4, 1)
 CENTRE, AROUND = np.float32(1 / 6), np.float32(1 / 36)

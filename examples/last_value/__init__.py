@@ -1,7 +1,7 @@
 """A scheme from outside the package: `warpbank --load examples/last_value run sgemm --scheme last-value`. docs/tutorial.md"""
 
-import golden.rooms
-from arch.schemes import Row, register_scheme
+import warpbank.golden.rooms
+from warpbank.arch.schemes import Row, register_scheme
 
 from .model import LastValue
 
@@ -11,13 +11,13 @@ register_scheme(Row(
     collector="last_value",
     private_collectors=True,
 ))  # fmt: skip
-golden.rooms.COLLECTORS["last_value"] = LastValue
+warpbank.golden.rooms.COLLECTORS["last_value"] = LastValue
 
 try:
-    import hdl.rooms
+    import warpbank.hdl.rooms
 except ModuleNotFoundError:  # without the extra `rtl` there is the model only
     pass
 else:
     from .rtl import LastValueRtl
 
-    hdl.rooms.COLLECTORS["last_value"] = LastValueRtl
+    warpbank.hdl.rooms.COLLECTORS["last_value"] = LastValueRtl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden.collector.ocu import Ocu
-from golden.seams import Units
-from golden.stream import TraceUop
-from golden.values import Value
+from warpbank.golden.collector.ocu import Ocu
+from warpbank.golden.seams import Units
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class LastValue(Ocu):

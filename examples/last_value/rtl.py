@@ -7,8 +7,8 @@ from operator import or_
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
-from hdl.collector.ocu import Ocu
-from hdl.probe import emit
+from warpbank.hdl.collector.ocu import Ocu
+from warpbank.hdl.probe import emit
 
 
 class LastValueRtl(Ocu):

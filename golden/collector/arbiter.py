@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from arch.events import Cause
-
-from ..priority import first_from
-from ..probe import Probe
+from warpbank.arch.events import Cause
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
 
 
 class Arbiter:

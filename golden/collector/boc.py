@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Hierarchy, Units
-from ..stream import TraceUop
-from ..values import NEVER, Value
-from .window import Collected, Entry, Insertion, Window
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Hierarchy, Units
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import NEVER, Value
 
 
 class Boc:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..lfsr import Lfsr
-from ..priority import first_from
-from ..values import Value, merge
+from warpbank.golden.lfsr import Lfsr
+from warpbank.golden.priority import first_from
+from warpbank.golden.values import Value, merge
 
 
 class Line:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, Unit
-
-from ..lfsr import Lfsr
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Hierarchy, Units
-from ..stream import TraceUop
-from ..values import NEVER, Value
-from .cache_table import CacheTable, Line
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, Unit
+from warpbank.golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.lfsr import Lfsr
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Hierarchy, Units
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import NEVER, Value
 
 #: Bit of `TraceUop.near` that speaks of the destination.
 NEAR_RESULT = 1 << MAX_SOURCES

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
-
-from ..stream import TraceUop
-from ..values import Value, merge
+from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
 
 #: Ages are counted up to here; of entries as old as that the one with the lowest number counts as the oldest.
 OLDEST = 15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..stream import TraceUop
+from warpbank.golden.stream import TraceUop
 
 
 class Tags:

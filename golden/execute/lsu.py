@@ -5,16 +5,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-from arch.uop import Memory as Op
-
-from ..priority import first_from
-from ..probe import Probe
-from ..stream import TraceUop
-from ..values import NEVER
-from .l1 import Mshrs, Tags
-from .memory import Memory, Request
-from .pipelines import Pipelines
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Memory as Op
+from warpbank.golden.execute.l1 import Mshrs, Tags
+from warpbank.golden.execute.memory import Memory, Request
+from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import NEVER
 
 _LOADS = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
 _STORES = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})

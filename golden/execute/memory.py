@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from enum import IntEnum
 
-from arch.rooms import MemoryConfig
-
-from ..probe import Probe
-from ..stream import TraceUop
-from ..values import NEVER
-from .l1 import Tags
+from warpbank.arch.rooms import MemoryConfig
+from warpbank.golden.execute.l1 import Tags
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import NEVER
 
 
 class Request(IntEnum):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-
-from ..check import OperandChecker
-from ..probe import Probe
-from ..stream import TraceUop
-from ..values import NEVER
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.golden.check import OperandChecker
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import NEVER
 
 
 class Pipelines:

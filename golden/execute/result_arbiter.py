@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.uop import Unit
-
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Collector, Hierarchy
-from ..stream import PREDICATE_BIT, TraceUop
-from ..values import NEVER
-from .pipelines import Pipelines
+from warpbank.arch.uop import Unit
+from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Collector, Hierarchy
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
+from warpbank.golden.values import NEVER
 
 #: What the collectors evict is a writer behind the units.
 _EVICTED = len(Unit)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from arch.rooms import SmConfig
-from arch.uop import Scalar, Unit
-
-from ..probe import Probe
-from ..storage.notes import Note, Noted
-from ..stream import TraceUop
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Scalar, Unit
+from warpbank.golden.probe import Probe
+from warpbank.golden.storage.notes import Note, Noted
+from warpbank.golden.stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from program.errors import ExecutionError
-
-from ..probe import Probe
-from ..stream import TraceUop
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
+from warpbank.program.errors import ExecutionError
 
 
 class Barriers:

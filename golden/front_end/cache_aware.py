@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .gto import Gto
+from warpbank.golden.front_end.gto import Gto
 
 
 class CacheAware(Gto):

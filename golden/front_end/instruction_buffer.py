@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 
-from arch.rooms import SubCoreConfig
-from arch.uop import Control
-
-from ..mapping.flag_cache import FlagCache
-from ..priority import first_from
-from ..probe import Probe
-from ..stream import TraceUop, WarpStream
-from ..values import NEVER
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.uop import Control
+from warpbank.golden.mapping.flag_cache import FlagCache
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop, WarpStream
+from warpbank.golden.values import NEVER
 
 
 class InstructionBuffers:

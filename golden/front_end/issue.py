@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from arch.events import Stall
-from arch.uop import Memory
-
-from ..stream import TraceUop
-from .instruction_buffer import InstructionBuffers
-from .scoreboard import Scoreboard
+from warpbank.arch.events import Stall
+from warpbank.arch.uop import Memory
+from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
+from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.stream import TraceUop
 
 
 class Status:
@@ -75,7 +74,7 @@ class Status:
         return self.distant | self.fenced | self.at_barrier | ~self.live
 
     def stall(self, refused: bool, active: int = -1) -> Stall:
-        """The reason of a cycle in which nothing issued (see `arch.events.STALLS`); `active`: mask of the active warps."""
+        """The reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`: mask of the active warps."""
         if self.ready & active:
             return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
         if self.ready:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.rooms import SubCoreConfig
-
-from ..probe import Probe
-from .cache_aware import CacheAware
-from .gto import Gto
-from .lrr import Lrr
-from .two_level import TwoLevel
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.front_end.cache_aware import CacheAware
+from warpbank.golden.front_end.gto import Gto
+from warpbank.golden.front_end.lrr import Lrr
+from warpbank.golden.front_end.two_level import TwoLevel
+from warpbank.golden.probe import Probe
 
 
 class Scheduler(Protocol):

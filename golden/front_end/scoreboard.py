@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from arch.rooms import SubCoreConfig
-from arch.uop import DISTANT, Control, Unit
-
-from ..stream import PREDICATE_BIT, TraceUop
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.uop import DISTANT, Control, Unit
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
 _REGISTERS = (1 << PREDICATE_BIT) - 1
 

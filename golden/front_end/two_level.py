@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from arch.rooms import SubCoreConfig
-
-from ..probe import Probe
-from .lrr import Lrr
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.front_end.lrr import Lrr
+from warpbank.golden.probe import Probe
 
 
 class TwoLevel:

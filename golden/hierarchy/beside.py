@@ -7,15 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arch.rooms import SmConfig
-
-from ..collector.arbiter import Arbiter
-from ..probe import Probe
-from ..seams import Mapping, Storage
-from ..storage.pace import SlowBanks
-from ..stream import TraceUop
-from ..values import Value, merge
-from .allocation import AddressAllocation
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.hierarchy.allocation import AddressAllocation
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, Storage
+from warpbank.golden.storage.pace import SlowBanks
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
 
 
 class Beside(ABC):
@@ -167,7 +166,7 @@ class Beside(ABC):
         self._enters(offset, entry, register)
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """No collector that evicts values goes with it (`arch.schemes`)."""
+        """No collector that evicts values goes with it (`warpbank.arch.schemes`)."""
         raise AssertionError("a collector evicts a value beside a register file cache")
 
     @property

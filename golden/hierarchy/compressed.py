@@ -7,19 +7,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.uop import MOVE
-
-from ..collector.arbiter import Arbiter
-from ..execute.scalar import ScalarLanes
-from ..probe import Probe
-from ..seams import Mapping, NotingStorage
-from ..storage.gscalar import WORD_LANES, groups
-from ..storage.moves import Moves
-from ..storage.notes import Fill, Note, noted
-from ..stream import TraceUop
-from ..values import Value
-from .flat import Flat
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MOVE
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.execute.scalar import ScalarLanes
+from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, NotingStorage
+from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.notes import Fill, Note, noted
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is decompressed.
 READ_DELAY = 2

@@ -7,18 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from arch.rooms import SmConfig
-
-from ..execute.scalar import ScalarLanes
-from ..probe import Probe
-from ..seams import Mapping, NotingStorage
-from ..storage.gscalar import WORD_LANES, groups
-from ..storage.notes import Fill, Note, Noted, noted
-from ..stream import TraceUop
-from ..values import Value
-from .compressed import READ_DELAY, count_arrays
-from .ltrf import Ltrf, LtrfPlus
-from .mover import Move
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.execute.scalar import ScalarLanes
+from warpbank.golden.hierarchy.compressed import READ_DELAY, count_arrays
+from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.golden.hierarchy.mover import Move
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, NotingStorage
+from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.notes import Fill, Note, Noted, noted
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class CompressedLtrf(Ltrf):

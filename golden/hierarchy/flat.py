@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.rooms import SmConfig
-
-from ..collector.arbiter import Arbiter
-from ..probe import Probe
-from ..seams import Mapping, Storage
-from ..storage.moves import Moves
-from ..storage.pace import SlowBanks
-from ..stream import TraceUop
-from ..values import Value
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, Storage
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.pace import SlowBanks
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class Flat:
@@ -33,7 +32,7 @@ class Flat:
     #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues matters here.
     may_issue = may_activate = -1
     follows = False
-    #: What a storage with encodings needs besides (`golden.hierarchy.compressed`).
+    #: What a storage with encodings needs besides (`warpbank.golden.hierarchy.compressed`).
     moves: Moves | None = None
     dispatched: Callable[[TraceUop, int], bool] | None = None
     land: Callable[[], list[tuple[int, int]]] | None = None

@@ -7,18 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arch.rooms import SmConfig
-
-from ..collector.arbiter import Arbiter
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Mapping, Storage
-from ..storage.pace import Pace
-from ..stream import TraceUop
-from ..values import Value, merge
-from .allocation import AddressAllocation
-from .mover import Move, Mover, Stage
-from .wcb import WarpControlBlock
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.hierarchy.allocation import AddressAllocation
+from warpbank.golden.hierarchy.mover import Move, Mover, Stage
+from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, Storage
+from warpbank.golden.storage.pace import Pace
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
 
 #: Registers whose place in the cache is looked up in a cycle.
 LOOKUPS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from ..values import Value
+from warpbank.golden.values import Value
 
 
 class Stage(Enum):

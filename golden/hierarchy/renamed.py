@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from arch.rooms import SmConfig
-
-from ..collector.arbiter import Arbiter
-from ..mapping.names import Group
-from ..mapping.renaming import Renaming
-from ..probe import Probe
-from ..seams import SharedStorage
-from ..stream import TraceUop
-from ..values import Value
-from .flat import Flat
-from .renames import Renames
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import SharedStorage
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class RenamedFlat(Renames, Flat):

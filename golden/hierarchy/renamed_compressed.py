@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..storage.compressor import SCALAR
-from ..storage.notes import Note
-from ..stream import TraceUop
-from ..values import Value
-from .compressed import Compressed
-from .renamed import RenamedFlat
+from warpbank.golden.hierarchy.compressed import Compressed
+from warpbank.golden.hierarchy.renamed import RenamedFlat
+from warpbank.golden.storage.compressor import SCALAR
+from warpbank.golden.storage.notes import Note
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class RenamedCompressed(RenamedFlat, Compressed):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..storage.notes import Fill, noted
-from ..values import Value
-from .compressed_ltrf import CompressedLtrf
-from .renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf
+from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.golden.storage.notes import Fill, noted
+from warpbank.golden.values import Value
 
 
 class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-
-from ..mapping.cache_renaming import CacheRenaming
-from ..probe import Probe
-from ..seams import SharedStorage
-from ..stream import TraceUop
-from ..values import Value
-from .ltrf import Ltrf
-from .renames import Renames
-from .wcb import WarpControlBlock
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.hierarchy.ltrf import Ltrf
+from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.mapping.cache_renaming import CacheRenaming
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import SharedStorage
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class RenamedLtrf(Renames, Ltrf):

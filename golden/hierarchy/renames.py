@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..mapping.names import Group
-from ..mapping.renaming import Renaming
-from ..probe import Probe
-from ..seams import SharedStorage
-from ..stream import PREDICATE_BIT, TraceUop
-from ..values import Value
+from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import SharedStorage
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
+from warpbank.golden.values import Value
 
 #: What a released physical register holds, so that who still reads it is found out.
 POISON = 0xDEADBEEF

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arch.rooms import SmConfig
-
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Mapping, Storage
-from ..stream import TraceUop
-from ..values import Value
-from .beside import Beside
-from .tags import TagRow
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.hierarchy.beside import Beside
+from warpbank.golden.hierarchy.tags import TagRow
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, Storage
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 @dataclass

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.uop import MOVE
-
-from ..collector.arbiter import ScalarArbiter
-from ..execute.scalar import ScalarLanes
-from ..priority import first_from
-from ..probe import Probe
-from ..seams import Mapping
-from ..storage.compressor import SCALAR, Compressor
-from ..storage.gscalar import WORD_LANES, groups
-from ..storage.moves import Moves
-from ..storage.notes import Note, noted
-from ..storage.scalar_rf import ScalarRf
-from ..stream import TraceUop
-from ..values import Value
-from .flat import Flat
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MOVE
+from warpbank.golden.collector.arbiter import ScalarArbiter
+from warpbank.golden.execute.scalar import ScalarLanes
+from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping
+from warpbank.golden.storage.compressor import SCALAR, Compressor
+from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.notes import Note, noted
+from warpbank.golden.storage.scalar_rf import ScalarRf
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 #: What is known of an operand: whether the scalar bank delivered it.
 _NOTES = {held: Note(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}

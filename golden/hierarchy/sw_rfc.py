@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, TO_BANKS
-
-from ..probe import Probe
-from ..seams import Mapping, Storage
-from ..stream import TraceUop
-from .beside import Beside
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, TO_BANKS
+from warpbank.golden.hierarchy.beside import Beside
+from warpbank.golden.probe import Probe
+from warpbank.golden.seams import Mapping, Storage
+from warpbank.golden.stream import TraceUop
 
 
 class SwRfc(Beside):
     """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or both. LTRF, section
     6.6 and its reference 20.
 
-    A register's bank of the cache is its number modulo that of the banks: `program.strand_cache` sees to it that no two values
+    A register's bank of the cache is its number modulo that of the banks: `warpbank.program.strand_cache` sees to it that no two values
     meet there, and that nothing is in the cache where the warp may be deactivated. So there is nothing to find, to evict or to
     write back. A result waits while operands are still to be read from its entry: those of the value before, for which the
     scoreboard does not speak, since it was another register.

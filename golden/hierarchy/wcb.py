@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .allocation import AddressAllocation
+from warpbank.golden.hierarchy.allocation import AddressAllocation
 
 
 class WarpControlBlock:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.rooms import SubCoreConfig
-
-from ..probe import Probe
-from ..stream import TraceUop
-from .names import Group
-from .release import Release
-from .renaming import Renaming
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.release import Release
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
 
 
 class CacheRelease(Release):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.rooms import SubCoreConfig
+from warpbank.arch.rooms import SubCoreConfig
 
 
 class Direct:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..priority import first_from
+from warpbank.golden.priority import first_from
 
 
 class FlagCache:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from .exempt import Exempt
-from .table import TABLE_BANKS, RenamingTable
+from warpbank.golden.mapping.exempt import Exempt
+from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 
 
 @dataclass

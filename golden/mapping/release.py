@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..priority import first_from
-from .table import TABLE_BANKS
+from warpbank.golden.mapping.table import TABLE_BANKS
+from warpbank.golden.priority import first_from
 
 
 class Release:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from arch.rooms import SubCoreConfig
-
-from ..probe import Probe
-from ..stream import TraceUop
-from .availability import Availability
-from .exempt import Exempt
-from .names import Group, Names
-from .release import Release
-from .reserve import Reserve
-from .table import RenamingTable
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.mapping.availability import Availability
+from warpbank.golden.mapping.exempt import Exempt
+from warpbank.golden.mapping.names import Group, Names
+from warpbank.golden.mapping.release import Release
+from warpbank.golden.mapping.reserve import Reserve
+from warpbank.golden.mapping.table import RenamingTable
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
 
 
 class Renaming:

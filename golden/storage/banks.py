@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from arch.rooms import SubCoreConfig
-
-from ..values import Value, merge
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.values import Value, merge
 
 
 class Banks:

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from ..values import Value, lane_select
+from warpbank.golden.values import Value, lane_select
 
 #: Bytes of one array of a bank.
 ARRAY_BYTES = 16

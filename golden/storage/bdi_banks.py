@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from arch.rooms import SubCoreConfig
-from arch.uop import Scalar
-
-from ..values import Value, merge
-from .bdi import BdiCompressor, BdiDecompressor, Delta
-from .gscalar import WORD_LANES, groups
-from .notes import Fill, Note, NotingBanks
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.uop import Scalar
+from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
+from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.notes import Fill, Note, NotingBanks
+from warpbank.golden.values import Value, merge
 
 
 class BdiBanks(NotingBanks):

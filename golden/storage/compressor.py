@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..values import Value, lane_select
+from warpbank.golden.values import Value, lane_select
 
 #: Bytes of a lane.
 BYTES = 4

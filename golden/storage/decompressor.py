@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..values import Value
-from .compressor import BYTES
+from warpbank.golden.storage.compressor import BYTES
+from warpbank.golden.values import Value
 
 
 def spread(enc: int) -> int:

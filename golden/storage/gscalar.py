@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from arch.rooms import SubCoreConfig
-from arch.uop import Scalar
-
-from ..values import Value, lane_select
-from .compressor import BYTES, Compressor
-from .decompressor import Decompressor, spread
-from .notes import Fill, Note, NotingBanks
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.uop import Scalar
+from warpbank.golden.storage.compressor import BYTES, Compressor
+from warpbank.golden.storage.decompressor import Decompressor, spread
+from warpbank.golden.storage.notes import Fill, Note, NotingBanks
+from warpbank.golden.values import Value, lane_select
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
@@ -23,7 +22,7 @@ class GScalar(NotingBanks):
 
     Latency: a read is granted in t, its note is there in t + 1, the arrays are read in t + 1, their bytes decompressed in t + 2
     and delivered in t + 3. A write is compressed in t, written in t + 1 and there for a read that is granted in t + 2. The model
-    takes and gives values at once; `golden.hierarchy.compressed` keeps the time.
+    takes and gives values at once; `warpbank.golden.hierarchy.compressed` keeps the time.
 
     Parameters
     ----------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from arch.uop import MOVE, TO_BANKS, TO_COLLECTOR, Control, Memory, Unit
-
-from ..stream import TraceUop
+from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR, Control, Memory, Unit
+from warpbank.golden.stream import TraceUop
 
 
 class Moves:

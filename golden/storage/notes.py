@@ -8,10 +8,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from arch.rooms import SubCoreConfig
-
-from ..values import Value
-from .compressor import SCALAR
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.golden.storage.compressor import SCALAR
+from warpbank.golden.values import Value
 
 
 class Fill(IntEnum):

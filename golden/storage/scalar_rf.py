@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arch.rooms import SubCoreConfig
-from arch.uop import Scalar
-
-from ..values import Value, merge
+from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.uop import Scalar
+from warpbank.golden.values import Value, merge
 
 
 class ScalarRf:

@@ -12,12 +12,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from arch.events import Cause
-from arch.rooms import SmConfig, SubCoreConfig, bits
-
-from ..priority import chosen, first_from
-from ..probe import Events, emit
-from ..seams import tag_fields
+from warpbank.arch.events import Cause
+from warpbank.arch.rooms import SmConfig, SubCoreConfig, bits
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import tag_fields
 
 
 @dataclass(frozen=True)

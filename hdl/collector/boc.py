@@ -12,13 +12,17 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES, MOVE
-
-from ..lookup import read_at, write_at
-from ..priority import after, decode, encode, pick, soonest
-from ..probe import Events, emit
-from ..seams import (
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_SOURCES, MOVE
+from warpbank.hdl.collector.boc_dispatch import dispatch
+from warpbank.hdl.collector.boc_results import claim, write_back
+from warpbank.hdl.collector.boc_values import Values
+from warpbank.hdl.collector.notes import keep_notes, note_ports
+from warpbank.hdl.collector.window import Entries, Inserter, counted
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import after, decode, encode, pick, soonest
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import (
     UNITS,
     Delivery,
     ReadDone,
@@ -30,11 +34,6 @@ from ..seams import (
     read_stream,
     uop_layout,
 )
-from .boc_dispatch import dispatch
-from .boc_results import claim, write_back
-from .boc_values import Values
-from .notes import keep_notes, note_ports
-from .window import Entries, Inserter, counted
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")

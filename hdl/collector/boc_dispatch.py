@@ -11,13 +11,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, Unit
-from arch.uop import Memory as Op
-
-from ..lookup import read_at, write_at
-from ..priority import Choice, pick, soonest
-from ..seams import UNITS, dispatch_layout
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, Unit
+from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import Choice, pick, soonest
+from warpbank.hdl.seams import UNITS, dispatch_layout
 
 
 def dispatch(m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], issues: Signal,
@@ -26,7 +25,7 @@ def dispatch(m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], is
 
     Parameters
     ----------
-    boc : `hdl.collector.boc.Boc`, whose ports `dispatch`, `refused`, `offered` and `read_done` are driven here.
+    boc : `warpbank.hdl.collector.boc.Boc`, whose ports `dispatch`, `refused`, `offered` and `read_done` are driven here.
     oldest : per warp its oldest complete uop, by tag.
     issues : warps that issue in this cycle.
     tags : of the uops that they issue.

@@ -10,12 +10,11 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from arch.rooms import SmConfig
-
-from ..priority import first_number, lowest, pick, soonest
-from ..seams import UNITS, WriteBack
-from .boc_values import Values
-from .window import Entries
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.collector.boc_values import Values
+from warpbank.hdl.collector.window import Entries
+from warpbank.hdl.priority import first_number, lowest, pick, soonest
+from warpbank.hdl.seams import UNITS, WriteBack
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
     Parameters
     ----------
     states : the collectors' entries.
-    offers, first, keep : the ports `result`, `first`, `keep` of `hdl.collector.boc.Boc`.
+    offers, first, keep : the ports `result`, `first`, `keep` of `warpbank.hdl.collector.boc.Boc`.
     evicts : results go nowhere else.
 
     Returns the ports of the collectors.
@@ -93,7 +92,7 @@ def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Seque
 
     Parameters
     ----------
-    evicted : the port of `hdl.collector.boc.Boc`.
+    evicted : the port of `warpbank.hdl.collector.boc.Boc`.
     states, pinned, values : the collectors' entries, those that a uop in collection reads, their values.
 
     Returns per collector the mask of entries whose value the banks take in this cycle.

@@ -9,10 +9,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
-from arch.rooms import SmConfig, bits
-
-from ..lookup import read_at, write_at
-from ..priority import encode
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import encode
 
 
 class Values:

@@ -8,11 +8,10 @@ from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from arch.rooms import bits
-from arch.uop import MAX_SOURCES
-
-from ..priority import chosen, encode, first_from
-from ..seams import REGISTER_WIDTH
+from warpbank.arch.rooms import bits
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.priority import chosen, encode, first_from
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Lines:

@@ -10,18 +10,27 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES, Unit
-from arch.uop import Memory as Op
-
-from ..lfsr import WIDTH as RANDOM_WIDTH
-from ..lfsr import Lfsr
-from ..lookup import read_at, write_at
-from ..priority import decode, encode, first_from
-from ..probe import Events, emit
-from ..seams import UNITS, Delivery, ReadDone, ResultOffer, WriteBack, dispatch_layout, dispatch_stream, issue_stream, read_stream
-from .cache_table import Lines, Taken, found, take, touched, victim
-from .notes import keep_notes, note_ports
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_SOURCES, Unit
+from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
+from warpbank.hdl.collector.notes import keep_notes, note_ports
+from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
+from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode, encode, first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import (
+    UNITS,
+    Delivery,
+    ReadDone,
+    ResultOffer,
+    WriteBack,
+    dispatch_layout,
+    dispatch_stream,
+    issue_stream,
+    read_stream,
+)
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8

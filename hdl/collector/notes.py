@@ -9,10 +9,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from ..lookup import read_at, write_at
-from ..storage.notes import note_layout
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.storage.notes import note_layout
 
 
 class Noted(wiring.Signature):
@@ -23,7 +22,7 @@ class Noted(wiring.Signature):
 
 
 def kept_layout(parts: int) -> data.StructLayout:
-    """The note of a value in a collector (`hdl.storage.gscalar.note_layout`), if it is `known`."""
+    """The note of a value in a collector (`warpbank.hdl.storage.gscalar.note_layout`), if it is `known`."""
     return data.StructLayout({"known": 1, "note": note_layout(parts)})
 
 

@@ -10,14 +10,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, Unit
-from arch.uop import Memory as Op
-
-from ..lookup import read_at, write_at
-from ..priority import decode, first_from
-from ..probe import Events, emit
-from ..seams import UNITS, Delivery, ReadDone, dispatch_layout, dispatch_stream, issue_stream, read_stream
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, Unit
+from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode, first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import UNITS, Delivery, ReadDone, dispatch_layout, dispatch_stream, issue_stream, read_stream
 
 
 class Ocu(wiring.Component):

@@ -10,12 +10,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES
-
-from ..priority import encode
-from ..ranks import at_least, exactly, nth
-from ..seams import REGISTER_WIDTH
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from warpbank.hdl.priority import encode
+from warpbank.hdl.ranks import at_least, exactly, nth
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 #: Bits of an age; the largest stands for older ones, too.
 AGE_WIDTH = 4
@@ -34,7 +33,7 @@ class Entries:
 
     Attributes
     ----------
-    valid, filled, reserved, dirty, keep : as in `golden.collector.window.Entry`.
+    valid, filled, reserved, dirty, keep : as in `warpbank.golden.collector.window.Entry`.
     registers : which register each entry is for.
     idle, age : plane k holds bit k of all entries' counters. An idle count of `window` - 1 stands for more, too.
     """
@@ -77,7 +76,7 @@ def counted(planes: list[Signal], which: Value) -> list[Value]:
 class Inserter(wiring.Component):
     """The forwarding logic: finds a uop's sources in its collector's window, gives entries to the others and to its results.
 
-    All of it is combinational, on the state of the collector that the uop goes to. See `golden.collector.window.Window.insert`.
+    All of it is combinational, on the state of the collector that the uop goes to. See `warpbank.golden.collector.window.Window.insert`.
     Entries go in the order of their numbers, to sources first. Which entry is the first, second ... free one is known from the
     state; it is joined with which source or result is the first, second ... that takes one, so that none waits for another.
 

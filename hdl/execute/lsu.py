@@ -8,23 +8,22 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.events import field_width
-from arch.rooms import SmConfig, bits
-from arch.uop import Memory as Op
-
-from ..priority import chosen, first_from
-from ..probe import Events, emit, gather
-from ..seams import COUNT_WIDTH, lsu_stream, result_layout, returned_stream
-from .l1 import LINE_WIDTH, Mshrs, Tags
-from .memory import Memory, Request
-from .returns import Returns
+from warpbank.arch.events import field_width
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
+from warpbank.hdl.execute.memory import Memory, Request
+from warpbank.hdl.execute.returns import Returns
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.probe import Events, emit, gather
+from warpbank.hdl.seams import COUNT_WIDTH, lsu_stream, result_layout, returned_stream
 
 LOADS = (Op.LOAD_GLOBAL, Op.LOAD_LOCAL)
 STORES = (Op.STORE_GLOBAL, Op.STORE_LOCAL)
 ATOMICS = (Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL)
 SHARED = (Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED)
 
-#: Events of the unit and how many of each may happen in a cycle (`hdl.probe`). The memory's are added to them.
+#: Events of the unit and how many of each may happen in a cycle (`warpbank.hdl.probe`). The memory's are added to them.
 EVENT_COUNTS = {"shared_pass": 1, "l1_access": 1, "l1_fill": 1, "lsu_stall": 1, "l2_access": 1}
 
 

@@ -9,10 +9,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..probe import Events, emit
-from .l1 import LINE_WIDTH, Tags
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.execute.l1 import LINE_WIDTH, Tags
+from warpbank.hdl.probe import Events, emit
 
 #: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was served.
 TIME_WIDTH = 32

@@ -7,11 +7,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, UnitConfig, bits
-from arch.uop import Unit
-
-from ..probe import Events, emit
-from ..seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
+from warpbank.arch.rooms import SmConfig, UnitConfig, bits
+from warpbank.arch.uop import Unit
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
 
 
 class Pipelines(wiring.Component):

@@ -6,12 +6,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MOVE
-
-from ..priority import first_from
-from ..probe import Events, emit
-from ..seams import UNITS, ResultOffer, Retired, result_layout, result_stream
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
+from warpbank.hdl.priority import first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import UNITS, ResultOffer, Retired, result_layout, result_stream
 
 
 class ResultArbiter(wiring.Component):

@@ -11,14 +11,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.events import field_width
-from arch.rooms import SmConfig, bits
-from arch.uop import Scalar, Unit
-
-from ..collector.notes import Noted, kept_layout
-from ..lookup import read_at, write_at
-from ..probe import Events, emit
-from ..seams import UNITS, issue_stream
+from warpbank.arch.events import field_width
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import Scalar, Unit
+from warpbank.hdl.collector.notes import Noted, kept_layout
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import UNITS, issue_stream
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}

@@ -8,12 +8,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..lookup import read_at, write_at
-from ..priority import decode
-from ..probe import Events, emit
-from ..seams import Arrival
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import Arrival
 
 
 class Barriers(wiring.Component):

@@ -6,10 +6,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-
-from .gto import Gto
-from .lrr import check_warps
+from warpbank.arch.rooms import bits
+from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.lrr import check_warps
 
 
 class CacheAware(wiring.Component):

@@ -7,14 +7,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
-
-from ..lookup import read_at, write_at
-from ..mapping.flag_cache import FlagCache
-from ..priority import decode, first_from
-from ..probe import Events, emit
-from ..seams import REGISTER_WIDTH, Fill, uop_layout
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.mapping.flag_cache import FlagCache
+from warpbank.hdl.priority import decode, first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import REGISTER_WIDTH, Fill, uop_layout
 
 
 class Hazards(wiring.Signature):

@@ -6,13 +6,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.events import Stall
-from arch.rooms import SmConfig
-from arch.uop import MOVE, Memory
-
-from ..priority import decode
-from ..probe import Events, emit
-from ..seams import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
+from warpbank.arch.events import Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MOVE, Memory
+from warpbank.hdl.priority import decode
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
 
 
 class Status(wiring.Component):

@@ -6,9 +6,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-
-from ..priority import Choice, chosen, encode
+from warpbank.arch.rooms import bits
+from warpbank.hdl.priority import Choice, chosen, encode
 
 
 def check_warps(owner: str, warps: object) -> None:

@@ -11,13 +11,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
-
-from ..lookup import read_at, write_at
-from ..priority import decode
-from ..seams import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
-from .instruction_buffer import Hazards
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+from warpbank.hdl.front_end.instruction_buffer import Hazards
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode
+from warpbank.hdl.seams import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
 
 
 class Owed(wiring.Signature):

@@ -6,9 +6,8 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..probe import Events, emit
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.probe import Events, emit
 
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the paper's text has lost: our
 #: reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5 confirm, 6 hold.

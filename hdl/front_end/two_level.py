@@ -9,12 +9,11 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from ..priority import encode
-from ..probe import Events, emit
-from .age import age_matrix, oldest_of
-from .lrr import Lrr
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.front_end.age import age_matrix, oldest_of
+from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.priority import encode
+from warpbank.hdl.probe import Events, emit
 
 #: Warps that are counted together.
 GROUP = 8

@@ -7,10 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-
-from ..lookup import read_at, write_at
-from ..priority import after
+from warpbank.arch.rooms import bits
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import after
 
 
 class AddressAllocation(wiring.Component):

@@ -13,14 +13,13 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..collector.arbiter import Arbiter
-from ..priority import Choice, chosen, encode, first_from
-from ..probe import Events, emit, gather, total
-from ..seams import UNITS, Delivery, Start, WriteBack, issue_stream, read_stream, result_stream
-from ..storage.pace import SlowBanks
-from .allocation import AddressAllocation
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.priority import Choice, chosen, encode, first_from
+from warpbank.hdl.probe import Events, emit, gather, total
+from warpbank.hdl.seams import UNITS, Delivery, Start, WriteBack, issue_stream, read_stream, result_stream
+from warpbank.hdl.storage.pace import SlowBanks
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Offer:
 class Beside(wiring.Component, ABC):
     """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler managed one share.
 
-    See `golden.hierarchy.beside.Beside` for what happens in a cycle.
+    See `warpbank.golden.hierarchy.beside.Beside` for what happens in a cycle.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class Beside(wiring.Component, ABC):
 
     Members
     -------
-    start : In(Start). As in `hdl.hierarchy.flat.Flat`, as all that follow up to `first`.
+    start : In(Start). As in `warpbank.hdl.hierarchy.flat.Flat`, as all that follow up to `first`.
     read : In(read_stream). Operands are requested.
     deliver : Out(Delivery) per collector. They arrive.
     result : In(result_stream) per unit. A result register is offered.

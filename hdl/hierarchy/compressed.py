@@ -8,12 +8,11 @@ from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.uop import MOVE, Scalar
-
-from ..collector.notes import Noted
-from ..seams import UNITS
-from ..storage.moves import Stored
-from .flat import Flat
+from warpbank.arch.uop import MOVE, Scalar
+from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.seams import UNITS
+from warpbank.hdl.storage.moves import Stored
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is decompressed.
 READ_DELAY = 2

@@ -9,21 +9,20 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from arch.uop import Scalar
-
-from ..collector.notes import Noted
-from ..front_end.scoreboard import Owed
-from ..seams import UNITS
-from ..storage.notes import note_layout
-from .compressed import READ_DELAY
-from .ltrf import Ltrf, LtrfPlus
-from .mover import Mover
+from warpbank.arch.uop import Scalar
+from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.front_end.scoreboard import Owed
+from warpbank.hdl.hierarchy.compressed import READ_DELAY
+from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.seams import UNITS
+from warpbank.hdl.storage.notes import note_layout
 
 
 class CompressedLtrf(Ltrf):
     """As `Ltrf`. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither paper has it.
 
-    See `golden.hierarchy.compressed_ltrf.CompressedLtrf`. Each writer has a unit that notes what it writes, and each bank of the
+    See `warpbank.golden.hierarchy.compressed_ltrf.CompressedLtrf`. Each writer has a unit that notes what it writes, and each bank of the
     cache a memory of notes, which is written a cycle after the bank.
 
     Parameters

@@ -10,13 +10,12 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..collector.arbiter import Arbiter
-from ..priority import first_from
-from ..probe import Events, emit, gather, total
-from ..seams import UNITS, Delivery, Start, WriteBack, Written, evicted_stream, read_stream, result_stream
-from ..storage.pace import SlowBanks
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.priority import first_from
+from warpbank.hdl.probe import Events, emit, gather, total
+from warpbank.hdl.seams import UNITS, Delivery, Start, WriteBack, Written, evicted_stream, read_stream, result_stream
+from warpbank.hdl.storage.pace import SlowBanks
 
 
 class Flat(wiring.Component):

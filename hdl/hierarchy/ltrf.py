@@ -12,13 +12,15 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES
-
-from ..collector.arbiter import Arbiter
-from ..priority import chosen, first_from
-from ..probe import Events, emit, total
-from ..seams import (
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
+from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.probe import Events, emit, total
+from warpbank.hdl.seams import (
     UNITS,
     Delivery,
     Start,
@@ -29,16 +31,13 @@ from ..seams import (
     read_stream,
     result_stream,
 )
-from ..storage.pace import Pace
-from .ltrf_events import LOOKUPS, LtrfEvents
-from .mover import Mover
-from .wcb import WarpControlBlocks
+from warpbank.hdl.storage.pace import Pace
 
 
 class Ltrf(LtrfEvents, wiring.Component):
     """Seams 2 to 5 of the design with a register file cache in between. LTRF, section 4.
 
-    See `golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
+    See `warpbank.golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class Ltrf(LtrfEvents, wiring.Component):
 
     Members
     -------
-    start : In(Start). As in `hdl.hierarchy.flat.Flat`, as all that follow up to `first`.
+    start : In(Start). As in `warpbank.hdl.hierarchy.flat.Flat`, as all that follow up to `first`.
     read : In(read_stream). Operands are requested.
     deliver : Out(Delivery) per collector. They arrive.
     result : In(result_stream) per unit. A result register is offered.
@@ -58,7 +57,7 @@ class Ltrf(LtrfEvents, wiring.Component):
     first : In(bits(units)). Unit whose offer goes first.
     keep : Out(WriteBack) per unit. Its result is written, into the cache or into the main register file; its value comes in.
     activate, activated, deactivate, ended, quiet, issue, prefetch, prefetching, registers : In, as in
-        `hdl.hierarchy.wcb.WarpControlBlocks`.
+        `warpbank.hdl.hierarchy.wcb.WarpControlBlocks`.
     may_issue, may_activate : Out(warps). Likewise.
 
     Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop waits for that, granted

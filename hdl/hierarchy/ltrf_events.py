@@ -7,10 +7,9 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
-from arch.rooms import bits
-
-from ..probe import emit, gather
-from ..seams import UNITS
+from warpbank.arch.rooms import bits
+from warpbank.hdl.probe import emit, gather
+from warpbank.hdl.seams import UNITS
 
 #: Registers whose place in the cache is looked up in a cycle.
 LOOKUPS = 2

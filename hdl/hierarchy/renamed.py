@@ -7,12 +7,11 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
-from arch.uop import MAX_SOURCES
-
-from ..probe import emit
-from ..seams import UNITS
-from .flat import Flat
-from .renames import Renames
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.probe import emit
+from warpbank.hdl.seams import UNITS
 
 
 class RenamedFlat(Renames, Flat):

@@ -6,9 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Const, Mux, Value
 
-from ..storage.notes import note_layout
-from .compressed import Compressed
-from .renamed import RenamedFlat
+from warpbank.hdl.hierarchy.compressed import Compressed
+from warpbank.hdl.hierarchy.renamed import RenamedFlat
+from warpbank.hdl.storage.notes import note_layout
 
 
 class RenamedCompressed(RenamedFlat, Compressed):

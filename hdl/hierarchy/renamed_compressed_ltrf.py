@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
 
-from .compressed_ltrf import CompressedLtrf
-from .renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf
+from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 
 
 class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):

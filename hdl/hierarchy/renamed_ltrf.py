@@ -7,11 +7,11 @@ from typing import Any
 from amaranth.hdl import Elaboratable, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 
-from ..probe import emit
-from ..seams import UNITS
-from .ltrf import Ltrf
-from .mover import Mover
-from .renames import Renames
+from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.probe import emit
+from warpbank.hdl.seams import UNITS
 
 
 class RenamedLtrf(Renames, Ltrf):

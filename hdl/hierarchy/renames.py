@@ -8,12 +8,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_DESTINATIONS
-
-from ..front_end.instruction_buffer import Hazards
-from ..seams import UNITS, ReadDone, Written, issue_stream
-from ..storage.poison import Poisoned
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.hdl.front_end.instruction_buffer import Hazards
+from warpbank.hdl.seams import UNITS, ReadDone, Written, issue_stream
+from warpbank.hdl.storage.poison import Poisoned
 
 
 class Renames:

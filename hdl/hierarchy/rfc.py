@@ -9,13 +9,12 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..priority import first_from
-from ..probe import emit
-from ..seams import REGISTER_WIDTH, read_layout
-from .beside import Beside, Offer, Operands
-from .tags import TagRow
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
+from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.priority import first_from
+from warpbank.hdl.probe import emit
+from warpbank.hdl.seams import REGISTER_WIDTH, read_layout
 
 
 def departing_layout(config: SmConfig) -> data.StructLayout:
@@ -69,7 +68,7 @@ class Departing(wiring.Component):
 class Rfc(Beside):
     """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
 
-    See `golden.hierarchy.rfc.Rfc`. Parameters and members: those of `hdl.hierarchy.beside.Beside`.
+    See `warpbank.golden.hierarchy.rfc.Rfc`. Parameters and members: those of `warpbank.hdl.hierarchy.beside.Beside`.
 
     Latency: an operand requested in t is looked for in t + 1, granted in t + 2 at the earliest, and delivered in the cycle after
     its grant. A register that leaves the cache in t can be written into its bank in t + 1.

@@ -8,16 +8,15 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from arch.rooms import SmConfig
-from arch.uop import MOVE, Scalar
-
-from ..collector.arbiter import ScalarArbiter
-from ..collector.notes import Noted
-from ..storage.compressor import BYTES
-from ..storage.moves import Stored
-from ..storage.notes import note_layout
-from ..storage.scalar_rf import ScalarRf
-from .flat import Flat
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MOVE, Scalar
+from warpbank.hdl.collector.arbiter import ScalarArbiter
+from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.storage.compressor import BYTES
+from warpbank.hdl.storage.moves import Stored
+from warpbank.hdl.storage.notes import note_layout
+from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 
 class ScalarFile(Flat):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from arch.rooms import bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS
-
-from .beside import Beside, Offer, Operands
+from warpbank.arch.rooms import bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS
+from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
 
 
 class SwRfc(Beside):
     """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or both. LTRF, section
     6.6 and its reference 20.
 
-    See `golden.hierarchy.sw_rfc.SwRfc`. Parameters and members: those of `hdl.hierarchy.beside.Beside`.
+    See `warpbank.golden.hierarchy.sw_rfc.SwRfc`. Parameters and members: those of `warpbank.hdl.hierarchy.beside.Beside`.
 
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after its grant.
     """

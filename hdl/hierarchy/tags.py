@@ -6,12 +6,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES
-
-from ..front_end.age import age_matrix, oldest_of
-from ..priority import pick
-from ..seams import REGISTER_WIDTH, UNITS
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.front_end.age import age_matrix, oldest_of
+from warpbank.hdl.priority import pick
+from warpbank.hdl.seams import REGISTER_WIDTH, UNITS
 
 
 class TagRow(wiring.Component):

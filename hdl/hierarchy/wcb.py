@@ -7,13 +7,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES
-
-from ..lookup import read_at, write_at
-from ..priority import chosen, first_from
-from ..seams import REGISTER_WIDTH, issue_stream
-from .allocation import AddressAllocation
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.seams import REGISTER_WIDTH, issue_stream
 
 
 class Find(wiring.Signature):

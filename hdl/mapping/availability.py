@@ -9,11 +9,10 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-from arch.uop import MAX_DESTINATIONS
-
-from ..priority import chosen, encode, first_from, pick
-from .table import TABLE_BANKS
+from warpbank.arch.rooms import bits
+from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.hdl.mapping.table import TABLE_BANKS
+from warpbank.hdl.priority import chosen, encode, first_from, pick
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
 POLICIES = ("consolidate", "wear_level")

@@ -8,13 +8,12 @@ from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES
-
-from ..probe import emit
-from ..seams import REGISTER_WIDTH
-from .release import Release
-from .renaming import Renaming
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.probe import emit
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Moving(wiring.Signature):

@@ -6,9 +6,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from arch.rooms import SmConfig
-
-from ..seams import Location, Start
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.seams import Location, Start
 
 
 class Direct(wiring.Component):

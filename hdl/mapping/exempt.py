@@ -6,9 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..seams import REGISTER_WIDTH
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Place(wiring.Signature):

@@ -6,9 +6,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-
-from ..front_end.lrr import check_warps
+from warpbank.arch.rooms import bits
+from warpbank.hdl.front_end.lrr import check_warps
 
 
 class FlagCache(wiring.Component):

@@ -7,13 +7,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES
-
-from ..priority import chosen
-from ..seams import read_layout, read_stream, tag_fields
-from .exempt import Place
-from .table import TABLE_BANKS, Find
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.mapping.exempt import Place
+from warpbank.hdl.mapping.table import TABLE_BANKS, Find
+from warpbank.hdl.priority import chosen
+from warpbank.hdl.seams import read_layout, read_stream, tag_fields
 
 
 class Named(wiring.Signature):

@@ -10,12 +10,11 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_SOURCES
-
-from ..priority import chosen, decode, first_from
-from ..seams import REGISTER_WIDTH, UNITS, ReadDone, Written, issue_stream
-from .table import TABLE_BANKS
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.mapping.table import TABLE_BANKS
+from warpbank.hdl.priority import chosen, decode, first_from
+from warpbank.hdl.seams import REGISTER_WIDTH, UNITS, ReadDone, Written, issue_stream
 
 
 class Mark(wiring.Signature):

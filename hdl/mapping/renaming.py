@@ -10,19 +10,18 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-
-from ..collector.arbiter import Requests
-from ..front_end.instruction_buffer import Hazards
-from ..probe import Events, emit
-from ..seams import REGISTER_WIDTH, UNITS, Location, ReadDone, Start, Written, issue_stream, read_stream
-from .availability import Availability
-from .exempt import Exempt
-from .names import Names
-from .release import Release
-from .reserve import Reserve
-from .table import TABLE_BANKS, RenamingTable
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
+from warpbank.hdl.collector.arbiter import Requests
+from warpbank.hdl.front_end.instruction_buffer import Hazards
+from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.reserve import Reserve
+from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import REGISTER_WIDTH, UNITS, Location, ReadDone, Start, Written, issue_stream, read_stream
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8

@@ -9,10 +9,9 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from ..priority import decode, encode
-from ..seams import REGISTER_WIDTH
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.priority import decode, encode
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Change(wiring.Signature):

@@ -10,10 +10,9 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig, bits
-
-from ..lookup import read_at, write_at
-from ..seams import REGISTER_WIDTH
+from warpbank.arch.rooms import SmConfig, bits
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.seams import REGISTER_WIDTH
 
 #: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank once.
 TABLE_BANKS = 4

@@ -9,9 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
-from arch.rooms import SmConfig
-
-from ..seams import BankPort
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.seams import BankPort
 
 
 class Banks(wiring.Component):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
-from arch.rooms import SmConfig
-from arch.uop import Scalar
-
-from ..probe import emit
-from .bdi import BdiCompressor, BdiDecompressor, Delta, arrays
-from .gscalar import WORD_LANES, count, groups
-from .notes import Noter, NotingBanks, note_layout
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Scalar
+from warpbank.hdl.probe import emit
+from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta, arrays
+from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
+from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
 
 
 class BdiBanks(NotingBanks):

@@ -6,9 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from .compressor import BYTES, checked
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.storage.compressor import BYTES, checked
 
 
 class Decompressor(wiring.Component):

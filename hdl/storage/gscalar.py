@@ -8,13 +8,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
-from arch.rooms import SmConfig
-from arch.uop import Scalar
-
-from ..probe import emit
-from .compressor import BYTES, Compressor
-from .decompressor import Decompressor
-from .notes import Noter, NotingBanks, note_layout
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Scalar
+from warpbank.hdl.probe import emit
+from warpbank.hdl.storage.compressor import BYTES, Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
+from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
 BYTE_LANES, WORD_LANES = 16, 4

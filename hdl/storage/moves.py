@@ -7,13 +7,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
-
-from ..lookup import read_at, write_at
-from ..priority import chosen
-from ..probe import Events, emit
-from ..seams import REGISTER_WIDTH, uop_layout
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import chosen
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import REGISTER_WIDTH, uop_layout
 
 
 class Stored(wiring.Signature):

@@ -10,11 +10,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from ..probe import Events
-from ..seams import BankPort
-from .compressor import BYTES
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.probe import Events
+from warpbank.hdl.seams import BankPort
+from warpbank.hdl.storage.compressor import BYTES
 
 
 def note_layout(parts: int) -> data.StructLayout:

@@ -9,13 +9,12 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-
-from ..mapping.table import TABLE_BANKS
-from .banks import Banks
-from .bdi_banks import BdiBanks
-from .gscalar import GScalar, GScalarHalf
-from .notes import NotingBanks
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.mapping.table import TABLE_BANKS
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
+from warpbank.hdl.storage.notes import NotingBanks
 
 #: What a released register reads as, in every lane.
 POISON = 0xDEADBEEF

@@ -10,15 +10,14 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import SmConfig
-from arch.uop import Scalar
-
-from ..lookup import read_at, write_at
-from ..priority import first_from
-from ..probe import Events, emit
-from ..seams import BankPort
-from .compressor import BYTES, Compressor
-from .gscalar import WORD_LANES, count, groups
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Scalar
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import first_from
+from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.seams import BankPort
+from warpbank.hdl.storage.compressor import BYTES, Compressor
+from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
 
 
 def place_width(config: SmConfig) -> int:

@@ -1,5 +1,5 @@
 """Traces of NVIDIA GPUs in Accel-Sim's format (`.traceg`) as traces of ours, without values. docs/accelsim.md."""
 
-from program.accelsim.build import read_accelsim
+from warpbank.program.accelsim.build import read_accelsim
 
 __all__ = ["read_accelsim"]

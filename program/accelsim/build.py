@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
-from program.accelsim.addresses import WINDOW, global_lines, local_lines, shared_passes
-from program.accelsim.lines import Block, Executed, Header, Reader, Static
-from program.accelsim.sass import GENERIC, Meaning, group, meaning
-from program.errors import WarpbankError
-from program.isa import DType, Op
-from program.runner import tool_versions
-from program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
+from warpbank.program.accelsim.addresses import WINDOW, global_lines, local_lines, shared_passes
+from warpbank.program.accelsim.lines import Block, Executed, Header, Reader, Static
+from warpbank.program.accelsim.sass import GENERIC, Meaning, group, meaning
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import DType, Op
+from warpbank.program.runner import tool_versions
+from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
 
 _SHARED = {Memory.LOAD_GLOBAL: Memory.LOAD_SHARED, Memory.STORE_GLOBAL: Memory.STORE_SHARED,
            Memory.ATOMIC_GLOBAL: Memory.ATOMIC_SHARED}

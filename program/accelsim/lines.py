@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from program.accelsim.sass import ADDRESSED
-from program.errors import WarpbankError
+from warpbank.program.accelsim.sass import ADDRESSED
+from warpbank.program.errors import WarpbankError
 
 #: Versions of the tracer whose instructions are understood.
 VERSIONS = (3, 4, 5)

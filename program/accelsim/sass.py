@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arch.uop import MAX_DESTINATIONS, RZ, Control, Memory, Unit
+from warpbank.arch.uop import MAX_DESTINATIONS, RZ, Control, Memory, Unit
 
 _CONTROL = {
     **dict.fromkeys(("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET", "SYNC", "BRK", "CONT", "BREAK"), Control.BRANCH),

@@ -7,6 +7,6 @@ whatever order the sides run, and liveness of a single thread decides. Shuffles 
 lanes that execute the same instruction, for which the source is alive at that very place.
 """
 
-from program.allocation.allocator import AllocationReport, allocate, allocate_with_report
+from warpbank.program.allocation.allocator import AllocationReport, allocate, allocate_with_report
 
 __all__ = ["AllocationReport", "allocate", "allocate_with_report"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from program.allocation.colouring import Colourer, Colouring
-from program.allocation.interference import Interference, is_move
-from program.allocation.predicates import assign_predicates
-from program.allocation.spilling import constant_groups, spill
-from program.allocation.work import AllocationReport, Work
-from program.cfg import Cfg
-from program.errors import WarpbankError
-from program.isa import RZ, VIRTUAL, Instr, Kernel, Reg
+from warpbank.program.allocation.colouring import Colourer, Colouring
+from warpbank.program.allocation.interference import Interference, is_move
+from warpbank.program.allocation.predicates import assign_predicates
+from warpbank.program.allocation.spilling import constant_groups, spill
+from warpbank.program.allocation.work import AllocationReport, Work
+from warpbank.program.cfg import Cfg
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import RZ, VIRTUAL, Instr, Kernel, Reg
 
 #: Fewer registers than this cannot hold a 64-bit compare-and-swap and what surrounds it.
 FEWEST_REGISTERS = 16

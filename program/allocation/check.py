@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from program.allocation.interference import is_move
-from program.allocation.work import AllocationReport, Recipe, recipes
-from program.cfg import Cfg, always
-from program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Cmp, Imm, Instr, Kernel, Op, Pred, Reg, Space
-from program.liveness import members
-from program.verify import MachineCodeError
+from warpbank.program.allocation.interference import is_move
+from warpbank.program.allocation.work import AllocationReport, Recipe, recipes
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Cmp, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.liveness import members
+from warpbank.program.verify import MachineCodeError
 
 
 class AllocationError(MachineCodeError):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from program.allocation.interference import Interference
-from program.isa import VIRTUAL
-from program.liveness import members
+from warpbank.program.allocation.interference import Interference
+from warpbank.program.isa import VIRTUAL
+from warpbank.program.liveness import members
 
 
 @dataclass

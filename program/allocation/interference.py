@@ -9,10 +9,10 @@ A merge is made when the result is sure to find a place, or nearly so (tests of 
 
 from __future__ import annotations
 
-from program.allocation.work import Work
-from program.cfg import Cfg, always
-from program.isa import RZ, VIRTUAL, Instr, Op, Reg
-from program.liveness import Liveness, mask_of, maybe_defined, members
+from warpbank.program.allocation.work import Work
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import RZ, VIRTUAL, Instr, Op, Reg
+from warpbank.program.liveness import Liveness, mask_of, maybe_defined, members
 
 
 def is_move(instr: Instr) -> bool:

@@ -3,11 +3,11 @@ back."""
 
 from __future__ import annotations
 
-from program.allocation.spilling import own_guard_lost
-from program.allocation.work import Work
-from program.cfg import Cfg, always
-from program.isa import PT, Cmp, Imm, Instr, Op, Pred, Reg
-from program.liveness import Liveness, mask_of, members
+from warpbank.program.allocation.spilling import own_guard_lost
+from warpbank.program.allocation.work import Work
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import PT, Cmp, Imm, Instr, Op, Pred, Reg
+from warpbank.program.liveness import Liveness, mask_of, members
 
 PLACES = PT
 

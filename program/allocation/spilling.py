@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from program.allocation.interference import is_move
-from program.allocation.work import Recipe, Work, recipe_instr, recipes
-from program.cfg import always
-from program.isa import RZ, DType, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.allocation.interference import is_move
+from warpbank.program.allocation.work import Recipe, Work, recipe_instr, recipes
+from warpbank.program.cfg import always
+from warpbank.program.isa import RZ, DType, Imm, Instr, Kernel, Op, Reg, Space
 
 #: Instructions between two touches that may share a reload.
 CLUSTER_GAP = 12

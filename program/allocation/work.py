@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from program.isa import Block, Const, Imm, Instr, Kernel, Op, Reg, Sreg
+from warpbank.program.isa import Block, Const, Imm, Instr, Kernel, Op, Reg, Sreg
 
 
 @dataclass
@@ -23,7 +23,7 @@ class AllocationReport:
     spilled_predicates : predicates kept in registers between their uses.
     moves_coalesced : register moves of the source that are gone.
     origins : per block and instruction of the result, the index of the source block's instruction it is, or -1: inserted. Sources
-        missing are moves that became needless. It is what `program.allocation.check` needs to compare the two.
+        missing are moves that became needless. It is what `warpbank.program.allocation.check` needs to compare the two.
     """
 
     registers: int = 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import popcount
-from program.emulator.layout import (
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import popcount
+from warpbank.program.emulator.layout import (
     AUX,
     B_AND,
     B_COUNT,

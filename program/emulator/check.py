@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from program.launch import Expected, Job
+from warpbank.program.launch import Expected, Job
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator import layout as at
-from program.emulator.jit import jit
-from program.emulator.lanes.approximate import mufu
-from program.emulator.lanes.compare import compare, truth_table
-from program.emulator.lanes.convert import convert
-from program.emulator.lanes.crosslane import crosslane
-from program.emulator.lanes.floating import directed, double, extremum, finish, half, prepare, single
-from program.emulator.lanes.integer import integer
-from program.emulator.lanes.logic import logic
-from program.emulator.lanes.tensor import mma
-from program.emulator.layout import (
+from warpbank.program.emulator import layout as at
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.approximate import mufu
+from warpbank.program.emulator.lanes.compare import compare, truth_table
+from warpbank.program.emulator.lanes.convert import convert
+from warpbank.program.emulator.lanes.crosslane import crosslane
+from warpbank.program.emulator.lanes.floating import directed, double, extremum, finish, half, prepare, single
+from warpbank.program.emulator.lanes.integer import integer
+from warpbank.program.emulator.lanes.logic import logic
+from warpbank.program.emulator.lanes.tensor import mma
+from warpbank.program.emulator.layout import (
     AUX,
     BOOLOP,
     CMP,
@@ -54,7 +54,7 @@ from program.emulator.layout import (
     STYPE,
     WRITES_PREDICATE,
 )
-from program.isa import Op, Sreg
+from warpbank.program.isa import Op, Sreg
 
 _ALL = 0xFFFFFFFF
 

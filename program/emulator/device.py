@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from program.errors import LaunchError
-from program.isa import (
+from warpbank.program.errors import LaunchError
+from warpbank.program.isa import (
     CONST_DYNAMIC_SHARED,
     CONST_NCTAID,
     CONST_NTID,
@@ -19,7 +19,7 @@ from program.isa import (
     Kernel,
     Parameter,
 )
-from program.launch import Argument, Job, Launch, Pointer
+from warpbank.program.launch import Argument, Job, Launch, Pointer
 
 #: Buffers start at multiples of this, as cudaMalloc's do, and at least this far from the end of the one before.
 ALIGNMENT = 256

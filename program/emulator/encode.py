@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from arch.uop import RZ
-from program.cfg import Cfg
-from program.emulator import layout as at
-from program.errors import ExecutionError
-from program.isa import PT, DType, Imm, Instr, Kernel, Op, Pred, Reg, Rnd, Source, Space
+from warpbank.arch.uop import RZ
+from warpbank.program.cfg import Cfg
+from warpbank.program.emulator import layout as at
+from warpbank.program.errors import ExecutionError
+from warpbank.program.isa import PT, DType, Imm, Instr, Kernel, Op, Pred, Reg, Rnd, Source, Space
 
 _ARITHMETIC = (Op.FADD, Op.FMUL, Op.FFMA, Op.FDIV, Op.FRCP, Op.FSQRT)
 _FLOATS = (*_ARITHMETIC, Op.FMIN, Op.FMAX, Op.FSETP, Op.MUFU, Op.CVT)

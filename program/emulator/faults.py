@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator import layout as at
-from program.emulator.device import Device, Region
-from program.emulator.state import Arrays
-from program.errors import ExecutionError
-from program.isa import GLOBAL_BASE, Kernel, Op, Space
-from program.launch import Launch
-from program.listing import disassemble
+from warpbank.program.emulator import layout as at
+from warpbank.program.emulator.device import Device, Region
+from warpbank.program.emulator.state import Arrays
+from warpbank.program.errors import ExecutionError
+from warpbank.program.isa import GLOBAL_BASE, Kernel, Op, Space
+from warpbank.program.launch import Launch
+from warpbank.program.listing import disassemble
 
 _ACTS = {Op.LD: "reads", Op.ST: "writes", Op.ATOM: "updates"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.barrier import reset_barrier
-from program.emulator.jit import jit
-from program.emulator.layout import (
+from warpbank.program.emulator.barrier import reset_barrier
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.layout import (
     BARRIERS,
     CTA,
     CURRENT,
@@ -47,7 +47,7 @@ from program.emulator.layout import (
     VALUES,
     WARP_WORDS,
 )
-from program.emulator.warp import run_warp
+from warpbank.program.emulator.warp import run_warp
 
 
 @jit

@@ -15,9 +15,9 @@ from typing import Any
 
 from numba import njit
 
-from program import isa
-from program.emulator import layout
-from program.trace import schema
+from warpbank.program import isa
+from warpbank.program.emulator import layout
+from warpbank.program.trace import schema
 
 
 @cache

@@ -8,19 +8,19 @@ from math import prod
 
 import numpy as np
 
-from program.emulator import layout as at
-from program.emulator.device import Device, bank_size, check_launch, shared_size
-from program.emulator.encode import Encoded, encode
-from program.emulator.faults import explain
-from program.emulator.grid import run_grid
-from program.emulator.lanes.memory import WORK_ROWS
-from program.emulator.record import Recorder, check_traceable
-from program.emulator.state import Arrays
-from program.errors import LaunchError
-from program.isa import Kernel
-from program.launch import Job, Launch
-from program.listing import disassemble
-from program.trace.schema import Trace
+from warpbank.program.emulator import layout as at
+from warpbank.program.emulator.device import Device, bank_size, check_launch, shared_size
+from warpbank.program.emulator.encode import Encoded, encode
+from warpbank.program.emulator.faults import explain
+from warpbank.program.emulator.grid import run_grid
+from warpbank.program.emulator.lanes.memory import WORK_ROWS
+from warpbank.program.emulator.record import Recorder, check_traceable
+from warpbank.program.emulator.state import Arrays
+from warpbank.program.errors import LaunchError
+from warpbank.program.isa import Kernel
+from warpbank.program.launch import Job, Launch
+from warpbank.program.listing import disassemble
+from warpbank.program.trace.schema import Trace
 
 
 @dataclass

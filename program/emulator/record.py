@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
-from arch.uop import PREDICATES, Control, Memory
-from program.emulator.device import shared_size
-from program.emulator.layout import LINES, MAX_LINES, ROWS, SEGMENTS, SLICE, VALUES
-from program.isa import Instr, Kernel, Op, Space, unit_of
-from program.launch import Launch
-from program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
+from warpbank.arch.uop import PREDICATES, Control, Memory
+from warpbank.program.emulator.device import shared_size
+from warpbank.program.emulator.layout import LINES, MAX_LINES, ROWS, SEGMENTS, SLICE, VALUES
+from warpbank.program.isa import Instr, Kernel, Op, Space, unit_of
+from warpbank.program.launch import Launch
+from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
 
 _MEMORY = {
     (Op.LD, Space.GLOBAL): Memory.LOAD_GLOBAL,

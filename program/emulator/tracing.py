@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.memory import KIND, conflict_passes, lines_touched
-from program.emulator.layout import COUNT, GROUP, GROUP_MEMORY, LINES, OP, OUT, ROWS, SIZE, TRACE_PC, VALUES, ZERO
-from program.isa import Op, Space
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.memory import KIND, conflict_passes, lines_touched
+from warpbank.program.emulator.layout import COUNT, GROUP, GROUP_MEMORY, LINES, OP, OUT, ROWS, SIZE, TRACE_PC, VALUES, ZERO
+from warpbank.program.isa import Op, Space
 
 _ALL = 0xFFFFFFFF
 

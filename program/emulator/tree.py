@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.layout import (
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.layout import (
     CURRENT,
     E_BARRIER,
     E_CHILDREN,

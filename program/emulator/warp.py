@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator import layout as at
-from program.emulator.barrier import arrive, completed, open_if_complete
-from program.emulator.compute import compute, write_back
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import popcount
-from program.emulator.lanes.memory import memory
-from program.emulator.layout import (
+from warpbank.program.emulator import layout as at
+from warpbank.program.emulator.barrier import arrive, completed, open_if_complete
+from warpbank.program.emulator.compute import compute, write_back
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import popcount
+from warpbank.program.emulator.lanes.memory import memory
+from warpbank.program.emulator.layout import (
     AUX,
     BAD_BARRIER,
     CLOCK,
@@ -64,10 +64,10 @@ from program.emulator.layout import (
     VALUES,
     WAITING,
 )
-from program.emulator.tracing import record
-from program.emulator.tree import choose, end_entry, new_entry, part
-from program.isa import Op
-from program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT
+from warpbank.program.emulator.tracing import record
+from warpbank.program.emulator.tree import choose, end_entry, new_entry, part
+from warpbank.program.isa import Op
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT
 
 
 @jit

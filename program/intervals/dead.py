@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.isa import Kernel
-from program.simt_liveness import SimtLiveness
+from warpbank.program.isa import Kernel
+from warpbank.program.simt_liveness import SimtLiveness
 
 
 def dead_operands(kernel: Kernel) -> np.ndarray:

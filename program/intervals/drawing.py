@@ -8,9 +8,9 @@ from xml.etree import ElementTree as xml
 
 import networkx as nx
 
-from program.cfg import Cfg
-from program.intervals.formation import Intervals
-from program.isa import Kernel
+from warpbank.program.cfg import Cfg
+from warpbank.program.intervals.formation import Intervals
+from warpbank.program.isa import Kernel
 
 # Pixels.
 _WIDTH, _HEIGHT = 190, 46  # of a box

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from program.intervals.formation import VECTOR_BITS, Intervals, Rule, form
-from program.intervals.pieces import Piece
-from program.isa import Kernel
-from program.loops import loop
-from program.trace.schema import Trace
+from warpbank.program.intervals.formation import VECTOR_BITS, Intervals, Rule, form
+from warpbank.program.intervals.pieces import Piece
+from warpbank.program.isa import Kernel
+from warpbank.program.loops import loop
+from warpbank.program.trace.schema import Trace
 
 
 def form_all(kernels: Mapping[str, Kernel], limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
-    """Intervals for the trace of a job with these kernels (`program.runner.compile_job`). Raises as `form` does."""
+    """Intervals for the trace of a job with these kernels (`warpbank.program.runner.compile_job`). Raises as `form` does."""
     made = [form(kernel, limit, rule) for kernel in kernels.values()]
     pc = number = block = 0
     interval, entries, pieces = [], [], []

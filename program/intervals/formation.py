@@ -22,9 +22,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from program.intervals.pieces import Piece, Pieces
-from program.isa import Instr, Kernel, Op, Space
-from program.liveness import members
+from warpbank.program.intervals.pieces import Piece, Pieces
+from warpbank.program.isa import Instr, Kernel, Op, Space
+from warpbank.program.liveness import members
 
 #: Architectural registers: length of a PREFETCH bit-vector.
 VECTOR_BITS = 256

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from arch.uop import Control, Unit
-from program.hints import Hints
-from program.intervals.dynamic import prefetches
-from program.intervals.formation import Intervals
-from program.trace.schema import CODE, DYNAMIC, Trace
+from warpbank.arch.uop import Control, Unit
+from warpbank.program.hints import Hints
+from warpbank.program.intervals.dynamic import prefetches
+from warpbank.program.intervals.formation import Intervals
+from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
 
 
 def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from program.cfg import Cfg
-from program.isa import Instr, Kernel
-from program.liveness import mask_of
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Instr, Kernel
+from warpbank.program.liveness import mask_of
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -15,9 +15,9 @@ Kernel parameters, launch dimensions and `.const` variables live in the constant
 
 from __future__ import annotations
 
-from arch.uop import RZ
-from program.isa.code import Block, GlobalVariable, Instr, Kernel, Parameter
-from program.isa.modifiers import (
+from warpbank.arch.uop import RZ
+from warpbank.program.isa.code import Block, GlobalVariable, Instr, Kernel, Parameter
+from warpbank.program.isa.modifiers import (
     SHF_LEFT_CLAMP,
     SHF_LEFT_HI64,
     SHF_LEFT_WRAP,
@@ -35,10 +35,10 @@ from program.isa.modifiers import (
     Sreg,
     Vote,
 )
-from program.isa.opcodes import Op
-from program.isa.operands import PT, VIRTUAL, VIRTUAL_PREDICATE, ZERO, Const, Imm, Pred, Reg, Source
-from program.isa.units import unit_of
-from program.isa.windows import (
+from warpbank.program.isa.opcodes import Op
+from warpbank.program.isa.operands import PT, VIRTUAL, VIRTUAL_PREDICATE, ZERO, Const, Imm, Pred, Reg, Source
+from warpbank.program.isa.units import unit_of
+from warpbank.program.isa.windows import (
     CODE_WINDOW,
     CONST_DYNAMIC_SHARED,
     CONST_NCTAID,

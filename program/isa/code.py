@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from arch.uop import RZ
-from program.isa.modifiers import BoolOp, Cmp, DType, Rnd, Space
-from program.isa.opcodes import Op
-from program.isa.operands import PT, VIRTUAL, VIRTUAL_PREDICATE, Pred, Reg, Source
+from warpbank.arch.uop import RZ
+from warpbank.program.isa.modifiers import BoolOp, Cmp, DType, Rnd, Space
+from warpbank.program.isa.opcodes import Op
+from warpbank.program.isa.operands import PT, VIRTUAL, VIRTUAL_PREDICATE, Pred, Reg, Source
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arch.uop import RZ
+from warpbank.arch.uop import RZ
 
 VIRTUAL = 256
 PT = 7

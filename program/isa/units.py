@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from arch.uop import Unit
-from program.isa.code import Instr
-from program.isa.modifiers import DType
-from program.isa.opcodes import Op
+from warpbank.arch.uop import Unit
+from warpbank.program.isa.code import Instr
+from warpbank.program.isa.modifiers import DType
+from warpbank.program.isa.opcodes import Op
 
 _UNITS = {
     Unit.FMA: (Op.IMUL, Op.IMULHI, Op.IMULW, Op.IMAD, Op.IMADHI, Op.IMADW, Op.DP4A, Op.FADD, Op.FMUL, Op.FFMA),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from program.errors import PtxError
-from program.isa import Kernel
-from program.lowering import (  # noqa: F401 (each registers its opcodes)
+from warpbank.program.errors import PtxError
+from warpbank.program.isa import Kernel
+from warpbank.program.lowering import (  # noqa: F401 (each registers its opcodes)
     atomics,
     bits,
     calls,
@@ -19,11 +19,11 @@ from program.lowering import (  # noqa: F401 (each registers its opcodes)
     staging,
     tensor,
 )
-from program.lowering.cleanup import clean
-from program.lowering.context import Context
-from program.lowering.driver import finish_kernel, lower_body
-from program.lowering.layout import Layout
-from program.ptx.ast import Module
+from warpbank.program.lowering.cleanup import clean
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.driver import finish_kernel, lower_body
+from warpbank.program.lowering.layout import Layout
+from warpbank.program.ptx.ast import Module
 
 __all__ = ["lower"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import Atomic, DType, Op, Source, Space
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.memory import place, take_order, take_space
-from program.lowering.table import lowers
-from program.lowering.types import PtxType
-from program.ptx.ast import Vector
+from warpbank.program.isa import Atomic, DType, Op, Source, Space
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.memory import place, take_order, take_space
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import PtxType
+from warpbank.program.ptx.ast import Vector
 
 _OPERATIONS = {
     "add": Atomic.ADD, "min": Atomic.MIN, "max": Atomic.MAX, "and": Atomic.AND, "or": Atomic.OR, "xor": Atomic.XOR,

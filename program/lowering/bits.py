@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program.isa import (
+from warpbank.program.isa import (
     SHF_LEFT_CLAMP,
     SHF_LEFT_WRAP,
     SHF_RIGHT_CLAMP,
@@ -15,11 +15,11 @@ from program.isa import (
     Reg,
     Source,
 )
-from program.lowering import wide
-from program.lowering.context import MASK32, Context, word
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import B32, PtxType
+from warpbank.program.lowering import wide
+from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import B32, PtxType
 
 _LOGIC = {"and": (Op.AND, 0xC0), "or": (Op.OR, 0xFC), "xor": (Op.XOR, 0x3C)}
 _PRMT = {"f4e": 1, "b4e": 2, "rc8": 3, "ecl": 4, "ecr": 5, "rc16": 6}

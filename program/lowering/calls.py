@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source, Space
-from program.lowering.context import MASK32, Context, word
-from program.lowering.driver import lower_body
-from program.lowering.form import Form
-from program.lowering.frame import Buffer, Frame
-from program.lowering.memory import store_buffer
-from program.lowering.pointers import candidates, function_address
-from program.lowering.table import lowers
-from program.lowering.types import TYPES
-from program.ptx.ast import Call, Function, Immediate, Register, Symbol, Variable
+from warpbank.program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source, Space
+from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.driver import lower_body
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.frame import Buffer, Frame
+from warpbank.program.lowering.memory import store_buffer
+from warpbank.program.lowering.pointers import candidates, function_address
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES
+from warpbank.program.ptx.ast import Call, Function, Immediate, Register, Symbol, Variable
 
 #: What may be done instead of calling a function that only a runtime library defines.
 _RUNTIME = {

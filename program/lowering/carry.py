@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source
-from program.lowering.context import Context, word
-from program.lowering.types import PtxType
+from warpbank.program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source
+from warpbank.program.lowering.context import Context, word
+from warpbank.program.lowering.types import PtxType
 
 #: Table of LOP3 for (a ^ c) & (b ^ c): the sign bit tells whether a + b = c overflowed.
 _OVERFLOW_ADD = sum(1 << i for i in range(8) if ((i >> 2 ^ i) & (i >> 1 ^ i)) & 1)

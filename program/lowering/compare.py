@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Source
-from program.lowering import wide
-from program.lowering.context import Context, word
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import TYPES, PtxType
-from program.ptx.ast import Operand, PredicatePair
+from warpbank.program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Source
+from warpbank.program.lowering import wide
+from warpbank.program.lowering.context import Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES, PtxType
+from warpbank.program.ptx.ast import Operand, PredicatePair
 
 _COMPARISONS = {
     "eq": Cmp.EQ, "ne": Cmp.NE, "lt": Cmp.LT, "le": Cmp.LE, "gt": Cmp.GT, "ge": Cmp.GE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from program.isa import (
+from warpbank.program.isa import (
     CONST_DYNAMIC_SHARED,
     CONST_NCTAID,
     CONST_NTID,
@@ -20,12 +20,12 @@ from program.isa import (
     Source,
     Sreg,
 )
-from program.lowering.form import Form
-from program.lowering.frame import Frame
-from program.lowering.layout import Layout
-from program.lowering.pointers import function_address
-from program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
-from program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.frame import Frame
+from warpbank.program.lowering.layout import Layout
+from warpbank.program.lowering.pointers import function_address
+from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
+from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
 
 MASK32 = 0xFFFFFFFF
 MASK64 = 0xFFFFFFFFFFFFFFFF

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from program.isa import Cmp, DType, Imm, Op, Pred
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import B32
-from program.ptx.ast import BranchTargets, Symbol
+from warpbank.program.isa import Cmp, DType, Imm, Op, Pred
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import B32
+from warpbank.program.ptx.ast import BranchTargets, Symbol
 
 
 @lowers("bra")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Reg, Rnd, Source
-from program.lowering import wide
-from program.lowering.context import MASK32, Context, word
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import F32, TYPES, PtxType
-from program.ptx.ast import Register
+from warpbank.program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Reg, Rnd, Source
+from warpbank.program.lowering import wide
+from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import F32, TYPES, PtxType
+from warpbank.program.ptx.ast import Register
 
 _FLOAT_ROUNDING = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP, "rna": Rnd.RNA}
 _INTEGER_ROUNDING = {"rni": Rnd.RN, "rzi": Rnd.RZ, "rmi": Rnd.RM, "rpi": Rnd.RP}

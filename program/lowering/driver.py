@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from program.isa import Op, Pred
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.table import REFUSED, RULES
-from program.ptx.ast import Address, Function, Instruction, Label, Negated, Operand, Register, Vector
+from warpbank.program.isa import Op, Pred
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import REFUSED, RULES
+from warpbank.program.ptx.ast import Address, Function, Instruction, Label, Negated, Operand, Register, Vector
 
 
 def names_in(operand: Operand | None) -> list[str]:

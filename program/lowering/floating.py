@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
-from program.lowering.context import Context, word
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import TYPES, PtxType
+from warpbank.program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
+from warpbank.program.lowering.context import Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES, PtxType
 
 ROUNDINGS = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
 #: Sign bits of each type, per 32-bit word that has one.

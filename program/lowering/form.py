@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, TypeVar
 
-from program.errors import PtxError
-from program.lowering.types import TYPES, PtxType
-from program.ptx.ast import Instruction, Operand
+from warpbank.program.errors import PtxError
+from warpbank.program.lowering.types import TYPES, PtxType
+from warpbank.program.ptx.ast import Instruction, Operand
 
 T = TypeVar("T")
 

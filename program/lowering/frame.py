@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from program.errors import PtxError
-from program.isa import Kernel, Reg
-from program.lowering.layout import addressed, align_up, vectors_of
-from program.lowering.types import TYPES
-from program.ptx.ast import Function, Instruction, Variable
+from warpbank.program.errors import PtxError
+from warpbank.program.isa import Kernel, Reg
+from warpbank.program.lowering.layout import addressed, align_up, vectors_of
+from warpbank.program.lowering.types import TYPES
+from warpbank.program.ptx.ast import Function, Instruction, Variable
 
 
 @dataclass(slots=True)

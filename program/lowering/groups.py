@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program.isa import Kernel, Reg
+from warpbank.program.isa import Kernel, Reg
 
 
 def in_one_group(kernel: Kernel, first: int, width: int) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import DType, Imm, Op, Pred, Source
-from program.lowering import floating, wide
-from program.lowering.carry import add_words, saturating_add
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import TYPES, PtxType
+from warpbank.program.isa import DType, Imm, Op, Pred, Source
+from warpbank.program.lowering import floating, wide
+from warpbank.program.lowering.carry import add_words, saturating_add
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES, PtxType
 
 #: Two 16-bit integers in one register, by the type of one.
 _PAIRS = {"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from program.isa import Atomic, Op, Shuffle, Vote
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import B32
-from program.ptx.ast import PredicatePair
+from warpbank.program.isa import Atomic, Op, Shuffle, Vote
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import B32
+from warpbank.program.ptx.ast import PredicatePair
 
 _SHUFFLES = {"up": Shuffle.UP, "down": Shuffle.DOWN, "bfly": Shuffle.BFLY, "idx": Shuffle.IDX}
 _VOTES = {"all": Vote.ALL, "any": Vote.ANY, "uni": Vote.UNI, "ballot": Vote.BALLOT}

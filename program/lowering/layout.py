@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from program.errors import PtxError
-from program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
-from program.lowering.pointers import callees, function_address
-from program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
+from warpbank.program.errors import PtxError
+from warpbank.program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
+from warpbank.program.lowering.pointers import callees, function_address
+from warpbank.program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
 
 #: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and addresses.
 CONSTANT_BYTES = 0x12000

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from program.isa import Const, DType, Imm, Op, Reg, Source, Space
-from program.lowering.context import MASK32, Context, word
-from program.lowering.form import Form
-from program.lowering.frame import Buffer
-from program.lowering.groups import whole
-from program.lowering.moves import pack_words
-from program.lowering.table import lowers
-from program.lowering.types import TYPES, PtxType
-from program.ptx.ast import Address, Immediate, Operand, Symbol, Vector
+from warpbank.program.isa import Const, DType, Imm, Op, Reg, Source, Space
+from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.frame import Buffer
+from warpbank.program.lowering.groups import whole
+from warpbank.program.lowering.moves import pack_words
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES, PtxType
+from warpbank.program.ptx.ast import Address, Immediate, Operand, Symbol, Vector
 
 _SPACES = {
     "global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.CONST,

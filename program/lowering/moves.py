@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from program.isa import Imm, Op, Reg, Source
-from program.lowering.context import Context, word
-from program.lowering.form import Form
-from program.lowering.table import lowers
-from program.lowering.types import TYPES, PtxType
-from program.ptx.ast import Register, Special, Vector
+from warpbank.program.isa import Imm, Op, Reg, Source
+from warpbank.program.lowering.context import Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES, PtxType
+from warpbank.program.ptx.ast import Register, Special, Vector
 
 
 @lowers("mov")

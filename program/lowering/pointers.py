@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from program.isa import CODE_WINDOW
-from program.ptx.ast import Address, Call, Function, Instruction, Module, Register, Symbol
+from warpbank.program.isa import CODE_WINDOW
+from warpbank.program.ptx.ast import Address, Call, Function, Instruction, Module, Register, Symbol
 
 #: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is out of bounds.
 _STEP = 16

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Shuffle, Source, Space
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.memory import Place, place, take_space
-from program.lowering.table import lowers
-from program.lowering.types import B32
-from program.ptx.ast import Immediate, Operand, Register, Vector
+from warpbank.program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Shuffle, Source, Space
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.memory import Place, place, take_space
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import B32
+from warpbank.program.ptx.ast import Immediate, Operand, Register, Vector
 
 
 @lowers("cp")

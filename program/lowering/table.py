@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from program.lowering.context import Context
-from program.lowering.form import Form
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
 
 Handler = Callable[[Context, Form], None]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import DType, Op, Reg, Source
-from program.lowering.context import Context
-from program.lowering.form import Form
-from program.lowering.groups import whole
-from program.lowering.table import lowers
-from program.lowering.types import TYPES
-from program.ptx.ast import Operand, Register, Vector
+from warpbank.program.isa import DType, Op, Reg, Source
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.groups import whole
+from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import TYPES
+from warpbank.program.ptx.ast import Operand, Register, Vector
 
 _SHAPES = {"m16n8k8": 8, "m16n8k16": 16}
 _CLAUSE = (

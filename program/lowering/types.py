@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from program.isa import DType
+from warpbank.program.isa import DType
 
 
 @dataclass(frozen=True, slots=True)

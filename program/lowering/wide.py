@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from program.isa import SHF_LEFT_HI64, SHF_RIGHT_LO64, BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Source
-from program.lowering.carry import add_words
-from program.lowering.context import MASK32, Context, word
-from program.lowering.form import Form
-from program.lowering.types import B32, PtxType
+from warpbank.program.isa import SHF_LEFT_HI64, SHF_RIGHT_LO64, BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Source
+from warpbank.program.lowering.carry import add_words
+from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.types import B32, PtxType
 
 
 def add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool = False) -> Reg:

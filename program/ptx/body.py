@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from program.ptx.ast import (
+from warpbank.program.ptx.ast import (
     BranchTargets,
     Function,
     Instruction,
@@ -15,10 +15,10 @@ from program.ptx.ast import (
     Variable,
     Vector,
 )
-from program.ptx.cursor import Cursor
-from program.ptx.declarations import REGISTER_TYPES, TYPE_BYTES, linkage, starts_variable, variables
-from program.ptx.operands import BRANCHES, OperandParser, Use
-from program.ptx.scope import Scope
+from warpbank.program.ptx.cursor import Cursor
+from warpbank.program.ptx.declarations import REGISTER_TYPES, TYPE_BYTES, linkage, starts_variable, variables
+from warpbank.program.ptx.operands import BRANCHES, OperandParser, Use
+from warpbank.program.ptx.scope import Scope
 
 #: A register range `%r<n>` is expanded; a file that asks for more than this is wrong.
 _MAX_REGISTERS = 1 << 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from typing import NoReturn
 
-from program.errors import PtxError
-from program.ptx.ast import Immediate
-from program.ptx.lexer import END, Tokens
+from warpbank.program.errors import PtxError
+from warpbank.program.ptx.ast import Immediate
+from warpbank.program.ptx.lexer import END, Tokens
 
 _PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6}
 _SIGN = {"f32": 1 << 31, "f64": 1 << 63}

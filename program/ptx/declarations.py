@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from program.ptx.ast import Immediate, Symbol, Variable
-from program.ptx.cursor import Cursor
+from warpbank.program.ptx.ast import Immediate, Symbol, Variable
+from warpbank.program.ptx.cursor import Cursor
 
 #: Bytes of each type that a variable may have. Opaque texture types hold a 64-bit handle.
 TYPE_BYTES = {

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from program.errors import PtxError
+from warpbank.program.errors import PtxError
 
 # What carries no meaning for execution and is blanked before tokens are made: comments, the DWARF lines of PTX 1.x, and
 # preprocessor line marks. Strings come first in the alternation so that a `//` inside a file name is not taken for a comment.

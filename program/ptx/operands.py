@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from program.ptx.ast import (
+from warpbank.program.ptx.ast import (
     Address,
     Call,
     Immediate,
@@ -16,8 +16,8 @@ from program.ptx.ast import (
     Symbol,
     Vector,
 )
-from program.ptx.cursor import Cursor, number
-from program.ptx.scope import SPECIAL, Names, Scope
+from warpbank.program.ptx.cursor import Cursor, number
+from warpbank.program.ptx.scope import SPECIAL, Names, Scope
 
 #: Opcodes whose first operand is a label, which has a name space of its own.
 BRANCHES = ("bra", "brx")

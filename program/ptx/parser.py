@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from program.errors import PtxError
-from program.ptx.ast import Function, Module, Variable
-from program.ptx.body import BodyParser
-from program.ptx.cursor import Cursor
-from program.ptx.declarations import linkage, parameters, starts_variable, variables
-from program.ptx.lexer import END, tokenize
+from warpbank.program.errors import PtxError
+from warpbank.program.ptx.ast import Function, Module, Variable
+from warpbank.program.ptx.body import BodyParser
+from warpbank.program.ptx.cursor import Cursor
+from warpbank.program.ptx.declarations import linkage, parameters, starts_variable, variables
+from warpbank.program.ptx.lexer import END, tokenize
 
 _DIMENSIONS = (".maxntid", ".reqntid", ".reqnctapercluster")
 _LIMITS = (".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank", ".abi_preserve", ".abi_preserve_control")

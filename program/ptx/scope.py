@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from program.ptx.ast import Register, Symbol, Vector
+from warpbank.program.ptx.ast import Register, Symbol, Vector
 
 _INDEXED = {"tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"}
 _PLAIN = {

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arch.rooms import SmConfig
-from program.isa import Kernel
-from program.liveness import mask_of, members
-from program.release.flags import Flags, release_flags
-from program.trace.schema import Trace
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.isa import Kernel
+from warpbank.program.liveness import mask_of, members
+from warpbank.program.release.flags import Flags, release_flags
+from warpbank.program.trace.schema import Trace
 
 #: Bytes of the renaming table.
 TABLE_BYTES = 1024

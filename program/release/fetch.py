@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from arch.uop import Control
-from program.trace.schema import Trace
+from warpbank.arch.uop import Control
+from warpbank.program.trace.schema import Trace
 
 
 def without_pir(trace: Trace) -> Trace:

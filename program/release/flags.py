@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import RZ
-from program.cfg import Cfg, always
-from program.isa import Instr, Kernel, Op, Reg
-from program.liveness import mask_of
-from program.simt_liveness import SimtLiveness
+from warpbank.arch.uop import RZ
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import Instr, Kernel, Op, Reg
+from warpbank.program.liveness import mask_of
+from warpbank.program.simt_liveness import SimtLiveness
 
 #: Operands of an instruction that have a flag.
 OPERANDS = 3

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from arch.uop import Control, Unit
-from program.hints import Hints
-from program.isa import Kernel
-from program.release.flags import release_flags
-from program.release.words import FlagWord, flag_words
-from program.trace.schema import CODE, DYNAMIC, Trace
+from warpbank.arch.uop import Control, Unit
+from warpbank.program.hints import Hints
+from warpbank.program.isa import Kernel
+from warpbank.program.release.flags import release_flags
+from warpbank.program.release.words import FlagWord, flag_words
+from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Release:
 
 
 def release_all(kernels: Mapping[str, Kernel], exempt: Mapping[str, int] | None = None, *, empty: bool = False) -> Release:
-    """Release flags for the trace of a job with these kernels (`program.runner.compile_job`).
+    """Release flags for the trace of a job with these kernels (`warpbank.program.runner.compile_job`).
 
     Parameters
     ----------
-    exempt : by kernel, registers that are not renamed (`program.release.exemption`); None: all are.
+    exempt : by kernel, registers that are not renamed (`warpbank.program.release.exemption`); None: all are.
     empty : keep pir instructions without any flag.
     """
     dead: list[np.ndarray] = []

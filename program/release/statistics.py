@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import Control
-from program.loops import loop
-from program.release.insertion import Release, met
-from program.trace.schema import Trace
+from warpbank.arch.uop import Control
+from warpbank.program.loops import loop
+from warpbank.program.release.insertion import Release, met
+from warpbank.program.trace.schema import Trace
 
 #: A stay of a value in a register: warp (row of `Trace.warps`), register, rows of `Trace.dynamic` that wrote and last read it.
 LIFETIME = np.dtype([("warp", "u4"), ("register", "u1"), ("first", "u8"), ("last", "u8")])

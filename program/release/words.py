@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arch.uop import Control
-from program.cfg import Cfg
-from program.isa import Kernel
-from program.liveness import members
-from program.release.flags import OPERANDS, Flags
+from warpbank.arch.uop import Control
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Kernel
+from warpbank.program.liveness import members
+from warpbank.program.release.flags import OPERANDS, Flags
 
 PAYLOAD_BITS = 54
 #: Instructions that a pir covers.

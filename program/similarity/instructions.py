@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import Unit
-from program.cfg import Cfg
-from program.divergence import UNIFORM_SREGS
-from program.isa import PT, Instr, Kernel, Op, Space, unit_of
-from program.liveness import mask_of
+from warpbank.arch.uop import Unit
+from warpbank.program.cfg import Cfg
+from warpbank.program.divergence import UNIFORM_SREGS
+from warpbank.program.isa import PT, Instr, Kernel, Op, Space, unit_of
+from warpbank.program.liveness import mask_of
 
 #: Classes of instructions: not to be executed by one lane; and the three that are told apart.
 NONE, ALU, SFU, MEMORY = range(4)
@@ -54,7 +54,7 @@ def kind_of(instr: Instr) -> int:
 
 
 def instructions(kernels: Mapping[str, Kernel]) -> Instructions:
-    """Describe the kernels of a job (`program.runner.compile_job`)."""
+    """Describe the kernels of a job (`warpbank.program.runner.compile_job`)."""
     code = [i for kernel in kernels.values() for i in kernel.instructions()]
     starts, point = np.zeros(len(code), bool), np.zeros(len(code), np.int32)
     sizes = [len(kernel.blocks) + 1 for kernel in kernels.values()]  # each with its exit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.loops import loop
-from program.similarity.instructions import ALU, NONE, SFU
+from warpbank.program.loops import loop
+from warpbank.program.similarity.instructions import ALU, NONE, SFU
 
 #: Lanes that scalar execution of a part of a warp takes together.
 PART = 16

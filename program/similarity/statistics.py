@@ -18,11 +18,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from program.isa import Kernel
-from program.similarity.instructions import instructions
-from program.similarity.scan import scan
-from program.similarity.steps import active_lanes, steps
-from program.trace.schema import Trace
+from warpbank.program.isa import Kernel
+from warpbank.program.similarity.instructions import instructions
+from warpbank.program.similarity.scan import scan
+from warpbank.program.similarity.steps import active_lanes, steps
+from warpbank.program.trace.schema import Trace
 
 #: Accesses by the number of equal bytes, most significant first: 4 is scalar. The last class: of divergent instructions.
 CLASSES = ("none", "1 byte", "2 bytes", "3 bytes", "scalar", "divergent")

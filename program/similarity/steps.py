@@ -2,7 +2,7 @@
 
 A warp of 64 threads is two consecutive warps of a CTA, the second of which a CTA with an odd number lacks. It executes an
 instruction for both as long as both come to the same one. Where they go different ways each goes its own, as a divergent warp
-does, until both have come to the place where such lanes meet again (the immediate post-dominator, as in `program.cfg`); the first
+does, until both have come to the place where such lanes meet again (the immediate post-dominator, as in `warpbank.program.cfg`); the first
 warp goes first.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arch.uop import Unit
-from program.loops import loop
-from program.similarity.instructions import Instructions
-from program.trace.schema import Trace
+from warpbank.arch.uop import Unit
+from warpbank.program.loops import loop
+from warpbank.program.similarity.instructions import Instructions
+from warpbank.program.trace.schema import Trace
 
 WARP_SIZES = (32, 64)
 

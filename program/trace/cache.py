@@ -19,9 +19,9 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from program.errors import WarpbankError
-from program.trace.file import read_trace, write_trace
-from program.trace.schema import SCHEMA_VERSION, Trace
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.file import read_trace, write_trace
+from warpbank.program.trace.schema import SCHEMA_VERSION, Trace
 
 _DEFAULT_LIMIT = 8192
 #: Temporary files older than this many seconds belong to no living writer.

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
-from program.errors import WarpbankError
-from program.isa import DType, Op
-from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import DType, Op
+from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 
 _MEMBERS = {"code": CODE, "launches": LAUNCH, "warps": WARP, "dynamic": DYNAMIC}
 _PLAIN = {"values": np.dtype("u4"), "lines": np.dtype("u8"), "ptx_line": np.dtype("u4")}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from arch.uop import Memory, Unit
-from program.isa import Op
-from program.trace.schema import FLAG_ARRIVE, Trace
+from warpbank.arch.uop import Memory, Unit
+from warpbank.program.isa import Op
+from warpbank.program.trace.schema import FLAG_ARRIVE, Trace
 
 
 def _share(part: int, whole: int) -> float:

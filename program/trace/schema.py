@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from program.hints import Hints
-from program.release.words import FlagWord
+from warpbank.program.hints import Hints
+from warpbank.program.release.words import FlagWord
 
 #: Raised whenever a field below changes meaning; a file of another version is not read.
 SCHEMA_VERSION = 1

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from arch.schemes import Scheme, parse_scheme
+from warpbank.arch.schemes import Scheme, parse_scheme
 
 #: What the choices of a scheme are called as units; what is not here has the unit's name already.
 _UNITS = {"plain": "banks", "bdi": "bdi_banks", "flat": "", "gscalar_half": "gscalar"}
@@ -40,7 +40,7 @@ def units(scheme: Scheme) -> list[str]:
 def recorded(unit: str) -> dict[str, Any] | None:
     """`area_um2`, `memory_um2`, `nand2_equivalents`, `delay_ns`, `library`, `preset` and `clock_ns` of a unit; None: not recorded
     with a library."""
-    path = files("synth") / "baselines" / f"{unit}.json"
+    path = files("warpbank.synth") / "baselines" / f"{unit}.json"
     if not path.is_file():
         return None
     data = json.loads(path.read_text())

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from program.errors import WarpbankError
-from sim.compare.area import NOTE
-from sim.compare.measures import MEASURES, Measure
-from sim.compare.table import Comparison, labels
-from sim.output import write_text
-from sim.report import Page, Plot, Section, Table, html, marker
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.compare.area import NOTE
+from warpbank.sim.compare.measures import MEASURES, Measure
+from warpbank.sim.compare.table import Comparison, labels
+from warpbank.sim.output import write_text
+from warpbank.sim.report import Page, Plot, Section, Table, html, marker
 
 #: Pixels that a bar needs.
 _BAR = 9

@@ -6,16 +6,16 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-import workloads
-from arch.config import SmConfig
-from arch.schemes import BASELINE, SCHEMES
-from program.runner import tool_versions
-from sim import experiment as exp
-from sim.compare.area import areas
-from sim.compare.table import Comparison
-from sim.runs import RunSpec, execute
-from sim.runs.execute import Progress
-from synth.energy import COMMON, energy, own_tables, table
+from warpbank import workloads
+from warpbank.arch.config import SmConfig
+from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.program.runner import tool_versions
+from warpbank.sim import experiment as exp
+from warpbank.sim.compare.area import areas
+from warpbank.sim.compare.table import Comparison
+from warpbank.sim.runs import RunSpec, execute
+from warpbank.sim.runs.execute import Progress
+from warpbank.synth.energy import COMMON, energy, own_tables, table
 
 #: One scheme of each paper, and the baseline.
 DEFAULT_SCHEMES = ("baseline", "bow-wr", "malekeh", "ltrf-plus", "gscalar", "renaming")
@@ -43,8 +43,8 @@ def compare(
     ----------
     schemes : scheme strings, or "all" for every registered one. The baseline is always first.
     kernels : shipped kernels or PTX files with a launch description beside them; "all": every shipped one.
-    size, preset, overrides, engine : see `sim.runs.RunSpec`.
-    scheduler, workers, progress : see `sim.runs.execute`.
+    size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
+    scheduler, workers, progress : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the others.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from sim.compare.measures import MEASURES, Data, Measure, shown
+from warpbank.sim.compare.measures import MEASURES, Data, Measure, shown
 
 #: Values by scheme and kernel.
 Values = dict[str, dict[str, float | None]]
@@ -23,7 +23,7 @@ class Comparison:
     runs : (scheme, kernel) -> the run's report with its energies; those that failed are missing.
     failures : (scheme, kernel) -> why.
     made_by : command, engine, configurations, versions.
-    area : by scheme, then unit: what synthesis has recorded (`sim.compare.area`); None: not recorded.
+    area : by scheme, then unit: what synthesis has recorded (`warpbank.sim.compare.area`); None: not recorded.
     """
 
     schemes: tuple[str, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from arch.names import unknown
-from sim.engines.base import Engine, EngineError, Waves
-from sim.engines.golden import GoldenEngine
-from sim.engines.rtl import RtlEngine
+from warpbank.arch.names import unknown
+from warpbank.sim.engines.base import Engine, EngineError, Waves
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.rtl import RtlEngine
 
 __all__ = ["ENGINES", "Engine", "EngineError", "RtlEngine", "Waves", "engine", "rtl_engine"]
 
@@ -33,11 +33,11 @@ def rtl_engine(name: str, *, fast: bool = True) -> RtlEngine:
         raise EngineError(unknown("engine", name, ENGINES))
     try:
         if name == "pysim":
-            from sim.engines.pysim import PysimEngine
+            from warpbank.sim.engines.pysim import PysimEngine
 
             return PysimEngine()
-        from sim.engines.model import Build
-        from sim.engines.verilator import VerilatorEngine
+        from warpbank.sim.engines.model import Build
+        from warpbank.sim.engines.verilator import VerilatorEngine
 
         return VerilatorEngine(Build(fast=fast))
     except ModuleNotFoundError as error:

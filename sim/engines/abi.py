@@ -8,8 +8,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP
-from sim.events import RECORD
+from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP
+from warpbank.sim.events import RECORD
 
 assert (CODE.itemsize, LAUNCH.itemsize, WARP.itemsize, DYNAMIC.itemsize, RECORD.itemsize) == (18, 46, 28, 30, 64), (
     "harness/trace.h does not follow program/trace/schema.py"

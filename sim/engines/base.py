@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.result import Result
-from program.errors import WarpbankError
-from program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
-from sim.events import BatchSink
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.result import Result
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
+from warpbank.sim.events import BatchSink
 
 #: Called with (warp instructions retired, of how many) now and then.
 Progress = Callable[[int, int], None]

@@ -10,15 +10,15 @@ from typing import Any
 from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import wiring
 
-from arch.events import EVENTS
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from hdl.cta_dispatch import Started
-from hdl.execute.lsu import Lines
-from hdl.probe import Events
-from hdl.seams import Fill, Immediate, WriteBack
-from hdl.sm import Sm
-from sim.engines.base import EngineError
+from warpbank.arch.events import EVENTS
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.hdl.cta_dispatch import Started
+from warpbank.hdl.execute.lsu import Lines
+from warpbank.hdl.probe import Events
+from warpbank.hdl.seams import Fill, Immediate, WriteBack
+from warpbank.hdl.sm import Sm
+from warpbank.sim.engines.base import EngineError
 
 # A component that is made to look at its ports, or whose maker fails half-way, is no mistake of anybody's.
 warnings.filterwarnings("ignore", category=UnusedElaboratable)
@@ -43,11 +43,11 @@ class Design:
     Parameters
     ----------
     component : the SM.
-    fills : per sub-core, its `hdl.seams.Fill`.
-    writes : (sub-core, path) of every bank's `hdl.seams.WriteBack`.
-    lines : the load/store unit's `hdl.execute.lsu.Lines`.
-    immediates : (sub-core, path) of every `hdl.seams.Immediate`.
-    started : the CTA dispatcher's `hdl.cta_dispatch.Started`.
+    fills : per sub-core, its `warpbank.hdl.seams.Fill`.
+    writes : (sub-core, path) of every bank's `warpbank.hdl.seams.WriteBack`.
+    lines : the load/store unit's `warpbank.hdl.execute.lsu.Lines`.
+    immediates : (sub-core, path) of every `warpbank.hdl.seams.Immediate`.
+    started : the CTA dispatcher's `warpbank.hdl.cta_dispatch.Started`.
     events : every event instance.
     """
 
@@ -68,7 +68,7 @@ class Design:
 
 
 def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
-    """Make the SM with its probe; `apart`: see `hdl.sm.Sm`. Raises EngineError if this machine cannot be built in RTL."""
+    """Make the SM with its probe; `apart`: see `warpbank.hdl.sm.Sm`. Raises EngineError if this machine cannot be built in RTL."""
     try:
         made = Design(Sm(config, scheme, probe=True, apart=apart))
     except (ValueError, KeyError, NotImplementedError) as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arch.events import COUNTERS, EVENTS, Stall
-from arch.rooms import SmConfig
-from hdl.cta_dispatch import launch_layout
-from hdl.seams import uop_layout
-from sim.engines.design import Design, Path, field_names, port_name, tail
-from sim.events import IDS, NAMES
+from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.cta_dispatch import launch_layout
+from warpbank.hdl.seams import uop_layout
+from warpbank.sim.engines.design import Design, Path, field_names, port_name, tail
+from warpbank.sim.events import IDS, NAMES
 
 #: Counters that tell that the machine still moves.
 _PROGRESS = ("issue.uops", "fill.uops", "rf.reads", "rf.writes", "dispatch.uops", "retire.uops", "lsu.uops", "shared.passes",

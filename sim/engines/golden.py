@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.result import Result
-from golden.sm import Sm
-from program.trace.schema import Trace
-from sim.engines.base import EngineError, Progress, Waves, check_trace
-from sim.events import Batcher, BatchSink
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.result import Result
+from warpbank.golden.sm import Sm
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.base import EngineError, Progress, Waves, check_trace
+from warpbank.sim.events import Batcher, BatchSink
 
 
 class GoldenEngine:

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from arch.events import COUNTERS, EVENTS, Stall
-from arch.rooms import SmConfig
-from arch.uop import MOVE
-from golden.check import OperandChecker
-from golden.cta_dispatch import CtaDispatch
-from golden.result import Result
-from golden.storage.moves import Moves
-from golden.stream import TraceUop, WarpStream, templates_of
-from hdl.seams import uop_layout
-from program.errors import ExecutionError
-from program.trace.schema import Trace
-from sim.engines import packing
-from sim.engines.base import EngineError
-from sim.engines.rtl import stuck
+from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MOVE
+from warpbank.golden.check import OperandChecker
+from warpbank.golden.cta_dispatch import CtaDispatch
+from warpbank.golden.result import Result
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.stream import TraceUop, WarpStream, templates_of
+from warpbank.hdl.seams import uop_layout
+from warpbank.program.errors import ExecutionError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines import packing
+from warpbank.sim.engines.base import EngineError
+from warpbank.sim.engines.rtl import stuck
 
 
 class Host:

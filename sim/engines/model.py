@@ -12,14 +12,14 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from sim import extensions
-from sim.engines import model_cache, toolchain
-from sim.engines.design import Design, design
-from sim.engines.device import header
-from sim.engines.tuning import PUBLIC, operands, tuned
-from synth import netlist, yosys
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.sim import extensions
+from warpbank.sim.engines import model_cache, toolchain
+from warpbank.sim.engines.design import Design, design
+from warpbank.sim.engines.device import header
+from warpbank.sim.engines.tuning import PUBLIC, operands, tuned
+from warpbank.synth import netlist, yosys
 
 TOP = "sm"
 _HARNESS = Path(__file__).parent / "harness"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-from hdl.cta_dispatch import launch_layout
-from hdl.seams import PAYLOAD_BITS, uop_layout
-from program.hints import Hints
-from program.release.fetch import covers
-from program.trace.schema import Trace
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.hdl.cta_dispatch import launch_layout
+from warpbank.hdl.seams import PAYLOAD_BITS, uop_layout
+from warpbank.program.hints import Hints
+from warpbank.program.release.fetch import covers
+from warpbank.program.trace.schema import Trace
 
 
 def pack(layout: Any, **fields: int) -> int:
@@ -42,7 +42,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
 
 
 def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> int:
-    """A warp's next uop (`golden.stream.TraceUop`), as the layout has it; the lists are those of `uops`."""
+    """A warp's next uop (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of `uops`."""
     arrival: dict[str, int] = {}
     if uop.arrive:
         arrival = {"arrive": 1, "wait": int(uop.wait), "barrier": uop.barrier, "barrier_warps": uop.barrier_warps}
@@ -67,7 +67,7 @@ def _flags(trace: Trace, cover: dict[int, int], pc: int, config: SmConfig) -> di
 
 
 def launches(trace: Trace, config: SmConfig) -> list[int]:
-    """Per launch, its `hdl.cta_dispatch.launch_layout`."""
+    """Per launch, its `warpbank.hdl.cta_dispatch.launch_layout`."""
     layout = launch_layout(config)
     packed = []
     for launch in trace.launches:

@@ -13,17 +13,17 @@ import numpy as np
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.sim import Simulator
 
-from arch.events import EVENTS, Record
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.result import Result
-from program.trace.schema import Trace
-from sim.engines import waves as waves_
-from sim.engines.base import EngineError, Waves
-from sim.engines.design import Design, design, tail
-from sim.engines.host import Host
-from sim.engines.rtl import RtlEngine, Session, patience
-from sim.events import RECORD, encode
+from warpbank.arch.events import EVENTS, Record
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.result import Result
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines import waves as waves_
+from warpbank.sim.engines.base import EngineError, Waves
+from warpbank.sim.engines.design import Design, design, tail
+from warpbank.sim.engines.host import Host
+from warpbank.sim.engines.rtl import RtlEngine, Session, patience
+from warpbank.sim.events import RECORD, encode
 
 #: One clock cycle in seconds of the wave file.
 PERIOD = 2e-9
@@ -52,7 +52,7 @@ class PysimEngine(RtlEngine):
 
 
 class PysimSession:
-    """A run in the simulator. See `sim.engines.rtl.Session`."""
+    """A run in the simulator. See `warpbank.sim.engines.rtl.Session`."""
 
     def __init__(self, made: Design, trace: Trace, config: SmConfig, *, events: bool, check_operands: bool,
                  waves: Waves | None) -> None:

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from arch.uop import Unit
-from golden.check import OperandMismatch
-from golden.cta_dispatch import CtaDispatch
-from golden.result import Result
-from program.errors import ExecutionError
-from program.trace.schema import FLAG_ARRIVE, Trace
-from sim.engines.base import EngineError, Progress, Waves, check_trace
-from sim.events import Batch, BatchSink
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import Unit
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.cta_dispatch import CtaDispatch
+from warpbank.golden.result import Result
+from warpbank.program.errors import ExecutionError
+from warpbank.program.trace.schema import FLAG_ARRIVE, Trace
+from warpbank.sim.engines.base import EngineError, Progress, Waves, check_trace
+from warpbank.sim.events import Batch, BatchSink
 
 #: Cycles between two reports of progress, or two batches of events.
 _CHUNK = 2000
@@ -35,7 +35,7 @@ class Session(Protocol):
         """Run up to cycle `until` (or to the end). Raises OperandMismatch, ExecutionError."""
 
     def take(self) -> np.ndarray:
-        """The events made since the last call (`sim.events.RECORD`)."""
+        """The events made since the last call (`warpbank.sim.events.RECORD`)."""
 
     @property
     def retired(self) -> int:

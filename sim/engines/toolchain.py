@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from program.errors import WarpbankError
+from warpbank.program.errors import WarpbankError
 
 #: What to say when a wheel is missing.
 _INSTALL = "install it with: pip install 'warpbank[rtl]'"

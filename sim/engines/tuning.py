@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from arch.rooms import SmConfig
-from sim.engines.base import EngineError
+from warpbank.arch.rooms import SmConfig
+from warpbank.sim.engines.base import EngineError
 
 #: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads keep their names.
 PUBLIC = '`verilator_config\nno_inline -module "sub_core"\n' + "".join(

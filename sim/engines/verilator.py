@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from arch.events import COUNTERS, Stall
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from golden.result import Result
-from hdl.cta_dispatch import launch_layout
-from hdl.seams import uop_layout
-from program.trace.schema import Trace
-from sim.engines import packing
-from sim.engines import waves as waves_
-from sim.engines.abi import Setup, State, Status, words_of
-from sim.engines.base import EngineError, Waves
-from sim.engines.host import launch_rows
-from sim.engines.model import Build, library
-from sim.engines.rtl import RtlEngine, Session, mismatch, patience, stuck
-from sim.events import RECORD
+from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.result import Result
+from warpbank.hdl.cta_dispatch import launch_layout
+from warpbank.hdl.seams import uop_layout
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines import packing
+from warpbank.sim.engines import waves as waves_
+from warpbank.sim.engines.abi import Setup, State, Status, words_of
+from warpbank.sim.engines.base import EngineError, Waves
+from warpbank.sim.engines.host import launch_rows
+from warpbank.sim.engines.model import Build, library
+from warpbank.sim.engines.rtl import RtlEngine, Session, mismatch, patience, stuck
+from warpbank.sim.events import RECORD
 
 #: Events that the harness keeps before Python takes them.
 _CAPACITY = 1 << 17
@@ -71,7 +71,7 @@ def _load(path: Path) -> Any:
 
 
 class VerilatorSession:
-    """A run of the compiled SM. See `sim.engines.rtl.Session`."""
+    """A run of the compiled SM. See `warpbank.sim.engines.rtl.Session`."""
 
     def __init__(self, path: Path, trace: Trace, config: SmConfig, *, events: bool, check_operands: bool,
                  waves: Waves | None) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, TextIO
 
-from sim.engines.base import EngineError, Waves
+from warpbank.sim.engines.base import EngineError, Waves
 
 
 def need(waves: Waves) -> None:

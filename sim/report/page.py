@@ -67,7 +67,7 @@ def html(page: Page) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
-    environment = Environment(loader=PackageLoader("sim.report", "."), autoescape=True, undefined=StrictUndefined,
+    environment = Environment(loader=PackageLoader("warpbank.sim.report", "."), autoescape=True, undefined=StrictUndefined,
                               trim_blocks=True, lstrip_blocks=True)
     environment.filters["inline"] = inline
     return environment.get_template("page.html.j2").render(page=page, plotly=get_plotlyjs())

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from arch.uop import Unit
-from program import runner
-from program.intervals.dynamic import form_all, report
-from program.launch import Job
-from program.release.exemption import exempt_registers, table_bits
-from program.release.insertion import insert_flags, release_all
-from program.release.statistics import growth, held_registers, in_step, lifetimes, live_registers
-from program.reuse import histogram, near_hints, votes
-from program.similarity.statistics import similarity
-from program.windows import savings
-from program.write_back import shares, transient_registers, write_back, write_back_hints
+from warpbank.arch.uop import Unit
+from warpbank.program import runner
+from warpbank.program.intervals.dynamic import form_all, report
+from warpbank.program.launch import Job
+from warpbank.program.release.exemption import exempt_registers, table_bits
+from warpbank.program.release.insertion import insert_flags, release_all
+from warpbank.program.release.statistics import growth, held_registers, in_step, lifetimes, live_registers
+from warpbank.program.reuse import histogram, near_hints, votes
+from warpbank.program.similarity.statistics import similarity
+from warpbank.program.windows import savings
+from warpbank.program.write_back import shares, transient_registers, write_back, write_back_hints
 
 
 def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
@@ -57,7 +57,7 @@ def destinations(job: Job, options: runner.Options, *, window: int) -> dict[str,
 
 
 def values(job: Job, options: runner.Options, *, warp_size: int) -> dict[str, Any]:
-    """How alike the values of warp registers are (`program.similarity.statistics.Similarity`), for warps of 32 or 64 threads."""
+    """How alike the values of warp registers are (`warpbank.program.similarity.statistics.Similarity`), for warps of 32 or 64 threads."""
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
     return asdict(similarity(trace, {name: kernels[name] for name in trace.kernels}, warp_size))
@@ -110,7 +110,7 @@ def patterns(job: Job, options: runner.Options) -> dict[str, int]:
 
 
 def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, list[int] | float]:
-    """Reuses by distance (`classes`, see `program.reuse.histogram`), and the share of all accesses whose reuse is as near or far
+    """Reuses by distance (`classes`, see `warpbank.program.reuse.histogram`), and the share of all accesses whose reuse is as near or far
     as a bit for their operand says: voted by the first warps (`first`), by all (`all`)."""
     trace = runner.trace_job(job, options)
     found = votes(trace, threshold=threshold)
@@ -122,7 +122,7 @@ def reuse(job: Job, options: runner.Options, *, threshold: int) -> dict[str, lis
 
 
 def intervals(job: Job, options: runner.Options, *, limit: int) -> dict[str, Any]:
-    """Register-intervals of at most `limit` registers on the job's trace (`program.intervals.dynamic.Report`)."""
+    """Register-intervals of at most `limit` registers on the job's trace (`warpbank.program.intervals.dynamic.Report`)."""
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
     return asdict(report(form_all({name: kernels[name] for name in trace.kernels}, limit), trace))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.config import preset, with_overrides
-from sim.reproduce import counted
-from sim.reproduce.measures import gain, percent
-from sim.reproduce.paper import Figure, Paper, Results
-from sim.reproduce.snippet import WRITTEN, SnippetSpec
-from sim.runs import RunSpec, Task
-from sim.runs.spec import AnalysisSpec
-from synth.energy import energy, table
+from warpbank.arch.config import preset, with_overrides
+from warpbank.sim.reproduce import counted
+from warpbank.sim.reproduce.measures import gain, percent
+from warpbank.sim.reproduce.paper import Figure, Paper, Results
+from warpbank.sim.reproduce.snippet import WRITTEN, SnippetSpec
+from warpbank.sim.runs import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec
+from warpbank.synth.energy import energy, table
 
 _PRESET = "pascal"
-_OBSERVER = "sim.reproduce.observe:Stages"
+_OBSERVER = "warpbank.sim.reproduce.observe:Stages"
 #: Windows of Fig. 10 and 12, in uops; the paper's choice is the one of the other figures.
 _WINDOWS = (2, 3, 4)
 _CHOICE = 3
@@ -47,7 +47,7 @@ def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 def _windows(kernel: str, size: str) -> AnalysisSpec:
     arguments = (("first", _ALL_WINDOWS[0]), ("last", _ALL_WINDOWS[-1]))
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:windows", arguments, _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:windows", arguments, _PRESET)
 
 
 def _saved_row(kind: str, saved: str) -> Callable[[str, str, Results], tuple[float, ...]]:
@@ -61,7 +61,7 @@ def _saved_row(kind: str, saved: str) -> Callable[[str, str, Results], tuple[flo
 
 
 def _destinations(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:destinations", (("window", _CHOICE),), _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:destinations", (("window", _CHOICE),), _PRESET)
 
 
 def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -71,7 +71,7 @@ def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 
 def _sources(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:count_sources", preset=_PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:count_sources", preset=_PRESET)
 
 
 def _fig8_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:

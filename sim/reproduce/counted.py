@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from math import log2
 
-from arch.config import SmConfig, preset
-from arch.register_files import REGISTER_FILES
-from program.release.exemption import table_bits
-from program.release.words import PAYLOAD_BITS
-from sim.reproduce.measures import percent
-from sim.reproduce.paper import Figure
-from synth.memories import Sram, sram
+from warpbank.arch.config import SmConfig, preset
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.program.release.exemption import table_bits
+from warpbank.program.release.words import PAYLOAD_BITS
+from warpbank.sim.reproduce.measures import percent
+from warpbank.sim.reproduce.paper import Figure
+from warpbank.synth.memories import Sram, sram
 
 _LIBRARY = "NangateOpenCellLibrary"
 #: Of energies of memories: what ours is, and that nothing else uses it.
@@ -36,7 +36,7 @@ def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str
 def _synthesized(number: str, *units: str, within: str = "") -> Callable[[], list[float]]:
     """A number of the recorded baselines of units (`warpbank synth UNIT --record`); `within`: the group that it is in."""
 
-    folder = files("synth") / "baselines"
+    folder = files("warpbank.synth") / "baselines"
 
     def read() -> list[float]:
         found = (json.loads((folder / f"{unit}.json").read_text())["results"][_LIBRARY] for unit in units)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from program.similarity.statistics import CLASSES
-from program.similarity.steps import WARP_SIZES
-from sim.reproduce import counted
-from sim.reproduce.measures import gain
-from sim.reproduce.paper import Figure, Paper, Results
-from sim.reproduce.power import BASELINE, PRESET, SCHEMES, SFU_WEIGHT, efficiency, registers, run, runs
-from sim.runs import Task
-from sim.runs.spec import AnalysisSpec
+from warpbank.program.similarity.statistics import CLASSES
+from warpbank.program.similarity.steps import WARP_SIZES
+from warpbank.sim.reproduce import counted
+from warpbank.sim.reproduce.measures import gain
+from warpbank.sim.reproduce.paper import Figure, Paper, Results
+from warpbank.sim.reproduce.power import BASELINE, PRESET, SCHEMES, SFU_WEIGHT, efficiency, registers, run, runs
+from warpbank.sim.runs import Task
+from warpbank.sim.runs.spec import AnalysisSpec
 
 _MIX = "our kernels, compiled from our own PTX, are another mix than the paper's benchmarks"
 _CONSTANTS = "parameters and constants are operands of their own in our code, so that fewer registers hold scalars"
 
 
 def _values(kernel: str, size: str, warp_size: int = 32) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:values", (("warp_size", warp_size),), PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:values", (("warp_size", warp_size),), PRESET)
 
 
 def _tasks(kernel: str, size: str) -> list[Task]:

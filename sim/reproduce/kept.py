@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from program.trace.schema import Trace
-from sim.events import IDS, Batch
+from warpbank.arch.rooms import SmConfig
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.events import IDS, Batch
 
 
 class Kept:
-    """An observer of a run (`sim.runs.RunSpec.observer`), of collectors that keep values.
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of collectors that keep values.
 
     Its result: results written into collectors (`written`), and those of them that a later uop found there (`reused`). A result
     that leaves, is replaced or forgotten before is not; what is fetched anew from the banks later is no reuse of it.

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-from program.trace.schema import Trace
-from sim.events import IDS, Batch
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.events import IDS, Batch
 
 
 class Lanes:
-    """An observer of a run (`sim.runs.RunSpec.observer`) under a scheme with `lanes` events.
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`) under a scheme with `lanes` events.
 
     Its result: lanes clocked for dispatched uops by unit, decompress moves among those of the ALU.
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arch.config import SmConfig, preset, with_overrides
-from arch.register_files import REGISTER_FILES
-from sim.reproduce import counted
-from sim.reproduce.measures import percent
-from sim.reproduce.paper import Figure, Paper, Results
-from sim.runs import RunSpec, Task
-from sim.runs.spec import AnalysisSpec
-from synth.energy import energy, table
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.sim.reproduce import counted
+from warpbank.sim.reproduce.measures import percent
+from warpbank.sim.reproduce.paper import Figure, Paper, Results
+from warpbank.sim.runs import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec
+from warpbank.synth.energy import energy, table
 
 _PRESET = "maxwell"
 _ROWS = preset(_PRESET).sub_core.rows
@@ -58,7 +58,7 @@ def _faster(result: Mapping[str, Any], base: Mapping[str, Any]) -> float:
 
 def _intervals(kernel: str, size: str) -> AnalysisSpec:
     arguments = (("limit", preset(_PRESET).sub_core.cache.registers),)
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:intervals", arguments, _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:intervals", arguments, _PRESET)
 
 
 def _lengths_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:

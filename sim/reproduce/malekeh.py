@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from sim.reproduce.measures import gain, hit_ratio, percent
-from sim.reproduce.paper import Figure, Paper, Results
-from sim.runs import RunSpec, Task
-from sim.runs.spec import AnalysisSpec
-from synth.energy import energy, table
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim.reproduce.measures import gain, hit_ratio, percent
+from warpbank.sim.reproduce.paper import Figure, Paper, Results
+from warpbank.sim.runs import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec
+from warpbank.synth.energy import energy, table
 
 _PRESET = "turing"
-_OBSERVER = "sim.reproduce.kept:Kept"
+_OBSERVER = "warpbank.sim.reproduce.kept:Kept"
 #: Fixed waiting times of Fig. 7, in cycles.
 _STHLDS = (0, 1, 2, 4, 8, 16)
 #: Cycles of an interval that our short runs have several of; the paper has 10 000.
@@ -80,7 +80,7 @@ def _runs(*names: str) -> Callable[[str, str], list[Task]]:
 
 def _reuse(kernel: str, size: str) -> AnalysisSpec:
     arguments = (("threshold", preset(_PRESET).sub_core.collector.near_distance),)
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:reuse", arguments, _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:reuse", arguments, _PRESET)
 
 
 def _fig1_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:

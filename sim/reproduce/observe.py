@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-from program.trace.schema import Trace
-from sim.events import IDS, Batch
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.events import IDS, Batch
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class _Stay:
 
 
 class Stages:
-    """An observer of a run (`sim.runs.RunSpec.observer`), of machines whose registers are mapped directly.
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of machines whose registers are mapped directly.
 
     Its result: for `memory` and `other` uops their number, the cycles from issue to the arrival of the last operand (`operands`;
     0 for what is found in the collector at issue), from issue to dispatch (`collect`), and from issue to retirement

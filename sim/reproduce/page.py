@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sim.report import Page, Plot, Section, Table, marker
-from sim.reproduce.paper import Comparison, Figure, table_rows
-from sim.reproduce.run import Reproduction
+from warpbank.sim.report import Page, Plot, Section, Table, marker
+from warpbank.sim.reproduce.paper import Comparison, Figure, table_rows
+from warpbank.sim.reproduce.run import Reproduction
 
 #: Pixels that a bar needs.
 _BAR = 9

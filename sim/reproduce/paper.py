@@ -10,8 +10,8 @@ from importlib.resources import files
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from program.errors import WarpbankError
-from sim.runs import Task
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import Task
 
 #: Results by the task that gave them.
 Results = Mapping[Task, dict[str, Any]]
@@ -20,7 +20,7 @@ MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "change": lambda values: 100 * (geometric_mean([1 + value / 100 for value in values]) - 1),
 }
-#: Ways to draw a figure (`sim.reproduce.page`): bars beside each other, or on top of each other as parts of a whole; lines of
+#: Ways to draw a figure (`warpbank.sim.reproduce.page`): bars beside each other, or on top of each other as parts of a whole; lines of
 #: kernels along the columns; curves of means, whose columns are called "curve, place".
 SHAPES = ("bars", "parts", "lines", "curves")
 

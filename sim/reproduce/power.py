@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.config import preset
-from sim.reproduce.paper import Results
-from sim.runs import RunSpec, Task
-from sim.runs.spec import AnalysisSpec
-from synth.energy import energy, table
+from warpbank.arch.config import preset
+from warpbank.sim.reproduce.paper import Results
+from warpbank.sim.runs import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec
+from warpbank.synth.energy import energy, table
 
 #: The paper's machine.
 PRESET = "fermi"
@@ -24,11 +24,11 @@ _ARRAYS = 8
 
 def run(kernel: str, size: str, scheme: str) -> RunSpec:
     """The run of a scheme; all but the baseline's tell the lanes of each unit."""
-    return RunSpec(kernel, size, scheme, PRESET, observer="" if scheme == BASELINE else "sim.reproduce.lanes:Lanes")
+    return RunSpec(kernel, size, scheme, PRESET, observer="" if scheme == BASELINE else "warpbank.sim.reproduce.lanes:Lanes")
 
 
 def _lanes(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:lanes", preset=PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:lanes", preset=PRESET)
 
 
 def runs(kernel: str, size: str) -> list[Task]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.config import preset
-from sim.gating import PARTS, WINDOW
-from sim.reproduce import counted
-from sim.reproduce.measures import percent
-from sim.reproduce.paper import Figure, Paper, Results
-from sim.runs import RunSpec, Task
-from sim.runs.spec import AnalysisSpec
+from warpbank.arch.config import preset
+from warpbank.sim.gating import PARTS, WINDOW
+from warpbank.sim.reproduce import counted
+from warpbank.sim.reproduce.measures import percent
+from warpbank.sim.reproduce.paper import Figure, Paper, Results
+from warpbank.sim.runs import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec
 
 _PRESET = "fermi"
 _MACHINE = preset(_PRESET).sub_core
@@ -40,7 +40,7 @@ def _retained(node: int) -> float:
 
 def _release(kernel: str, size: str) -> AnalysisSpec:
     arguments = (("warps", _MACHINE.warps), ("physical", _MACHINE.banks * _MACHINE.rows))
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:release", arguments, _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:release", arguments, _PRESET)
 
 
 def _tasks(kernel: str, size: str) -> list[Task]:
@@ -67,7 +67,7 @@ def _fig12_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 
 def _patterns(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "sim.reproduce.analyses:patterns", (), _PRESET)
+    return AnalysisSpec(kernel, size, "warpbank.sim.reproduce.analyses:patterns", (), _PRESET)
 
 
 def _fig3_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -77,7 +77,7 @@ def _fig3_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 def _run(scheme: str, kernel: str, size: str, scheduler: str = "two_level", *more: str) -> RunSpec:
     overrides = (*_FILE, f"sub_core.front_end.scheduler={scheduler}", *more)
-    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer="sim.gating:Gating")
+    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer="warpbank.sim.gating:Gating")
 
 
 def _renamed(kernel: str, size: str) -> list[Task]:

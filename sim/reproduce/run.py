@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.names import unknown
-from program.errors import WarpbankError
-from program.runner import tool_versions
-from sim.reproduce.paper import Comparison, Figure, Paper, compare
-from sim.runs import RunSpec, Task, execute
-from sim.runs.execute import Progress
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.names import unknown
+from warpbank.program.errors import WarpbankError
+from warpbank.program.runner import tool_versions
+from warpbank.sim.reproduce.paper import Comparison, Figure, Paper, compare
+from warpbank.sim.runs import RunSpec, Task, execute
+from warpbank.sim.runs.execute import Progress
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def reproduce(
     ----------
     kernels : shipped kernels; empty: all.
     figures : names of figures; empty: all.
-    scheduler, progress : see `sim.runs.execute`.
+    scheduler, progress : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from arch.config import config_hash, preset, with_overrides
-from arch.events import EVENTS, Record
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program import emulator
-from program.annotate import annotate
-from program.isa import CONST_DYNAMIC_SHARED, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Reg, Space
-from program.launch import Job, Launch
-from program.trace.schema import Trace
-from sim import experiment as exp
-from sim.runs import store
+from warpbank.arch.config import config_hash, preset, with_overrides
+from warpbank.arch.events import EVENTS, Record
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program import emulator
+from warpbank.program.annotate import annotate
+from warpbank.program.isa import CONST_DYNAMIC_SHARED, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.launch import Job, Launch
+from warpbank.program.trace.schema import Trace
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import store
 
 #: Lines of the figure, 2 to 14.
 SNIPPET = [
@@ -61,11 +61,11 @@ def snippet_trace(after: int = 0) -> Trace:
 
 @dataclass(frozen=True)
 class SnippetSpec:
-    """A run of the snippet on the golden model, as a task of `sim.runs`.
+    """A run of the snippet on the golden model, as a task of `warpbank.sim.runs`.
 
     Parameters
     ----------
-    scheme, preset, overrides : as in `sim.runs.RunSpec`.
+    scheme, preset, overrides : as in `warpbank.sim.runs.RunSpec`.
     """
 
     scheme: str
@@ -88,10 +88,10 @@ class SnippetSpec:
         """Machine, scheme, and the code."""
         machine = config_hash(with_overrides(preset(self.preset), list(self.overrides)))
         return store.key("snippet", machine, self.preset, self.scheme, self.after,
-                         store.code_digest("arch", "golden", "sim.experiment", __name__))
+                         store.code_digest("warpbank.arch", "warpbank.golden", "warpbank.sim.experiment", __name__))
 
     def compute(self) -> dict[str, Any]:
-        """Bank writes of each register r0..r4 (`writes`), and what `sim.experiment.Report.to_dict` says of the machine."""
+        """Bank writes of each register r0..r4 (`writes`), and what `warpbank.sim.experiment.Report.to_dict` says of the machine."""
         config, scheme = with_overrides(preset(self.preset), list(self.overrides)), parse_scheme(self.scheme)
         kernel = snippet_kernel(self.after)
         trace = annotate(snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel})

@@ -7,12 +7,12 @@ import io
 import json
 from pathlib import Path
 
-from program.errors import WarpbankError
-from sim.output import write_text
-from sim.report import html
-from sim.reproduce.page import page
-from sim.reproduce.paper import Comparison, table_rows
-from sim.reproduce.run import Reproduction
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.output import write_text
+from warpbank.sim.report import html
+from warpbank.sim.reproduce.page import page
+from warpbank.sim.reproduce.paper import Comparison, table_rows
+from warpbank.sim.reproduce.run import Reproduction
 
 
 def write(made: Reproduction, folder: Path) -> list[Path]:

@@ -11,9 +11,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from program.errors import WarpbankError
-from sim.runs.spec import Task
-from sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, pool
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs.spec import Task
+from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, pool
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -13,11 +13,11 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
-from program.errors import WarpbankError
-from sim.runs import store
-from sim.runs.cluster import LOCAL, Cluster, connect
-from sim.runs.spec import Task
-from sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, perform, processes
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import store
+from warpbank.sim.runs.cluster import LOCAL, Cluster, connect
+from warpbank.sim.runs.spec import Task
+from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, perform, processes
 
 __all__ = ["LOCAL", "Progress", "execute"]
 

@@ -6,16 +6,16 @@ import importlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import workloads
-from arch.config import config_hash
-from arch.names import unknown
-from program import runner
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import engines, extensions
-from sim import experiment as exp
-from sim.engines.base import Engine
-from sim.runs import store
+from warpbank import workloads
+from warpbank.arch.config import config_hash
+from warpbank.arch.names import unknown
+from warpbank.program import runner
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import engines, extensions
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.base import Engine
+from warpbank.sim.runs import store
 
 
 class Task(Protocol):
@@ -47,7 +47,7 @@ class RunSpec:
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; "" for none. It is
-        made without arguments, its `start` is called with the trace and the machine, then it with every `sim.events.Batch`.
+        made without arguments, its `start` is called with the trace and the machine, then it with every `warpbank.sim.events.Batch`.
         Golden only.
     """
 
@@ -87,9 +87,9 @@ class RunSpec:
     def key(self) -> str:
         """Job, machine, scheme, engine, observer, and the code that runs them."""
         e = self.experiment()
-        code = ["arch", "golden", "sim.engines", "sim.experiment"]
+        code = ["warpbank.arch", "warpbank.golden", "warpbank.sim.engines", "warpbank.sim.experiment"]
         if self.engine != "golden":
-            code.append("hdl")
+            code.append("warpbank.hdl")
         if self.observer:
             code.append(self.observer.partition(":")[0])
         trace = runner.job_key(e.job, exp.compile_options(e))
@@ -152,7 +152,7 @@ class AnalysisSpec:
         module = self.function.partition(":")[0]
         e = self._compiled.experiment()
         trace = runner.job_key(e.job, exp.compile_options(e))
-        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("arch", "sim.experiment", module))
+        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("warpbank.arch", "warpbank.sim.experiment", module))
 
     def compute(self) -> dict[str, Any]:
         """What the function returns."""

@@ -1,6 +1,6 @@
 """Results kept in the user's cache folder, by content hash.
 
-A result is a JSON file whose name is its key, in the folder `results` beside the cached traces (`program.trace.cache`, which
+A result is a JSON file whose name is its key, in the folder `results` beside the cached traces (`warpbank.program.trace.cache`, which
 reads WARPBANK_CACHE). It is written whole or not at all. A file lock per key makes one process compute a result while others
 that want the same wait for it; the system drops the lock of a killed one.
 """
@@ -19,8 +19,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from program.runner import source_digest
-from program.trace import cache as trace_cache
+from warpbank.program.runner import source_digest
+from warpbank.program.trace import cache as trace_cache
 
 #: Raised by one when the meaning of a stored result changes.
 RESULT_VERSION = 2

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
 from typing import Any
 
-from golden.check import OperandMismatch
-from program.errors import WarpbankError
-from sim import extensions
-from sim.runs import store
-from sim.runs.spec import Task
+from warpbank.golden.check import OperandMismatch
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import extensions
+from warpbank.sim.runs import store
+from warpbank.sim.runs.spec import Task
 
 #: Times that a task is tried when the worker that had it dies.
 ATTEMPTS = 3

@@ -9,14 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from arch.config import preset as preset_of
-from arch.config import with_overrides
-from arch.names import unknown
-from arch.overrides import field_paths
-from program.errors import WarpbankError
-from program.toml_table import Table
-from sim import experiment as exp
-from sim.runs import RunSpec
+from warpbank.arch.config import preset as preset_of
+from warpbank.arch.config import with_overrides
+from warpbank.arch.names import unknown
+from warpbank.arch.overrides import field_paths
+from warpbank.program.errors import WarpbankError
+from warpbank.program.toml_table import Table
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import RunSpec
 
 #: Value of a configuration field.
 Value = int | str

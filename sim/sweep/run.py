@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from program.errors import WarpbankError
-from sim.runs import Outcome, execute
-from sim.runs.execute import LOCAL, Progress
-from sim.sweep.description import Sweep
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import Outcome, execute
+from warpbank.sim.runs.execute import LOCAL, Progress
+from warpbank.sim.sweep.description import Sweep
 
 
 def sweep(

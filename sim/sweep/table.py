@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from arch.events import COUNTERS, Stall
-from arch.schemes import BASELINE
-from program.errors import WarpbankError
-from program.runner import tool_versions
-from sim import experiment as exp
-from sim.runs import Outcome, RunSpec
-from sim.sweep.description import Sweep
-from synth.energy import COMMON, energy, table
+from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.schemes import BASELINE
+from warpbank.program.errors import WarpbankError
+from warpbank.program.runner import tool_versions
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import Outcome, RunSpec
+from warpbank.sim.sweep.description import Sweep
+from warpbank.synth.energy import COMMON, energy, table
 
 #: Columns of what was run, with their kinds; those of the sweep's fields follow.
 DESCRIPTION = {"kernel": "text", "size": "text", "scheme": "text", "preset": "text", "engine": "text", "max_registers": "int"}

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from arch.config import config_hash
-from program.runner import tool_versions
-from sim import experiment as exp
-from sim.report import Page, Plot, Section, html
-from sim.view.timeline import Mark, Timeline
+from warpbank.arch.config import config_hash
+from warpbank.program.runner import tool_versions
+from warpbank.sim import experiment as exp
+from warpbank.sim.report import Page, Plot, Section, html
+from warpbank.sim.view.timeline import Mark, Timeline
 
 #: Most columns of a heat map: a browser draws no more in its width.
 COLUMNS = 1000

@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from arch.events import EVENTS, Cause, Stall
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from arch.uop import MOVE, Control, Memory, Unit
-from program.errors import WarpbankError
-from program.trace.schema import Trace
-from sim import experiment as exp
-from sim.engines.golden import GoldenEngine
-from sim.events import NAMES, Batch
-from sim.runs.spec import Observed
-from sim.view.timeline import Mark, Span, Timeline, Uop, kind_of
+from warpbank.arch.events import EVENTS, Cause, Stall
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import MOVE, Control, Memory, Unit
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.events import NAMES, Batch
+from warpbank.sim.runs.spec import Observed
+from warpbank.sim.view.timeline import Mark, Span, Timeline, Uop, kind_of
 
 #: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
 _STATES = frozenset({"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"})
@@ -38,7 +38,7 @@ def _predicates(mask: int) -> list[int]:
 
 
 class Follower:
-    """An observer of a golden run (see `sim.runs.RunSpec`) that makes a `Timeline` of the cycles from `start` to `end`.
+    """An observer of a golden run (see `warpbank.sim.runs.RunSpec`) that makes a `Timeline` of the cycles from `start` to `end`.
 
     What a view does not know by name it puts with the uop, warp, collector or bank that the event names, so that a new scheme's
     events are drawn like all others.

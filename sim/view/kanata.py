@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sim.view.timeline import STAGES, Mark, Span, Timeline
+from warpbank.sim.view.timeline import STAGES, Mark, Span, Timeline
 
 #: Names of the stages in the viewer, which has room for two letters.
 SHORT = dict(zip(STAGES, ("Bu", "Is", "Co", "Ex", "Wb"), strict=True))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sim.view.timeline import Mark, Timeline, Uop
+from warpbank.sim.view.timeline import Mark, Timeline, Uop
 
 #: Thread numbers. No two threads of a file have the same one, none is that of a process, and none is 0: Perfetto takes process
 #: and thread 0 for the idle ones of Linux, and has mixed up threads of equal number, and a process with the thread of its number.

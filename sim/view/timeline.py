@@ -13,7 +13,7 @@ STAGES = {
     "execute": "in an execution unit or the load/store unit",
     "write-back": "from its first write on",
 }
-#: What a scheme does, in words that all schemes share: event (`arch.events.EVENTS`) -> kind. `kind_of` knows the exceptions.
+#: What a scheme does, in words that all schemes share: event (`warpbank.arch.events.EVENTS`) -> kind. `kind_of` knows the exceptions.
 KINDS = {
     "forward": "forward",
     "cache_grant": "hit",
@@ -36,7 +36,7 @@ def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened in a cycle: the event's name (`arch.events.EVENTS`), its fields in words, its kind (`kind_of`)."""
+    """Something that happened in a cycle: the event's name (`warpbank.arch.events.EVENTS`), its fields in words, its kind (`kind_of`)."""
 
     cycle: int
     name: str

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme, parse_scheme
-from program.errors import WarpbankError
-from synth.energy.table import AMOUNTS, EnergyTable
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth.energy.table import AMOUNTS, EnergyTable
 
 #: Counters of a bank's arrays, and how many arrays the banks of the tables have, with 32 lanes.
 _ARRAYS, _BANK_ARRAYS = "rf.arrays.", 8

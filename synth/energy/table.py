@@ -12,12 +12,12 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from arch.events import COUNTERS, EVENTS
-from arch.names import unknown
-from arch.rooms import SmConfig
-from arch.schemes import BASELINE, ROOMS, Scheme
-from program.errors import WarpbankError
-from program.toml_table import Table
+from warpbank.arch.events import COUNTERS, EVENTS
+from warpbank.arch.names import unknown
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import BASELINE, ROOMS, Scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.program.toml_table import Table
 
 _KIB = 1024
 #: What a leakage row may be charged per: amount of it on a machine, after the scheme's own changes to it.
@@ -101,7 +101,7 @@ class EnergyTable:
     free: tuple[FreeRow, ...] = ()
 
     def priced(self, scheme: Scheme) -> set[str]:
-        """Events (`arch.events.EVENTS`) of which rows for this scheme count something."""
+        """Events (`warpbank.arch.events.EVENTS`) of which rows for this scheme count something."""
         counted = {counter for row in self.events if row.used(scheme) for counter in row.counters}
         found = {COUNTERS[name].event for name in counted if name in COUNTERS}
         return found | {COUNTERS[name].also for name in counted if name in COUNTERS} - {""}

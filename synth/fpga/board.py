@@ -17,11 +17,10 @@ from unittest import mock
 
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Module, Signal
 
-from arch.schemes import Scheme
-from program.errors import WarpbankError
-
-from .image import Image
-from .top import Top
+from warpbank.arch.schemes import Scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth.fpga.image import Image
+from warpbank.synth.fpga.top import Top
 
 #: Boards by the name a user types: module and class in amaranth-boards.
 BOARDS = {

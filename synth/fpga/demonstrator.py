@@ -12,16 +12,15 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from arch.rooms import bits
-from arch.schemes import Scheme
-from arch.uop import MAX_SOURCES, MOVE, Unit
-from hdl.lookup import read_at, write_at
-from hdl.seams import uop_layout
-from hdl.sm import Sm
-
-from .image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image
-from .integer import Lane, arithmetic, product
-from .results import Computed, Given, block_rom, read_next
+from warpbank.arch.rooms import bits
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.sm import Sm
+from warpbank.synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image
+from warpbank.synth.fpga.integer import Lane, arithmetic, product
+from warpbank.synth.fpga.results import Computed, Given, block_rom, read_next
 
 #: Units that compute: arithmetic, products, memory.
 COMPUTING = (Unit.ALU, Unit.FMA, Unit.LSU)
@@ -42,7 +41,7 @@ class Demonstrator(wiring.Component):
 
     Parameters
     ----------
-    image : the program (`synth.fpga.image`).
+    image : the program (`warpbank.synth.fpga.image`).
     scheme : the register file; one that leaves the code as it is.
 
     Members

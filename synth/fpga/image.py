@@ -7,12 +7,12 @@ from enum import IntEnum
 
 from amaranth.lib import data
 
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES
 
 
 class Do(IntEnum):
-    """What the integer unit computes from a, b, c and the predicates q0, q1, q2. `program.isa.Op` says what each means."""
+    """What the integer unit computes from a, b, c and the predicates q0, q1, q2. `warpbank.program.isa.Op` says what each means."""
 
     NOTHING = 0
     GIVEN = 1  # from the ROM of values: what the special registers hold, and other lanes
@@ -51,7 +51,7 @@ WRITTEN = ("p0", "p1")
 NO_PREDICATES = dict.fromkeys(WRITTEN, 7)
 
 #: One instruction: what to do, where each operand is (a source slot, or `CONSTANT`) and its constant, the predicates it reads
-#: (bit 3: negated) and writes, and the modifiers of `program.isa.Instr`.
+#: (bit 3: negated) and writes, and the modifiers of `warpbank.program.isa.Instr`.
 MICRO = data.StructLayout({
     "do": 5,
     **{f"{name}_from": 3 for name in OPERANDS},
@@ -72,7 +72,7 @@ class Step:
     Parameters
     ----------
     pc : its instruction.
-    uop : its answer to `hdl.seams.Fill`.
+    uop : its answer to `warpbank.hdl.seams.Fill`.
     line : first of its memory lines in `Image.lines`.
     values : row of `Image.values`, of a load, a store or a special register.
     """
@@ -92,7 +92,7 @@ class Image:
     kernel : its name.
     config : the machine; one sub-core.
     registers : of a warp.
-    launch : answer to `hdl.sm.Sm.launch`.
+    launch : answer to `warpbank.hdl.sm.Sm.launch`.
     micro : per pc, as `MICRO` has it.
     steps : all executed uops, warp after warp.
     first : per warp slot, its first row of `steps`.

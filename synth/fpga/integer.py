@@ -1,4 +1,4 @@
-"""The demonstrator's integer unit: one lane of what `program.isa` calls integer, bit and predicate instructions."""
+"""The demonstrator's integer unit: one lane of what `warpbank.program.isa` calls integer, bit and predicate instructions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from program.isa import SHF_LEFT_CLAMP, SHF_LEFT_HI64, SHF_LEFT_WRAP, SHF_RIGHT_CLAMP, SHF_RIGHT_LO64, BoolOp, Cmp
-
-from .image import Do
+from warpbank.program.isa import SHF_LEFT_CLAMP, SHF_LEFT_HI64, SHF_LEFT_WRAP, SHF_RIGHT_CLAMP, SHF_RIGHT_LO64, BoolOp, Cmp
+from warpbank.synth.fpga.image import Do
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _amount(b: Value, most: int) -> Value:
 
 
 def _shifted(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:
-    """The shifts and the funnel shifts of `program.isa`, which all take 32 bits out of 96. Shifting (high, low) left by n and
+    """The shifts and the funnel shifts of `warpbank.program.isa`, which all take 32 bits out of 96. Shifting (high, low) left by n and
     taking the high word is the same as shifting (high, low, 0) right by 64 - n and taking the low one."""
     low, high, amount = (Signal(width, name=f"{part}_{name}") for part, width in (("low", 32), ("high", 32), ("amount", 7)))
     left, sign = Signal(name=f"left_{name}"), Signal(name=f"sign_{name}")

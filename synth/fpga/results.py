@@ -9,8 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.rooms import bits
-from hdl.lookup import read_at, write_at
+from warpbank.arch.rooms import bits
+from warpbank.hdl.lookup import read_at, write_at
 
 
 class Computed(wiring.Component):

@@ -8,11 +8,10 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from arch.schemes import Scheme
-
-from .demonstrator import Demonstrator
-from .image import Image
-from .uart import Transmitter
+from warpbank.arch.schemes import Scheme
+from warpbank.synth.fpga.demonstrator import Demonstrator
+from warpbank.synth.fpga.image import Image
+from warpbank.synth.fpga.uart import Transmitter
 
 #: Bits per second of the serial line.
 BAUD = 115_200

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import (
+from warpbank.arch.config import (
     PRESETS,
     CollectorConfig,
     L1Config,
@@ -20,8 +20,8 @@ from arch.config import (
     preset,
     with_overrides,
 )
-from arch.register_files import REGISTER_FILES
-from arch.uop import Unit
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.uop import Unit
 
 
 def shape(name: str) -> tuple[int, int, int, int, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arch.config import PRESETS, preset
-from arch.events import COUNTERS, EVENTS, STALLS, Record, Stall, count, field_width, stalls
+from warpbank.arch.config import PRESETS, preset
+from warpbank.arch.events import COUNTERS, EVENTS, STALLS, Record, Stall, count, field_width, stalls
 
 
 def test_counters_name_events_and_fields() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arch import schemes
-from arch.schemes import Row, Scheme, parse_scheme, register_scheme
+from warpbank.arch import schemes
+from warpbank.arch.schemes import Row, Scheme, parse_scheme, register_scheme
 
 
 @pytest.fixture

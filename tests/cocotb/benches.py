@@ -19,10 +19,6 @@ from tests.cocotb import stand_in
 
 amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 
-from arch.config import SmConfig, preset, with_overrides  # noqa: E402
-from hdl.collector.boc import WriteThroughBoc  # noqa: E402
-from hdl.collector.ccu import LruCcu  # noqa: E402
-from hdl.storage.bdi_banks import BdiBanks  # noqa: E402
 from tests.cocotb import memory_bench, sm_bench  # noqa: E402
 from tests.hdl import test_cta_dispatch, test_lfsr  # noqa: E402
 from tests.hdl.bench import MACHINES  # noqa: E402
@@ -58,6 +54,10 @@ from tests.hdl.mapping import (  # noqa: E402
     test_table,
 )
 from tests.hdl.storage import test_banks, test_codec, test_gscalar, test_moves  # noqa: E402
+from warpbank.arch.config import SmConfig, preset, with_overrides  # noqa: E402
+from warpbank.hdl.collector.boc import WriteThroughBoc  # noqa: E402
+from warpbank.hdl.collector.ccu import LruCcu  # noqa: E402
+from warpbank.hdl.storage.bdi_banks import BdiBanks  # noqa: E402
 
 
 def _config(overrides: list[str]) -> SmConfig:

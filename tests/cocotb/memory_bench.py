@@ -7,12 +7,12 @@ from typing import Any
 
 import amaranth.sim
 
-from arch.rooms import SmConfig
-from golden.execute.memory import Memory as Golden
-from golden.execute.memory import Request
-from golden.probe import Probe
-from hdl.execute.memory import Memory
-from hdl.probe import event_ports
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.execute.memory import Memory as Golden
+from warpbank.golden.execute.memory import Request
+from warpbank.golden.probe import Probe
+from warpbank.hdl.execute.memory import Memory
+from warpbank.hdl.probe import event_ports
 
 
 def lockstep(config: SmConfig, seed: int, cycles: int = 600) -> None:

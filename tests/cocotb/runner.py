@@ -22,10 +22,10 @@ from unittest import mock
 
 import cocotb_tools.runner
 
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from sim.engines import toolchain
-from synth.export import exported
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim.engines import toolchain
+from warpbank.synth.export import exported
 
 ROOT = Path(__file__).parent.parent.parent
 #: Builds, by what they were made of. An ignored folder; it may be deleted at any time.

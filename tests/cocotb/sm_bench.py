@@ -8,15 +8,15 @@ import cocotb
 from amaranth.hdl import Value
 from cocotb.triggers import Timer
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from hdl.cta_dispatch import launch_layout
-from hdl.probe import event_ports
-from hdl.seams import uop_layout
-from hdl.sm import Sm
-from program import runner
 from tests.hdl.sm_bench import Streams, pack, run_golden
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.hdl.cta_dispatch import launch_layout
+from warpbank.hdl.probe import event_ports
+from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.sm import Sm
+from warpbank.program import runner
 
 
 def _names(component: Any) -> dict[int, str]:

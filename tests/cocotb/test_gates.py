@@ -17,15 +17,6 @@ from typing import Any
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from hdl.collector.boc import Boc
-from hdl.collector.ccu import Ccu
-from hdl.hierarchy.allocation import AddressAllocation
-from hdl.storage.compressor import Compressor
-from hdl.storage.decompressor import Decompressor
-from synth import flow, mapped, netlist, pdk
-from synth.models import simulated
 from tests.cocotb.runner import run
 from tests.hdl.bench import MACHINES
 from tests.hdl.collector.boc_bench import BOCS
@@ -33,6 +24,15 @@ from tests.hdl.collector.test_ccu import machine_of
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.mapping.test_table import Few
 from tests.synth import library
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.collector.boc import Boc
+from warpbank.hdl.collector.ccu import Ccu
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
+from warpbank.synth import flow, mapped, netlist, pdk
+from warpbank.synth.models import simulated
 
 #: Lanes of the units that are measured by lanes, and their machine.
 LANES = 4

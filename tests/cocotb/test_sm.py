@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import preset, with_overrides
 from tests.cocotb.runner import run
 from tests.cocotb.test_units import replaced
+from warpbank.arch.config import preset, with_overrides
 
 #: Two lanes are enough for the events; the queues are as short as the preset's.
 SMALL = ["lanes=2", "memory.l2_sets=4", "lsu.pending=4"]

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
 from tests.cocotb.runner import run
 from tests.hdl.bench import MACHINES
 from tests.hdl.collector.boc_bench import BOCS
@@ -18,6 +16,8 @@ from tests.hdl.collector.test_window import MACHINES as WINDOWS
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.rfc_bench import RFCS
 from tests.hdl.mapping.test_renaming import SMALL as RENAMING
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
-import golden.rooms
-import hdl.rooms
-from arch.config import preset
-from arch.schemes import SCHEMES, parse_scheme
-from golden.check import OperandMismatch
-from golden.result import Result
-from program.errors import WarpbankError
-from sim import extensions
-from sim.engines.golden import GoldenEngine
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import Outcome, lockstep
-from sim.runs import RunSpec, execute
+import warpbank.golden.rooms
+import warpbank.hdl.rooms
 from tests.random_trace import random_trace
 from tests.registries import kept
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import SCHEMES, parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.result import Result
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import extensions
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import Outcome, lockstep
+from warpbank.sim.runs import RunSpec, execute
 
 FOLDER = Path(__file__).parents[2] / "examples" / "last_value"
 
@@ -72,7 +72,7 @@ def test_a_model_that_never_forgets_is_caught(example: ModuleType, monkeypatch: 
             super().allocate(uop)
             self._kept[uop.warp] = kept
 
-    monkeypatch.setitem(golden.rooms.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(warpbank.golden.rooms.COLLECTORS, "last_value", Stale)
     with pytest.raises(OperandMismatch):
         _golden(0)
 
@@ -82,7 +82,7 @@ def test_rtl_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pyte
         def _forgets(self, register: Any) -> Any:
             return Const(0)
 
-    monkeypatch.setitem(hdl.rooms.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(warpbank.hdl.rooms.COLLECTORS, "last_value", Stale)
     assert _lockstep(0).divergence is not None
 
 
@@ -116,5 +116,5 @@ def test_worker_processes_know_it(example: ModuleType) -> None:
 
 def test_nothing_is_left_behind() -> None:
     assert "last-value" not in SCHEMES
-    assert "last_value" not in golden.rooms.COLLECTORS
+    assert "last_value" not in warpbank.golden.rooms.COLLECTORS
     assert extensions.digest() == ""

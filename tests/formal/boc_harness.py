@@ -8,12 +8,12 @@ from typing import Any
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, Signal, Value
 
-from arch.rooms import SmConfig
-from arch.uop import TO_COLLECTOR
-from hdl.collector.boc import Boc
-from hdl.lookup import read_at
-from hdl.priority import encode
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import TO_COLLECTOR
+from warpbank.hdl.collector.boc import Boc
+from warpbank.hdl.lookup import read_at
+from warpbank.hdl.priority import encode
 
 
 def opened(unit: type[Boc]) -> type[Boc]:
@@ -263,7 +263,7 @@ class Harness(Environment):
 
 
 class _States:
-    """Masks over the entries of a collector: `present` and `expecting` as in `golden.collector.window`; `asked`: an operand is on
+    """Masks over the entries of a collector: `present` and `expecting` as in `warpbank.golden.collector.window`; `asked`: an operand is on
     its way; over registers: `coming`, results of inserted uops. `uops`: tag, number, slot, place, and whether its operand arrives
     in this cycle, of every slot of every uop."""
 

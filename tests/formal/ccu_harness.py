@@ -8,10 +8,10 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value
 
-from arch.rooms import SmConfig
-from hdl.collector.ccu import Ccu
-from hdl.lookup import read_at
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.collector.ccu import Ccu
+from warpbank.hdl.lookup import read_at
 
 
 def opened(unit: type[Ccu]) -> type[Ccu]:

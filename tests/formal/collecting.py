@@ -14,10 +14,10 @@ from typing import Any
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from arch.rooms import CollectorConfig, SmConfig
-from hdl.seams import UNITS
 from tests.formal.prove import assume_no_reset
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import CollectorConfig, SmConfig
+from warpbank.hdl.seams import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.
 REGISTERS, BUSY_UNITS = 4, 2

@@ -15,18 +15,18 @@ from unittest import mock
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from arch.rooms import CacheConfig, SmConfig
-from hdl.hierarchy.allocation import AddressAllocation
-from hdl.hierarchy.ltrf import Ltrf
-from hdl.hierarchy.mover import Stage
-from hdl.hierarchy.wcb import WarpControlBlocks
-from hdl.lookup import read_at
-from hdl.mapping.direct import Direct
-from hdl.storage.banks import Banks
 from tests.formal.prove import assume_no_reset
 from tests.formal.test_allocation import opened as opened_allocation
 from tests.formal.test_allocation import queue_invariant
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import CacheConfig, SmConfig
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.mover import Stage
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.lookup import read_at
+from warpbank.hdl.mapping.direct import Direct
+from warpbank.hdl.storage.banks import Banks
 
 #: Registers of a warp, of an interval; warps, and those that may be active. Others would differ in their number only.
 REGISTERS, ENTRIES, WARPS, ROWS, BANKS = 4, 2, 3, 2, 2
@@ -77,7 +77,7 @@ def opened_blocks(blocks: type[WarpControlBlocks]) -> type[WarpControlBlocks]:
         registers_per_warp = REGISTERS
 
         def elaborate(self, platform: object) -> Module:
-            with mock.patch("hdl.hierarchy.wcb.AddressAllocation", opened_allocation(AddressAllocation)):
+            with mock.patch("warpbank.hdl.hierarchy.wcb.AddressAllocation", opened_allocation(AddressAllocation)):
                 m = super().elaborate(platform)
             self.tables = [[read_at(m, self._table, row * REGISTERS + register) for register in range(REGISTERS)]
                            for row in range(ROWS)]
@@ -121,7 +121,7 @@ class Harness(Elaboratable):
         self.config = config = machine(latency, crossing)
         self.inductive = inductive
         self.storage = OpenedBanks(config)
-        with mock.patch("hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)):
+        with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)):
             self.unit: Any = opened(unit)(config, Placed(config, unit.ports(config)), self.storage, 1)
         self.blocks: Any = self.unit._blocks
         self.free: list[Signal] = []

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Assert, Assume, Elaboratable, Fragment, Module, Signal, Value
 
-from hdl.hierarchy.allocation import AddressAllocation
-from hdl.lookup import read_at
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.lookup import read_at
 
 COUNT = 4
 

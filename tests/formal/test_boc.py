@@ -26,12 +26,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module, Mux
 
-import hdl.collector.boc
-from hdl.collector.boc import Boc, WriteThroughBoc
-from hdl.collector.window import Inserter
+import warpbank.hdl.collector.boc
 from tests.formal.boc_harness import Drains, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
+from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.hdl.collector.window import Inserter
 
 #: Minutes on a machine of its own; much longer where many share it.
 pytestmark = pytest.mark.timeout(3600)
@@ -123,7 +123,7 @@ def test_mutants_are_refuted(broken: Any, kind: type[Harness], slots: int, depth
     """By a run from the initial state, without the invariant."""
     unit: Any = Boc
     if issubclass(broken, Inserter):
-        monkeypatch.setattr(hdl.collector.boc, "Inserter", broken)
+        monkeypatch.setattr(warpbank.hdl.collector.boc, "Inserter", broken)
     else:
         unit = broken
     built = harness(kind, unit, slots=slots, inductive=False)

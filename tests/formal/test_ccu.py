@@ -24,11 +24,11 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module
 
-import hdl.collector.ccu
-from hdl.collector.ccu import Ccu
+import warpbank.hdl.collector.ccu
 from tests.formal.ccu_harness import Dispatches, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
+from warpbank.hdl.collector.ccu import Ccu
 
 #: Minutes on a machine of its own; much longer where many share it.
 pytestmark = pytest.mark.timeout(3600)
@@ -74,7 +74,7 @@ class FarCopyStays(Ccu):
 
 def unlocked(m: Module, lines: Any, valid: Any, closed: Any, *rest: Any) -> Any:
     """A line may be taken although a uop reads it."""
-    return hdl.collector.cache_table.victim(m, lines, valid, Const(0, lines.size), *rest)
+    return warpbank.hdl.collector.cache_table.victim(m, lines, valid, Const(0, lines.size), *rest)
 
 
 @pytest.mark.parametrize(("broken", "depth"), [(NeverFlushed, 6), (FarCopyStays, 7), (unlocked, 5)])
@@ -82,7 +82,7 @@ def test_mutants_are_refuted(broken: Any, depth: int, tmp_path: Path, monkeypatc
     """By a run from the initial state, without the invariant."""
     unit: Any = broken
     if broken is unlocked:
-        monkeypatch.setattr(hdl.collector.ccu, "victim", unlocked)
+        monkeypatch.setattr(warpbank.hdl.collector.ccu, "victim", unlocked)
         unit = Ccu
     built = harness(unit=unit, warps=2, units=1, lines=2, inductive=False)
     with pytest.raises(Refuted):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from hdl.storage.compressor import Compressor
-from hdl.storage.decompressor import Decompressor
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from tests.hdl.storage.test_codec import AnyHalves, Garbage
+from warpbank.arch.config import preset, with_overrides
+from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
+from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
 
 LANES = 4
 CONFIG = with_overrides(preset("tiny"), [f"lanes={LANES}"])

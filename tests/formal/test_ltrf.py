@@ -27,11 +27,11 @@ from typing import Any
 
 import pytest
 
-from hdl.hierarchy.ltrf import Ltrf, LtrfPlus
-from hdl.hierarchy.wcb import WarpControlBlocks
 from tests.formal.ltrf_harness import Drains, Harness
 from tests.formal.prove import Refuted, prove
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
+from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 SLOWER = {"latency": 280, "crossing": 4}
 

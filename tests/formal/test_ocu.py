@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Mux, Signal
 
-from arch.config import preset, with_overrides
-from hdl.collector.ocu import Ocu
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.arch.config import preset, with_overrides
+from warpbank.hdl.collector.ocu import Ocu
 
 CONFIG = with_overrides(preset("tiny"), ["sub_core.warps=2", "lanes=1", "sub_core.banks=1"])
 COUNT = CONFIG.sub_core.collectors

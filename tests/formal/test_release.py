@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Assume, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from hdl.mapping import release
-from hdl.mapping.release import Release
-from hdl.mapping.table import TABLE_BANKS
-from hdl.priority import Choice, first_from
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.arch.config import preset, with_overrides
+from warpbank.hdl.mapping import release
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.table import TABLE_BANKS
+from warpbank.hdl.priority import Choice, first_from
 
 REGISTERS = 8
 #: Registers of a warp in a bank of the table.

@@ -21,15 +21,15 @@ import pytest
 from amaranth.hdl import Array, Assert, Module, Signal, Value
 from amaranth.lib.wiring import In
 
-from hdl.hierarchy.renamed_ltrf import RenamedLtrf
-from hdl.hierarchy.wcb import WarpControlBlocks
-from hdl.mapping.cache_renaming import CacheRelease, CacheRenaming
-from hdl.seams import UNITS
-from hdl.storage.banks import Banks
 from tests.formal.ltrf_harness import ENTRIES, Few
 from tests.formal.prove import NotInductive, prove
 from tests.formal.test_renaming import PLACES, REGISTERS, Harness, SmallExempt, SmallTable, machine
 from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
+from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.mapping.cache_renaming import CacheRelease, CacheRenaming
+from warpbank.hdl.seams import UNITS
+from warpbank.hdl.storage.banks import Banks
 
 
 class SmallRelease(CacheRelease):
@@ -60,7 +60,7 @@ class Below(Harness):
         core = replace(config.sub_core, active_warps=2, cache=Few(registers=ENTRIES, crossing=1))
         config = replace(config, sub_core=core)
         self.unit = mapping(config, 1, UNITS + len(PLACES) + 1)
-        with mock.patch("hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
+        with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
             self.top: Any = cache(config, self.unit, Banks(config), 1)
         self.inductive = True
         self.free = [Value.cast(value) for (name, *_), member, value in self.top.signature.flatten(self.top)

@@ -25,13 +25,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from arch.uop import MAX_SOURCES
-from hdl.mapping.exempt import Exempt
-from hdl.mapping.release import Release
-from hdl.mapping.renaming import Renaming
-from hdl.mapping.table import RenamingTable
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.mapping.table import RenamingTable
 
 WARPS, REGISTERS, PHYSICAL = 2, 4, 6
 #: All (warp, register) pairs. Each has a port of the table of its own.

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Signal
 
-from arch.config import preset, with_overrides
-from arch.uop import RZ
-from hdl.front_end.scoreboard import Scoreboard
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.uop import RZ
+from warpbank.hdl.front_end.scoreboard import Scoreboard
 
 CONFIG = with_overrides(preset("tiny"), ["sub_core.warps=2", "sub_core.collectors=2", "sub_core.banks=1", "lanes=1"])
 ENTRIES = 2

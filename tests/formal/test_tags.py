@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Assume, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from hdl.hierarchy.rfc import Departing
-from hdl.hierarchy.tags import TagRow
 from tests.formal.ltrf_harness import Few
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.hdl.hierarchy.rfc import Departing
+from warpbank.hdl.hierarchy.tags import TagRow
 
 ENTRIES = 3
 #: Ports of `offered`: the followed register, and what is written into each entry.

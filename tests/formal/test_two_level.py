@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Signal
 
-from arch.config import preset, with_overrides
-from hdl.front_end import two_level
-from hdl.front_end.two_level import TwoLevel, population
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.arch.config import preset, with_overrides
+from warpbank.hdl.front_end import two_level
+from warpbank.hdl.front_end.two_level import TwoLevel, population
 
 CONFIG = with_overrides(preset("tiny"), ["sub_core.warps=4", "sub_core.active_warps=2"])
 WARPS, PLACES = CONFIG.sub_core.warps, CONFIG.sub_core.active_warps

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from arch.events import Record
-from arch.rooms import SmConfig
+from warpbank.arch.events import Record
+from warpbank.arch.rooms import SmConfig
 
 
 def check(events: list[Record], config: SmConfig) -> None:

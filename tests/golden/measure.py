@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from arch.config import SmConfig, preset, with_overrides
-from arch.events import Record
-from arch.schemes import parse_scheme
-from golden.sm import Result, simulate
-from program.trace.schema import Trace
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.events import Record
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import Result, simulate
+from warpbank.program.trace.schema import Trace
 
 
 class Run:

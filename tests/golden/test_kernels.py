@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from arch.config import PRESETS, preset, with_overrides
-from arch.events import Record, count
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.runner import trace_job
 from tests.golden.invariants import check
+from warpbank import workloads
+from warpbank.arch.config import PRESETS, preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.runner import trace_job
 
 BASELINE = parse_scheme("baseline")
 #: Barriers and shared memory, divergence, atomics, 64-bit and wide accesses; at most 4 warps per CTA, so that `tiny` holds them.

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from golden.lfsr import STRIDE, Lfsr
+from warpbank.golden.lfsr import STRIDE, Lfsr
 
 #: x^16 + x^14 + x^13 + x^11 + 1.
 POLYNOMIAL = 1 << 16 | 1 << 14 | 1 << 13 | 1 << 11 | 1

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import golden.sub_core
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from arch.uop import Unit
-from golden import rooms
-from golden.collector.ocu import Ocu
-from golden.front_end.scoreboard import Scoreboard
-from golden.mapping.direct import Direct
-from golden.sm import OperandMismatch, simulate
-from golden.storage.banks import Banks
-from golden.stream import TraceUop
-from golden.values import Value
+import warpbank.golden.sub_core
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Unit
+from warpbank.golden import rooms
+from warpbank.golden.collector.ocu import Ocu
+from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.sm import OperandMismatch, simulate
+from warpbank.golden.storage.banks import Banks
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 BASELINE = parse_scheme("baseline")
 
@@ -127,7 +127,7 @@ def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -
     program = [*first, slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6), alu(12, 11)]
     trace = TraceBuilder().launch([program]).build()
     simulate(trace, config, BASELINE)
-    monkeypatch.setattr(golden.sub_core, "Scoreboard", broken)
+    monkeypatch.setattr(warpbank.golden.sub_core, "Scoreboard", broken)
     with pytest.raises(OperandMismatch):
         simulate(trace, config, BASELINE)
 

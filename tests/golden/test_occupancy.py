@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.trace.schema import Trace
-from sim.experiment import register_limit
 from tests.trace_builder import TraceBuilder, alu, load
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.experiment import register_limit
 
 
 def _machine(*more: str) -> SmConfig:

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.runner import Options, execute
-from program.trace.schema import Trace
 from tests.program.random_ptx import random_job
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.runner import Options, execute
+from warpbank.program.trace.schema import Trace
 
 SEEDS = range(12)
 

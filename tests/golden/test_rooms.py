@@ -1,16 +1,16 @@
-"""A new scheme is a unit in its room, one line in `golden.rooms` and one row in `arch.schemes`: nothing else."""
+"""A new scheme is a unit in its room, one line in `warpbank.golden.rooms` and one row in `warpbank.arch.schemes`: nothing else."""
 
 from __future__ import annotations
 
 import pytest
 
-from arch import schemes
-from arch.config import preset
-from arch.schemes import Row, parse_scheme, register_scheme
-from golden import rooms
-from golden.mapping.direct import Direct
-from golden.sm import simulate
 from tests.random_trace import random_trace
+from warpbank.arch import schemes
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import Row, parse_scheme, register_scheme
+from warpbank.golden import rooms
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.sm import simulate
 
 
 class Reversed(Direct):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.config import PRESETS, SmConfig, preset, with_overrides
-from arch.events import Record, count, stalls
-from arch.schemes import parse_scheme
-from golden.sm import simulate
 from tests.golden.invariants import check
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import PRESETS, SmConfig, preset, with_overrides
+from warpbank.arch.events import Record, count, stalls
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
 
 BASELINE = parse_scheme("baseline")
 _TIGHT = ["lsu.queue=1", "lsu.pending=2", "l1.mshrs=1", "l1.merges=1", "l1.sets=1", "l1.ways=1", "memory.queue=1",

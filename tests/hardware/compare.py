@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from program.launch import Job, Pointer
+from warpbank.program.launch import Job, Pointer
 
 DIGESTS = Path(__file__).parent / "digests"
 

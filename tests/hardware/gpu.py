@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from program.launch import Job, Pointer
 from tests.hardware.compare import pin_rounding
+from warpbank.program.launch import Job, Pointer
 
 
 class NoGpu(Exception):

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-import workloads
-from program.runner import execute
 from tests.hardware.compare import DIGESTS, difference, digest, identity
 from tests.hardware.gpu import Gpu, NoGpu
+from warpbank import workloads
+from warpbank.program.runner import execute
 
 
 def record(

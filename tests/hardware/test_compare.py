@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import workloads
-from program.ptx.parser import parse
 from tests.hardware.compare import BOUNDS, canonical, difference, digest, identity, pin_rounding
+from warpbank import workloads
+from warpbank.program.ptx.parser import parse
 
 APPROXIMATE = re.compile(r"^\s*(?:@\S+\s+)?(?:\w+\.approx[\w.]*|mma\.[\w.]+|tanh[\w.]*)\s", re.MULTILINE)
 

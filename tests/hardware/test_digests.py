@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import workloads
 from tests.hardware.compare import BOUNDS, digest, identity, recordings
+from warpbank import workloads
 
 RECORDED = recordings()
 pytestmark = [] if RECORDED else [pytest.mark.hardware]
@@ -21,7 +21,7 @@ pytestmark = [] if RECORDED else [pytest.mark.hardware]
     ("gpu", "kernel", "size", "entry"), RECORDED, ids=[f"{gpu}-{kernel}-{size}" for gpu, kernel, size, _ in RECORDED]
 )
 def test_emulator_gives_the_recorded_memory(gpu: str, kernel: str, size: str, entry: dict[str, Any]) -> None:
-    from program.runner import execute
+    from warpbank.program.runner import execute
 
     job = workloads.get(kernel).job(size)
     if identity(job) != entry["identity"]:

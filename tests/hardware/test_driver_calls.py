@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from program.launch import Job, Launch, Pointer
 from tests.hardware.gpu import Gpu, GpuError, NoGpu
+from warpbank.program.launch import Job, Launch, Pointer
 
 PTX = """.version 7.0
 .target sm_75

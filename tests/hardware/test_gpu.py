@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import workloads
 from tests.hardware.compare import difference
 from tests.hardware.gpu import Gpu, NoGpu
+from warpbank import workloads
 
 pytestmark = pytest.mark.hardware
 
@@ -25,7 +25,7 @@ def gpu() -> Iterator[Gpu]:
 @pytest.mark.parametrize("size", ["tiny", "small"])
 @pytest.mark.parametrize("name", workloads.names())
 def test_memory_of_the_gpu_is_the_emulators(gpu: Gpu, name: str, size: str) -> None:
-    from program.runner import execute
+    from warpbank.program.runner import execute
 
     job = workloads.get(name).job(size)
     if not gpu.runs(job):

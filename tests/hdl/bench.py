@@ -8,11 +8,11 @@ from typing import Any
 from amaranth.sim import Simulator
 from hypothesis import HealthCheck, settings, strategies
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from golden.probe import Probe
-from golden.stream import PREDICATE_BIT, TraceUop
-from hdl.probe import event_ports
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
+from warpbank.hdl.probe import event_ports
 
 #: Every example elaborates and simulates, so there are few; the seed in a failure's report is all that made it.
 FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)

@@ -7,18 +7,18 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.sim import Simulator
 
-from arch.events import Record
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.execute.pipelines import Pipelines
-from golden.result import Result
-from golden.sm import Sm as GoldenSm
-from golden.stream import TraceUop, WarpStream, templates_of
-from hdl.probe import EventPort, event_ports
-from hdl.seams import uop_layout
-from hdl.sm import Sm
-from program.trace.schema import Trace
 from tests.hdl.sub_core_bench import pack, uop_fields
+from warpbank.arch.events import Record
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.result import Result
+from warpbank.golden.sm import Sm as GoldenSm
+from warpbank.golden.stream import TraceUop, WarpStream, templates_of
+from warpbank.hdl.probe import EventPort, event_ports
+from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.sm import Sm
+from warpbank.program.trace.schema import Trace
 
 #: How many cycles a run may take longer than golden's before it is given up.
 _GRACE = 20

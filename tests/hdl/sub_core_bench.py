@@ -13,17 +13,17 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.sim import Simulator
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme, parse_scheme
-from arch.uop import Memory
-from golden.execute.pipelines import Pipelines
-from golden.sm import Sm
-from golden.stream import TraceUop, WarpStream
-from golden.sub_core import SubCore as GoldenSubCore
-from hdl.probe import event_ports
-from hdl.seams import uop_layout
-from hdl.sub_core import SubCore
-from program.trace.schema import Trace
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.arch.uop import Memory
+from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.sm import Sm
+from warpbank.golden.stream import TraceUop, WarpStream
+from warpbank.golden.sub_core import SubCore as GoldenSubCore
+from warpbank.hdl.probe import event_ports
+from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.sub_core import SubCore
+from warpbank.program.trace.schema import Trace
 
 
 @dataclass

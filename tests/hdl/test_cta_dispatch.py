@@ -10,15 +10,15 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.config import SmConfig, preset, with_overrides
-from golden.cta_dispatch import Cta
-from golden.cta_dispatch import CtaDispatch as GoldenDispatch
-from hdl.cta_dispatch import CtaDispatch
-from hdl.probe import event_ports
-from program.trace.schema import Trace
 from tests.hdl.sm_bench import Streams
 from tests.hdl.wrapped import wrapped
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.golden.cta_dispatch import Cta
+from warpbank.golden.cta_dispatch import CtaDispatch as GoldenDispatch
+from warpbank.hdl.cta_dispatch import CtaDispatch
+from warpbank.hdl.probe import event_ports
+from warpbank.program.trace.schema import Trace
 
 
 @st.composite

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
-import golden.lfsr
-from hdl.lfsr import STRIDE, TAPS, WIDTH, Lfsr
+import warpbank.golden.lfsr
 from tests.hdl.bench import simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.hdl.lfsr import STRIDE, TAPS, WIDTH, Lfsr
 
 CHOICES = (1, 2, 0xACE1, 0x8000, 65535)
 
@@ -19,7 +19,7 @@ CHOICES = (1, 2, 0xACE1, 0x8000, 65535)
 def lockstep(seed: int, draw: int = 1, unit: Any = None, cycles: int = 400) -> None:
     """`seed` of the register; `draw` of the cycles in which it moves."""
     rng = random.Random(draw)
-    rtl, model = unit or Lfsr(seed), golden.lfsr.Lfsr(seed)
+    rtl, model = unit or Lfsr(seed), warpbank.golden.lfsr.Lfsr(seed)
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -39,7 +39,7 @@ def test_equals_golden(seed: int) -> None:
 
 
 def test_the_same_polynomial() -> None:
-    assert (TAPS, WIDTH, STRIDE) == (golden.lfsr.TAPS, golden.lfsr.WIDTH, golden.lfsr.STRIDE)
+    assert (TAPS, WIDTH, STRIDE) == (warpbank.golden.lfsr.TAPS, warpbank.golden.lfsr.WIDTH, warpbank.golden.lfsr.STRIDE)
 
 
 def test_mutants_are_caught() -> None:

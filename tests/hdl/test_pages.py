@@ -8,53 +8,53 @@ from pathlib import Path
 
 import pytest
 
-from hdl.collector.arbiter import Arbiter
-from hdl.collector.boc import Boc
-from hdl.collector.ccu import Ccu
-from hdl.collector.ocu import Ocu
-from hdl.collector.window import Inserter
-from hdl.execute.pipelines import Pipelines
-from hdl.execute.result_arbiter import ResultArbiter
-from hdl.execute.scalar import KeptScalarLanes, ScalarLanes
-from hdl.front_end.cache_aware import CacheAware
-from hdl.front_end.gto import Gto
-from hdl.front_end.instruction_buffer import InstructionBuffers
-from hdl.front_end.issue import InFlight, Status
-from hdl.front_end.lrr import Lrr
-from hdl.front_end.scoreboard import Scoreboard
-from hdl.front_end.sthld import Sthld
-from hdl.front_end.two_level import TwoLevel
-from hdl.hierarchy.allocation import AddressAllocation
-from hdl.hierarchy.beside import Beside
-from hdl.hierarchy.compressed import Compressed
-from hdl.hierarchy.compressed_ltrf import CompressedLtrf
-from hdl.hierarchy.flat import Flat
-from hdl.hierarchy.ltrf import Ltrf
-from hdl.hierarchy.mover import Mover
-from hdl.hierarchy.rfc import Departing
-from hdl.hierarchy.scalar_file import ScalarFile
-from hdl.hierarchy.tags import TagRow
-from hdl.hierarchy.wcb import WarpControlBlocks
-from hdl.lfsr import Lfsr
-from hdl.mapping.availability import Availability
-from hdl.mapping.direct import Direct
-from hdl.mapping.exempt import Exempt
-from hdl.mapping.flag_cache import FlagCache
-from hdl.mapping.names import Names
-from hdl.mapping.release import Release
-from hdl.mapping.renaming import Renaming
-from hdl.mapping.reserve import Reserve
-from hdl.mapping.table import RenamingTable
-from hdl.storage.banks import Banks
-from hdl.storage.bdi import BdiCompressor, BdiDecompressor
-from hdl.storage.bdi_banks import BdiBanks
-from hdl.storage.compressor import Compressor
-from hdl.storage.decompressor import Decompressor
-from hdl.storage.gscalar import GScalar
-from hdl.storage.moves import Moves
-from hdl.storage.notes import Noter
-from hdl.storage.pace import Pace, SlowBanks
-from hdl.storage.scalar_rf import ScalarRf
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.collector.boc import Boc
+from warpbank.hdl.collector.ccu import Ccu
+from warpbank.hdl.collector.ocu import Ocu
+from warpbank.hdl.collector.window import Inserter
+from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
+from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
+from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
+from warpbank.hdl.front_end.issue import InFlight, Status
+from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.front_end.scoreboard import Scoreboard
+from warpbank.hdl.front_end.sthld import Sthld
+from warpbank.hdl.front_end.two_level import TwoLevel
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.beside import Beside
+from warpbank.hdl.hierarchy.compressed import Compressed
+from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.rfc import Departing
+from warpbank.hdl.hierarchy.scalar_file import ScalarFile
+from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.direct import Direct
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.flag_cache import FlagCache
+from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.mapping.reserve import Reserve
+from warpbank.hdl.mapping.table import RenamingTable
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
+from warpbank.hdl.storage.gscalar import GScalar
+from warpbank.hdl.storage.moves import Moves
+from warpbank.hdl.storage.notes import Noter
+from warpbank.hdl.storage.pace import Pace, SlowBanks
+from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
 UNITS: dict[str, tuple[type, ...]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from amaranth.hdl import Module
 
-from arch.config import preset
-from hdl.probe import Events, EventSignature, emit, event_ports, total
+from warpbank.arch.config import preset
+from warpbank.hdl.probe import Events, EventSignature, emit, event_ports, total
 
 TINY = preset("tiny")
 

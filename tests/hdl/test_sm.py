@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from hdl.sm import Sm
 from tests.hdl.sm_bench import Divergence, lockstep
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.hdl.sm import Sm
 
 _TIGHT = ("lsu.queue=1", "lsu.pending=2", "l1.mshrs=1", "l1.merges=1", "l1.sets=1", "l1.ways=1", "memory.queue=1",
           "sub_core.execute.result_queue=1")

@@ -9,18 +9,18 @@ from amaranth.back import rtlil
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hdl.sub_core
-from arch.config import PRESETS, preset, with_overrides
-from arch.schemes import Scheme, parse_scheme
-from hdl import rooms
-from hdl.front_end.scoreboard import Scoreboard
-from hdl.mapping.direct import Direct
-from hdl.storage.banks import Banks
-from hdl.sub_core import SubCore
+import warpbank.hdl.sub_core
 from tests.hdl.bench import MACHINES, SEEDS
 from tests.hdl.sub_core_bench import Divergence, replay
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import PRESETS, preset, with_overrides
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.hdl import rooms
+from warpbank.hdl.front_end.scoreboard import Scoreboard
+from warpbank.hdl.mapping.direct import Direct
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.sub_core import SubCore
 
 BASELINE = parse_scheme("baseline")
 
@@ -120,7 +120,7 @@ def test_a_passed_war_hazard_shows(monkeypatch: pytest.MonkeyPatch) -> None:
         def _reads(self, m: Any) -> Any:
             return super()._reads(m) & 0
 
-    monkeypatch.setattr(hdl.sub_core, "Scoreboard", NoWar)
+    monkeypatch.setattr(warpbank.hdl.sub_core, "Scoreboard", NoWar)
     trace = TraceBuilder().launch([[alu(8, 1, 3, 5, 7), alu(5), alu(6, 5)]]).build()
     with pytest.raises(Divergence):
         replay(trace, preset("tiny"))

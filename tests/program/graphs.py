@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from program.isa import VIRTUAL_PREDICATE, Block, Instr, Kernel, Op, Pred
+from warpbank.program.isa import VIRTUAL_PREDICATE, Block, Instr, Kernel, Op, Pred
 
 
 def kernel_of(shape: list[tuple[str, int]], name: str = "k") -> Kernel:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from program.cfg import always
-from program.isa import (
+from tests.program.graphs import kernel_of
+from warpbank.program.cfg import always
+from warpbank.program.isa import (
     PT,
     RZ,
     VIRTUAL_PREDICATE,
@@ -27,7 +28,6 @@ from program.isa import (
     Space,
     Sreg,
 )
-from tests.program.graphs import kernel_of
 
 M32 = 0xFFFF_FFFF
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from program.launch import Job, Launch
+from warpbank.program.launch import Job, Launch
 
 Choose = Callable[[int, int], int]
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from program.launch import Job
-from program.ptx.ast import Address, Immediate, Instruction, Label, Negated, Register, Special, Symbol, Vector
-from program.ptx.parser import parse
+from warpbank.program.launch import Job
+from warpbank.program.ptx.ast import Address, Immediate, Instruction, Label, Negated, Register, Special, Symbol, Vector
+from warpbank.program.ptx.parser import parse
 
 M32, M64 = 2**32 - 1, 2**64 - 1
 _SPACES = ("global", "shared", "local", "const", "param")

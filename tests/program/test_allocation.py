@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import workloads
-from program.allocation import allocate, allocate_with_report, colouring, interference, spilling
-from program.allocation.check import AllocationError, check_allocation
-from program.errors import WarpbankError
-from program.isa import Block, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
-from program.liveness import Backward
-from program.lowering import lower
-from program.ptx.parser import parse
-from program.verify import verify
 from tests.program.random_kernels import random_kernel, same_behaviour
+from warpbank import workloads
+from warpbank.program.allocation import allocate, allocate_with_report, colouring, interference, spilling
+from warpbank.program.allocation.check import AllocationError, check_allocation
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import Block, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.liveness import Backward
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
+from warpbank.program.verify import verify
 
 LIMITS = (16, 24, 32, 255)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from program.cfg import Cfg
 from tests.program.graphs import kernel_of, shapes
+from warpbank.program.cfg import Cfg
 
 
 def reaches(successors, start, removed):

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import workloads
-from program.description import check_job, load_job
-from program.errors import LaunchError, PtxError
-from program.launch import Expected, Job, Launch, Pointer
-from program.ptx.parser import parse
+from warpbank import workloads
+from warpbank.program.description import check_job, load_job
+from warpbank.program.errors import LaunchError, PtxError
+from warpbank.program.launch import Expected, Job, Launch, Pointer
+from warpbank.program.ptx.parser import parse
 
 ROOT = Path(__file__).parents[2]
 SAXPY = ROOT / "examples" / "saxpy" / "saxpy.ptx"

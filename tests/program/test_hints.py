@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.hints import BOTH, Hints
+from warpbank.program.hints import BOTH, Hints
 
 
 def test_nothing_known_is_safe() -> None:

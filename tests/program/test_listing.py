@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from program.isa import (
+from tests.program.random_kernels import random_kernel
+from warpbank.program.isa import (
     Atomic,
     Block,
     BoolOp,
@@ -23,9 +24,8 @@ from program.isa import (
     Space,
     Sreg,
 )
-from program.listing import disassemble, flow, listing, render
-from program.simt_liveness import simt_liveness
-from tests.program.random_kernels import random_kernel
+from warpbank.program.listing import disassemble, flow, listing, render
+from warpbank.program.simt_liveness import simt_liveness
 
 R2, R3, R4 = Reg(2), Reg(3), Reg(4)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.cfg import Cfg, always
-from program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg
-from program.liveness import members, thread_liveness
 from tests.program.random_kernels import random_kernel
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg
+from warpbank.program.liveness import members, thread_liveness
 
 
 def read_later(kernel: Kernel, cfg: Cfg, block: int, at: int, register: int) -> bool:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from program.launch import Job
-from program.runner import Options, execute
 from tests.program.random_ptx import OPCODES, random_job
 from tests.program.reference import interpret
+from warpbank.program.launch import Job
+from warpbank.program.runner import Options, execute
 
 LIMITS = (16, 24, 32, 255)
 SEEDS = range(40)

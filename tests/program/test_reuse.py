@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import workloads
-from arch.uop import MAX_SOURCES
-from program import reuse, runner
-from program.trace.schema import Trace
 from tests.random_trace import random_trace
+from warpbank import workloads
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.program import reuse, runner
+from warpbank.program.trace.schema import Trace
 
 ALL = 0xFFFFFFFF
 

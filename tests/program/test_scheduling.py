@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program import dependences as deps
-from program import scheduling
-from program.allocation import allocate
-from program.allocation.work import AllocationReport
-from program.compiler import finish
-from program.isa import Atomic, Block, Imm, Instr, Kernel, Op, Pred, Reg, Shuffle, Space, Sreg
-from program.liveness import thread_liveness
-from program.scheduling import cycles, schedule
-from program.verify import MachineCodeError, verify
 from tests.program.random_kernels import random_kernel, same_behaviour
+from warpbank.program import dependences as deps
+from warpbank.program import scheduling
+from warpbank.program.allocation import allocate
+from warpbank.program.allocation.work import AllocationReport
+from warpbank.program.compiler import finish
+from warpbank.program.isa import Atomic, Block, Imm, Instr, Kernel, Op, Pred, Reg, Shuffle, Space, Sreg
+from warpbank.program.liveness import thread_liveness
+from warpbank.program.scheduling import cycles, schedule
+from warpbank.program.verify import MachineCodeError, verify
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program import divergence, simt_liveness
-from program.cfg import Cfg, always
-from program.isa import VIRTUAL, VIRTUAL_PREDICATE, Block, Imm, Instr, Kernel, Op, Pred, Reg, Sreg
-from program.liveness import NOTHING, mask_of
-from program.simt_liveness import SimtLiveness
 from tests.program.random_kernels import Lane, random_kernel
+from warpbank.program import divergence, simt_liveness
+from warpbank.program.cfg import Cfg, always
+from warpbank.program.isa import VIRTUAL, VIRTUAL_PREDICATE, Block, Imm, Instr, Kernel, Op, Pred, Reg, Sreg
+from warpbank.program.liveness import NOTHING, mask_of
+from warpbank.program.simt_liveness import SimtLiveness
 
 
 class Violation(Exception):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
-from program.strand_cache import Step, assign
+from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
+from warpbank.program.strand_cache import Step, assign
 
 KEPT = 1 << MAX_SOURCES
 BOTH = TO_COLLECTOR | TO_BANKS

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numba import njit
 
-import workloads
-from arch.uop import TO_BANKS, TO_COLLECTOR
-from program import write_back as unit
-from program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
-from program.runner import Options, compile_job, execute, trace_job
-from program.simt_liveness import SimtLiveness
-from program.trace.schema import Trace
-from program.write_back import WINDOWS, Shares, WriteBack, shares, transient_registers, write_back, write_back_hints
-from sim.reproduce.snippet import snippet_kernel, snippet_trace
 from tests.program.random_ptx import random_job
+from warpbank import workloads
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR
+from warpbank.program import write_back as unit
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.runner import Options, compile_job, execute, trace_job
+from warpbank.program.simt_liveness import SimtLiveness
+from warpbank.program.trace.schema import Trace
+from warpbank.program.write_back import WINDOWS, Shares, WriteBack, shares, transient_registers, write_back, write_back_hints
+from warpbank.sim.reproduce.snippet import snippet_kernel, snippet_trace
 
 SEEDS = range(16)
 

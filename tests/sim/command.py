@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from unittest import mock
 
-from sim.cli import main
+from warpbank.sim.cli import main
 
 
 @dataclass(frozen=True)

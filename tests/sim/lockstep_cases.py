@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
-import workloads
-from arch.config import SmConfig, preset, with_overrides
-from arch.schemes import Scheme, parse_scheme
-from program import runner
-from program.annotate import annotate
-from program.errors import LaunchError
-from program.isa import Kernel
-from program.trace.schema import Trace
-from sim import experiment as exp
-from sim.engines.model import Build
-from sim.engines.verilator import VerilatorEngine
-from sim.lockstep import Outcome, lockstep
+from warpbank import workloads
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.program import runner
+from warpbank.program.annotate import annotate
+from warpbank.program.errors import LaunchError
+from warpbank.program.isa import Kernel
+from warpbank.program.trace.schema import Trace
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.model import Build
+from warpbank.sim.engines.verilator import VerilatorEngine
+from warpbank.sim.lockstep import Outcome, lockstep
 
 PRESETS = ("tiny", "turing", "pascal", "fermi")
 SCHEDULERS = ("gto", "lrr")
@@ -37,7 +37,7 @@ def trace(kernel: str, size: str, limit: int) -> Trace:
 
 def fits(kernel: str, size: str, config: SmConfig) -> bool:
     """Whether a CTA of the kernel fits the machine."""
-    from sim.engines.rtl import check_fits
+    from warpbank.sim.engines.rtl import check_fits
 
     job = workloads.get(kernel).job(size)
     try:

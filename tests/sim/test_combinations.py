@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from arch.schemes import SCHEMES, parse_scheme
-from program.errors import WarpbankError
-from sim import combinations as combined
-from sim.cli import app
-from sim.combinations import KERNELS, LockstepRun, check, combinations, named, room_of
-from sim.lockstep import Divergence, Outcome
-from sim.runs.execute import Progress
-from sim.runs.worker import Outcome as Ended
-from sim.runs.worker import perform
+from warpbank.arch.schemes import SCHEMES, parse_scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import combinations as combined
+from warpbank.sim.cli import app
+from warpbank.sim.combinations import KERNELS, LockstepRun, check, combinations, named, room_of
+from warpbank.sim.lockstep import Divergence, Outcome
+from warpbank.sim.runs.execute import Progress
+from warpbank.sim.runs.worker import Outcome as Ended
+from warpbank.sim.runs.worker import perform
 
 BROKEN = "malekeh+renaming"
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-import workloads
-from program.release.flags import release_flags
-from program.release.words import flag_words
-from program.runner import compile_job
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.program.release.flags import release_flags
+from warpbank.program.release.words import flag_words
+from warpbank.program.runner import compile_job
 
 
 def test_release_flags_as_data() -> None:

@@ -10,20 +10,20 @@ from xml.etree import ElementTree as xml
 import numpy as np
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program.annotate import annotate
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
-from sim.events import Batch, encode
-from sim.gating import WAKE_UP, Gating, Spans
-from sim.gating_plot import draw
 from tests.sim.command import warpbank
 from tests.trace_builder import TraceBuilder, alu
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.events import Batch, encode
+from warpbank.sim.gating import WAKE_UP, Gating, Spans
+from warpbank.sim.gating_plot import draw
 
 #: Two banks of eight rows in two sub-arrays each.
 SMALL = with_overrides(preset("tiny"), ["sub_core.rows=8", "sub_core.mapping.subarrays=2"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from program.runner import compile_job
-from sim import experiment as exp
-from sim.runs import RunSpec
+from warpbank.program.runner import compile_job
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import RunSpec
 
 
 def room(kernel: str, rows: int) -> tuple[int, int, int]:

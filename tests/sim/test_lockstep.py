@@ -8,15 +8,15 @@ import json
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from sim import lockstep_report
-from sim.engines.pysim import PysimEngine
-from sim.events import Batch, encode, ordered, same
-from sim.lockstep import first_difference, lockstep
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.lockstep_cases import BASELINE, compare, machine
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim import lockstep_report
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.events import Batch, encode, ordered, same
+from warpbank.sim.lockstep import first_difference, lockstep
 
 #: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor, special functions.
 KERNELS = ("vectoradd", "sgemm", "reduction", "bfs", "mma_gemm", "blackscholes", "pathfinder", "gaussian")
@@ -69,7 +69,7 @@ def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     cycles = [str(cell) for cell in lines.columns[0].cells if str(cell)]
     last = len(cycles) and int(cycles[-1])
     assert last == found.cycle
-    monkeypatch.setattr("sim.cli_rtl.rtl_engine", lambda *_, **__: Slower())
+    monkeypatch.setattr("warpbank.sim.cli_rtl.rtl_engine", lambda *_, **__: Slower())
     done = warpbank("lockstep", "reduction", "--size", "tiny", "--preset", "tiny")
     assert done.code == 1
     assert "DIFFERENT" in done.out
@@ -112,7 +112,7 @@ def test_repeated_events_count() -> None:
 
 
 def test_batches_follow_each_other() -> None:
-    from sim.engines.golden import GoldenEngine
+    from warpbank.sim.engines.golden import GoldenEngine
 
     batches: list[Batch] = []
     result = GoldenEngine().run(random_trace(1), preset("tiny"), BASELINE, events=batches.append)

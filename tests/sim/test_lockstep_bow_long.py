@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
 from tests.sim.lockstep_cases import SMALL, compare, fits
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
 
 #: Entries, where half and the least differ: with a window of 2 or 3, half is the 6 that one uop may need.
 ENTRIES = {2: ("full", "half"), 3: ("full", "half"), 7: ("full", "half", "6")}

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from sim.combinations import combinations
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.random_scheme import SMALL, random_for
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.sim.combinations import combinations
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 LEGAL = [each.scheme for each in combinations() if each.legal and "+" in each.scheme]
 #: A counter that says that what is joined does something.

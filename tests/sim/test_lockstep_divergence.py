@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from arch.uop import MOVE, Scalar
-from golden.sm import Sm
-from program.hints import Hints
-from program.trace.schema import Trace
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.trace_builder import ALL, Op, TraceBuilder, alu
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import MOVE, Scalar
+from warpbank.golden.sm import Sm
+from warpbank.program.hints import Hints
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 TINY = preset("tiny")  # four lanes
 LOW, HIGH, THREE = 0b0011, 0b1100, 0b0111

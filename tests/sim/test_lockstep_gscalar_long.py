@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from arch.config import preset
-from arch.schemes import parse_scheme
 from tests.sim.lockstep_cases import SMALL, compare, fits
+from warpbank import workloads
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
 
 RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]
 SCHEMES = ("gscalar", "gscalar-half", "scalar-rf", "bdi")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
 from tests.sim.lockstep_cases import PRESETS, SCHEDULERS, SMALL, compare, fits, machine
+from warpbank import workloads
 
 pytestmark = pytest.mark.long
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.random_intervals import with_prefetches
 from tests.random_trace import random_trace
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 CORE = "sub_core."
 CASES = [

@@ -14,11 +14,11 @@ from itertools import product
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
 from tests.covering import all_pairs
 from tests.sim.lockstep_cases import SMALL, compare, fits
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
 
 RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]
 #: Schemes, registers of an interval or of a warp in the cache, active warps, latencies, presets.

@@ -12,13 +12,13 @@ from collections import Counter
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record
-from arch.rooms import SmConfig
-from arch.schemes import Scheme, parse_scheme
-from golden.sm import simulate
 from tests.sim.lockstep_cases import SMALL, compare, fits, hinted
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.golden.sm import simulate
 
 RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]
 #: Scheme and collectors of a sub-core.

@@ -10,16 +10,16 @@ from itertools import product
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.mapping.availability import POLICIES
-from program.annotate import annotate
-from program.runner import compile_job, trace_job
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.mapping.availability import POLICIES
+from warpbank.program.annotate import annotate
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 SCHEME = parse_scheme("renaming")
 CASES = [pytest.param(policy, scheduler, marks=() if (policy, scheduler) == ("wear_level", "lrr") else pytest.mark.long)

@@ -12,11 +12,11 @@ from itertools import combinations, product
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
 from tests.sim.lockstep_cases import SMALL, compare, hinted
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
 
 SCHEME = parse_scheme("renaming")
 RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]

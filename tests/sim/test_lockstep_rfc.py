@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from program.hints import Hints
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.random_intervals import dead_bits
 from tests.random_strands import strand_trace, with_strands
 from tests.random_trace import random_trace
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.hints import Hints
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 CORE = "sub_core."
 CASES = [

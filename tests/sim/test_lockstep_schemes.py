@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from program.hints import Hints
-from program.trace.schema import Trace
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.random_trace import random_trace
 from tests.similar_trace import similar_trace
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.hints import Hints
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"

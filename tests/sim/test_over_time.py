@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from program.release.statistics import live_registers
-from sim import over_time
-from sim.engines.golden import GoldenEngine
-from sim.over_time import COLUMNS, OverTime
-from sim.runs.spec import Observed
-from synth.energy import energy, table
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.figures import figures
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.release.statistics import live_registers
+from warpbank.sim import over_time
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.over_time import COLUMNS, OverTime
+from warpbank.sim.runs.spec import Observed
+from warpbank.synth.energy import energy, table
 
 PRICES = table("common")
 

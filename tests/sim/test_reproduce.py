@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import SCHEMES
-from arch.uop import Unit
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim.events import Batch, encode
-from sim.reproduce import PAPERS, Figure, Paper, reproduce
-from sim.reproduce import paper as papers
-from sim.reproduce.observe import Stages
-from sim.reproduce.page import page
-from sim.reproduce.paper import MEANS, SHAPES, Comparison, Published, published, table_rows
-from sim.reproduce.run import Reproduction
-from sim.reproduce.write import markdown, write
-from sim.runs import RunSpec, Task, store
 from tests.sim.command import warpbank
 from tests.sim.report.test_page import Tree
 from tests.trace_builder import BRANCH, TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import SCHEMES
+from warpbank.arch.uop import Unit
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.events import Batch, encode
+from warpbank.sim.reproduce import PAPERS, Figure, Paper, reproduce
+from warpbank.sim.reproduce import paper as papers
+from warpbank.sim.reproduce.observe import Stages
+from warpbank.sim.reproduce.page import page
+from warpbank.sim.reproduce.paper import MEANS, SHAPES, Comparison, Published, published, table_rows
+from warpbank.sim.reproduce.run import Reproduction
+from warpbank.sim.reproduce.write import markdown, write
+from warpbank.sim.runs import RunSpec, Task, store
 
 
 def _spec(kernel: str, size: str) -> RunSpec:
@@ -302,7 +302,7 @@ def test_bow_on_two_kernels() -> None:
 def test_observed_stages_agree_with_counters(kernel: str) -> None:
     """Of lud and pathfinder several CTAs follow each other in the same warp slots."""
     for scheme in ("baseline", "bow-wr"):
-        spec = RunSpec(kernel, "tiny", scheme, "pascal", observer="sim.reproduce.observe:Stages")
+        spec = RunSpec(kernel, "tiny", scheme, "pascal", observer="warpbank.sim.reproduce.observe:Stages")
         data = spec.compute()
         seen, counters = data["observed"], data["counters"]
         assert seen["memory"]["uops"] == counters["lsu.uops"] > 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from program.runner import Options, compile_job, trace_job
-from program.similarity.statistics import similarity
-from sim.experiment import compile_options
-from sim.reproduce import PAPERS, reproduce
-from sim.reproduce.analyses import lanes
-from sim.reproduce.gscalar import GSCALAR
-from sim.reproduce.paper import published
-from sim.reproduce.power import BASELINE, run
-from sim.reproduce.write import markdown
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.program.runner import Options, compile_job, trace_job
+from warpbank.program.similarity.statistics import similarity
+from warpbank.sim.experiment import compile_options
+from warpbank.sim.reproduce import PAPERS, reproduce
+from warpbank.sim.reproduce.analyses import lanes
+from warpbank.sim.reproduce.gscalar import GSCALAR
+from warpbank.sim.reproduce.paper import published
+from warpbank.sim.reproduce.power import BASELINE, run
+from warpbank.sim.reproduce.write import markdown
 
 KERNELS = ("bfs", "btree", "nbody")
 VALUES = ("fig1", "fig8", "fig9", "fig9-values", "fig10", "moves", "compression")

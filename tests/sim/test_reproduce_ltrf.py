@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from program.intervals.dynamic import form_all, report
-from program.runner import compile_job, trace_job
-from sim import experiment as exp
-from sim.reproduce import PAPERS, reproduce
-from sim.runs import RunSpec
+from warpbank.program.intervals.dynamic import form_all, report
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.sim import experiment as exp
+from warpbank.sim.reproduce import PAPERS, reproduce
+from warpbank.sim.runs import RunSpec
 
 KERNEL = "vectoradd"
 

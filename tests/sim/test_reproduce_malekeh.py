@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from arch.config import preset
-from program import runner
-from program.reuse import histogram
-from sim import experiment as exp
-from sim.events import Batch, encode
-from sim.reproduce import PAPERS, reproduce
-from sim.reproduce.kept import Kept
-from sim.runs import RunSpec
-from synth.energy import energy, table
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset
+from warpbank.program import runner
+from warpbank.program.reuse import histogram
+from warpbank.sim import experiment as exp
+from warpbank.sim.events import Batch, encode
+from warpbank.sim.reproduce import PAPERS, reproduce
+from warpbank.sim.reproduce.kept import Kept
+from warpbank.sim.runs import RunSpec
+from warpbank.synth.energy import energy, table
 
 KERNELS = ("vectoradd", "hotspot")
 
@@ -71,7 +71,7 @@ def test_storage_is_as_published() -> None:
 @pytest.mark.parametrize("scheme", ["malekeh", "bow"])
 def test_kept_results_agree_with_counters(scheme: str) -> None:
     """Of pathfinder several CTAs follow each other in the same warp slots."""
-    spec = RunSpec("pathfinder", "tiny", scheme, observer="sim.reproduce.kept:Kept")
+    spec = RunSpec("pathfinder", "tiny", scheme, observer="warpbank.sim.reproduce.kept:Kept")
     data = spec.compute()
     kept, counters = data["observed"], data["counters"]
     assert kept["written"] == counters["boc.writes"] > 0

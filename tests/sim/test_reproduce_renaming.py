@@ -10,16 +10,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import workloads
-from program.release.exemption import exempt_registers
-from program.release.insertion import release_all
-from program.release.statistics import growth, live_registers
-from program.runner import Options, compile_job, trace_job
-from sim.reproduce import PAPERS, analyses, reproduce
-from sim.reproduce.paper import published
-from sim.reproduce.renaming import RENAMING, _run
-from sim.runs import execute
 from tests.trace_builder import TraceBuilder, alu
+from warpbank import workloads
+from warpbank.program.release.exemption import exempt_registers
+from warpbank.program.release.insertion import release_all
+from warpbank.program.release.statistics import growth, live_registers
+from warpbank.program.runner import Options, compile_job, trace_job
+from warpbank.sim.reproduce import PAPERS, analyses, reproduce
+from warpbank.sim.reproduce.paper import published
+from warpbank.sim.reproduce.renaming import RENAMING, _run
+from warpbank.sim.runs import execute
 
 KERNELS = ("bfs", "nbody", "nn")
 

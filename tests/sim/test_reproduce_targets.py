@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from arch.register_files import REGISTER_FILES
-from sim.reproduce import PAPERS
-from sim.reproduce.page import page
-from sim.reproduce.paper import NOTHING, Comparison, compare, published
-from sim.reproduce.run import Reproduction
-from sim.reproduce.write import markdown
-from synth.energy import table
+from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.sim.reproduce import PAPERS
+from warpbank.sim.reproduce.page import page
+from warpbank.sim.reproduce.paper import NOTHING, Comparison, compare, published
+from warpbank.sim.reproduce.run import Reproduction
+from warpbank.sim.reproduce.write import markdown
+from warpbank.synth.energy import table
 
 #: Paper, figure, column, and the number; "least" or "most" behind it, if it is not a mean or a single value.
 TARGETS: tuple[tuple[str, str, str, float, str], ...] = (

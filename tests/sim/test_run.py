@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import workloads
-from arch.config import preset
-from arch.events import COUNTERS, Stall
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.arch.config import preset
+from warpbank.arch.events import COUNTERS, Stall
 
 KEYS = ("kernel", "size", "scheme", "preset", "engine", "config_hash", "cycles", "warp_instructions", "ipc", "operand_mismatches",
         "counters", "stalls")  # fmt: skip

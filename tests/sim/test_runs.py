@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from arch.config import config_hash, preset
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim.runs import Outcome, RunSpec, execute, store
-from sim.runs.execute import LOCAL
-from sim.runs.worker import perform
+from warpbank.arch.config import config_hash, preset
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import Outcome, RunSpec, execute, store
+from warpbank.sim.runs.execute import LOCAL
+from warpbank.sim.runs.worker import perform
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def test_keys_tell_runs_apart() -> None:
         RunSpec("vectoradd", "small"), RunSpec("nn", "tiny"), RunSpec("vectoradd", "tiny", "bow"),
         RunSpec("vectoradd", "tiny", preset="pascal"), RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
         RunSpec("vectoradd", "tiny", max_registers=16), RunSpec("vectoradd", "tiny", engine="verilator"),
-        RunSpec("vectoradd", "tiny", observer="sim.reproduce.observe:Stages"),
+        RunSpec("vectoradd", "tiny", observer="warpbank.sim.reproduce.observe:Stages"),
     ]  # fmt: skip
     keys = [spec.key() for spec in (base, *others)]
     assert len(set(keys)) == len(keys)
@@ -205,7 +205,7 @@ def test_without_a_cache_folder_it_still_runs(tmp_path: Path, monkeypatch: pytes
 
 SCRIPT = """
 import sys
-from sim.runs import execute
+from warpbank.sim.runs import execute
 from tests.sim.test_runs import Step
 if __name__ == "__main__":
     log, count, seconds, free = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
@@ -324,7 +324,7 @@ class Deaf:
 
 
 def _deaf(monkeypatch: pytest.MonkeyPatch, cluster: Deaf) -> None:
-    module = sys.modules["sim.runs.execute"]  # the package names its function so, too
+    module = sys.modules["warpbank.sim.runs.execute"]  # the package names its function so, too
     monkeypatch.setattr(module, "connect", lambda *_: nullcontext(cluster))
     monkeypatch.setattr(module, "_PATIENCE", 0.01)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from program.accelsim import read_accelsim
-from sim.engines.pysim import PysimEngine
-from sim.lockstep import lockstep
 from tests.program.accelsim.writer import Line, traceg
 from tests.sim.command import warpbank
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.accelsim import read_accelsim
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.lockstep import lockstep
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "accelsim"
 

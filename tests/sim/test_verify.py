@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from program.errors import WarpbankError
-from sim import verify
-from synth.units import UNITS, find
 from tests.sim.command import warpbank
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import verify
+from warpbank.synth.units import UNITS, find
 
 
 def test_a_rung(tmp_path: Path) -> None:

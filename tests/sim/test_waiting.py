@@ -10,16 +10,16 @@ from xml.etree import ElementTree as xml
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from program.cuda import compile_cuda
-from program.emulator import MAX_INSTRUCTIONS
-from program.errors import WarpbankError
-from sim import experiment as exp
-from sim.events import Batch, encode
-from sim.runs import RunSpec
-from sim.waiting import Interval, Waiting, draw, watch
 from tests.sim.command import warpbank
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.program.cuda import compile_cuda
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.events import Batch, encode
+from warpbank.sim.runs import RunSpec
+from warpbank.sim.waiting import Interval, Waiting, draw, watch
 
 FOLDER = Path(__file__).parents[2] / "examples" / "phases"
 CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(2, 7)
@@ -111,7 +111,7 @@ def test_command(tmp_path: Path) -> None:
 
 def test_an_observed_run_counts_what_it_issues() -> None:
     """IPC of the intervals is the run's, but for what comes after the last one."""
-    spec = RunSpec("nn", "tiny", "malekeh", overrides=("sub_core.collector.sthld_interval=16",), observer="sim.waiting:Waiting")
+    spec = RunSpec("nn", "tiny", "malekeh", overrides=("sub_core.collector.sthld_interval=16",), observer="warpbank.sim.waiting:Waiting")
     data = spec.compute()
     issued = sum(interval["ipc"] * 16 for interval in data["observed"]["intervals"])
     assert data["counters"]["issue.uops"] - 64 <= issued <= data["counters"]["issue.uops"]

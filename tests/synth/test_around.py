@@ -14,10 +14,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from synth import around, flow, memories, netlist, synthesis, yosys
 from tests.synth import library
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.synth import around, flow, memories, netlist, synthesis, yosys
 
 _GATES: dict[str, Any] = {
     "$_NOT_": lambda a: not a, "$_BUF_": lambda a: a, "$_AND_": lambda a, b: a and b, "$_OR_": lambda a, b: a or b,

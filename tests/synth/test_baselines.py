@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import with_overrides
-from synth import baselines, pdk
-from synth.units import UNITS
 from tests.sim.command import warpbank
+from warpbank.arch.config import with_overrides
+from warpbank.synth import baselines, pdk
+from warpbank.synth.units import UNITS
 
 #: What was recorded.
 KNOWN = {unit: known for unit in baselines.SIZES if (known := baselines.recorded(unit)) is not None}

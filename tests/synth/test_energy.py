@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.events import COUNTERS
-from golden.storage.bdi import Delta
-from golden.storage.bdi_banks import BdiBanks
-from golden.storage.gscalar import GScalar, GScalarHalf
-from golden.storage.notes import Note, NotingBanks
-from program.errors import WarpbankError
-from synth.energy import energy, read_table, table, tables
-from synth.energy.table import parse_table
 from tests.sim.command import warpbank
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import COUNTERS
+from warpbank.golden.storage.bdi import Delta
+from warpbank.golden.storage.bdi_banks import BdiBanks
+from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
+from warpbank.golden.storage.notes import Note, NotingBanks
+from warpbank.program.errors import WarpbankError
+from warpbank.synth.energy import energy, read_table, table, tables
+from warpbank.synth.energy.table import parse_table
 
 ROW = """
 [[event]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from arch.events import EVENTS
-from arch.schemes import SCHEMES, parse_scheme
-from program.emulator import MAX_INSTRUCTIONS
-from sim import experiment as exp
-from sim.engines.golden import GoldenEngine
-from sim.events import NAMES, Batch
-from synth.energy import energy, table, tables
+from warpbank.arch.events import EVENTS
+from warpbank.arch.schemes import SCHEMES, parse_scheme
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.events import NAMES, Batch
+from warpbank.synth.energy import energy, table, tables
 
 #: Its run shows what a scheme does: divergence, barriers, loops, stores.
 KERNEL = "reduction"

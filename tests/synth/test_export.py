@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import config_hash, preset, with_overrides
-from arch.schemes import parse_scheme
-from sim.engines import toolchain
-from synth import yosys
-from synth.export import exported
-from synth.units import UNITS
 from tests.sim.command import warpbank
+from warpbank.arch.config import config_hash, preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.sim.engines import toolchain
+from warpbank.synth import yosys
+from warpbank.synth.export import exported
+from warpbank.synth.units import UNITS
 
 BASELINE = parse_scheme("baseline")
 TINY = preset("tiny")

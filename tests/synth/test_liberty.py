@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from synth import pdk
-from synth.liberty import LibertyError, Library, Table, parse
-from synth.logic import truth
 from tests.synth import library
+from warpbank.synth import pdk
+from warpbank.synth.liberty import LibertyError, Library, Table, parse
+from warpbank.synth.logic import truth
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from hdl.lfsr import Lfsr
-from synth import flow, gates, mapped, netlist, pdk, power
-from synth.mapped import NetlistError
-from synth.units import make
 from tests.sim.command import warpbank
 from tests.synth import library
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.hdl.lfsr import Lfsr
+from warpbank.synth import flow, gates, mapped, netlist, pdk, power
+from warpbank.synth.mapped import NetlistError
+from warpbank.synth.units import make
 
 BASELINE = parse_scheme("baseline")
 

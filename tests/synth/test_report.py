@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from synth import baselines, report
-from synth.units import UNITS
 from tests.sim.command import warpbank
 from tests.synthesis_tables import PAGE, updated
+from warpbank.synth import baselines, report
+from warpbank.synth.units import UNITS
 
 
 def test_the_page_is_up_to_date() -> None:

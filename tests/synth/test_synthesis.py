@@ -12,14 +12,14 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from synth import flow, mapped, memories, netlist, pdk, timing
-from synth.mapped import NetlistError
-from synth.synthesis import EFFORTS, synthesize
 from tests.hdl.bench import MACHINES
 from tests.sim.command import warpbank
 from tests.synth import library
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.synth import flow, mapped, memories, netlist, pdk, timing
+from warpbank.synth.mapped import NetlistError
+from warpbank.synth.synthesis import EFFORTS, synthesize
 
 TINY = preset("tiny")
 BASELINE = parse_scheme("baseline")
@@ -191,7 +191,7 @@ def test_what_is_read_from_outside_stays(width: int, kind: str, cells: Path, tmp
 
 def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
     """It makes multiplexers of words of gates (Yosys 0.70)."""
-    from hdl.mapping.table import RenamingTable
+    from warpbank.hdl.mapping.table import RenamingTable
 
     class Few(RenamingTable):
         registers = 16
@@ -211,7 +211,7 @@ def test_columns_written_together_load_a_net_once(cells: Path, tmp_path: Path) -
 
 def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of an array against the same array mapped as a whole."""
-    from synth import arrays
+    from warpbank.synth import arrays
 
     memory = memories.Memory("slots", 4, 64, 16, (None, 2), (False, False), False, 1, 2)
     tools = pdk.load([cells], tmp_path)
@@ -225,7 +225,7 @@ def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
 
 def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of a narrow array of 128 rows against the same array mapped as a whole."""
-    from synth import arrays
+    from warpbank.synth import arrays
 
     memory = memories.Memory("table", 128, 3, 3, (None, None), (False, False), False, 1, 7)
     tools = pdk.load([cells], tmp_path)
@@ -278,7 +278,7 @@ def test_mistakes(arguments: list[str], words: str, cells: Path) -> None:
 
 @pytest.mark.skipif(not (shutil.which("sta") or shutil.which("opensta")), reason="OpenSTA is not installed")
 def test_our_timing_is_that_of_opensta(cells: Path, tmp_path: Path) -> None:
-    from synth import opensta
+    from warpbank.synth import opensta
 
     tools, net = _built(Chain(6), "chain", cells, tmp_path)
     ours = timing.Timer(net, tools.library, {}, tools.load).path()
@@ -287,7 +287,7 @@ def test_our_timing_is_that_of_opensta(cells: Path, tmp_path: Path) -> None:
 
 
 def test_nets_assigned_together_are_assigned_one_by_one() -> None:
-    from synth import opensta
+    from warpbank.synth import opensta
 
     head = "module a(x, y);\n  output [4:0] x;\n  input [1:0] y;\n"
     apart = ("x[4] = \\p[1] ", "x[3] = y[1]", "x[1] = y[0]", "x[0] = 1'h1")

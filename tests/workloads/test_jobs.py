@@ -7,9 +7,9 @@ from importlib.resources import as_file, files
 import numpy as np
 import pytest
 
-import workloads
-from program.cuda import DEFAULT_ARCH, CompileError, compile_cuda, source_arch
-from program.launch import Pointer
+from warpbank import workloads
+from warpbank.program.cuda import DEFAULT_ARCH, CompileError, compile_cuda, source_arch
+from warpbank.program.launch import Pointer
 
 #: The ziglang wheel (that is, the LLVM) that made the committed PTX. Another may order registers and instructions differently.
 PTX_MADE_BY = "0.17"
@@ -25,7 +25,7 @@ def entries(ptx: str) -> dict[str, list[int]]:
 
 
 def source(name: str):
-    return as_file(files("workloads") / "cuda" / f"{name}.cu")
+    return as_file(files("warpbank.workloads") / "cuda" / f"{name}.cu")
 
 
 def assert_same_arrays(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
@@ -91,7 +91,7 @@ def test_expectations_fit_the_buffers(name, size):
 
 @pytest.mark.parametrize("name", workloads.names())
 def test_every_kernel_has_its_three_files(name):
-    package = files("workloads")
+    package = files("warpbank.workloads")
     assert (package / "cuda" / f"{name}.cu").is_file()
     assert (package / "ptx" / f"{name}.ptx").is_file()
     workload = workloads.get(name)
@@ -101,7 +101,7 @@ def test_every_kernel_has_its_three_files(name):
 
 
 def test_no_orphans():
-    package = files("workloads")
+    package = files("warpbank.workloads")
     for folder in ("cuda", "ptx"):
         stems = {f.name.rpartition(".")[0] for f in (package / folder).iterdir() if f.name.endswith((".cu", ".ptx"))}
         assert stems == set(workloads.names())
@@ -177,6 +177,6 @@ class TestCompileCuda:
     def test_missing_wheel(self, tmp_path, monkeypatch):
         kernel = tmp_path / "k.cu"
         kernel.write_text("")
-        monkeypatch.setattr("program.cuda.find_spec", lambda name: None)
+        monkeypatch.setattr("warpbank.program.cuda.find_spec", lambda name: None)
         with pytest.raises(CompileError, match=r"pip install 'warpbank\[compile\]'"):
             compile_cuda(kernel)

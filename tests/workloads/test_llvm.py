@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import workloads
-from program.emulator.check import check_expected
-from program.runner import Options, execute
+from warpbank import workloads
+from warpbank.program.emulator.check import check_expected
+from warpbank.program.runner import Options, execute
 
 FILES = sorted(Path(__file__).parent.glob("llvm/*/*.ptx"))
 

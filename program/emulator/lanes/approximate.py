@@ -11,13 +11,13 @@ import math
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64, i64, sqrt64, u32
-from program.emulator.lanes.floating import flush
-from program.emulator.lanes.integer import pair, put_pair
-from program.emulator.lanes.softfloat import NAN32, NAN64
-from program.emulator.layout import OUT
-from program.isa import DType, Mufu
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64, i64, sqrt64, u32
+from warpbank.program.emulator.lanes.floating import flush
+from warpbank.program.emulator.lanes.integer import pair, put_pair
+from warpbank.program.emulator.lanes.softfloat import NAN32, NAN64
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import DType, Mufu
 
 
 @jit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64
-from program.emulator.lanes.integer import pair, signed
-from program.emulator.lanes.softfloat import widen
-from program.isa import BoolOp, Cmp, DType, Op
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64
+from warpbank.program.emulator.lanes.integer import pair, signed
+from warpbank.program.emulator.lanes.softfloat import widen
+from warpbank.program.isa import BoolOp, Cmp, DType, Op
 
 
 @jit

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64, i64, u32
-from program.emulator.lanes.floating import flush, saturate
-from program.emulator.lanes.integer import pair, put_pair, signed
-from program.emulator.lanes.softfloat import NAN32, narrow, pack, widen
-from program.emulator.layout import OUT
-from program.isa import DType, Rnd
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
+from warpbank.program.emulator.lanes.floating import flush, saturate
+from warpbank.program.emulator.lanes.integer import pair, put_pair, signed
+from warpbank.program.emulator.lanes.softfloat import NAN32, narrow, pack, widen
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import DType, Rnd
 
 
 @jit

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.integer import signed
-from program.emulator.layout import OUT
-from program.isa import Atomic, DType, Op, Shuffle, Vote
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.integer import signed
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import Atomic, DType, Op, Shuffle, Vote
 
 
 @jit

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64, fma32, fma64, i64, sqrt32, sqrt64, u32
-from program.emulator.lanes.integer import pair, put_pair
-from program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, rounded64, widen
-from program.emulator.layout import OUT, SCRATCH
-from program.isa import DType, Op
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64, fma32, fma64, i64, sqrt32, sqrt64, u32
+from warpbank.program.emulator.lanes.integer import pair, put_pair
+from warpbank.program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, rounded64, widen
+from warpbank.program.emulator.layout import OUT, SCRATCH
+from warpbank.program.isa import DType, Op
 
 _NAN = np.uint32(NAN32)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.layout import OUT
-from program.isa import DType, Op
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import DType, Op
 
 _LOW = 0xFFFFFFFF
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import leading_zeros, popcount, reverse
-from program.emulator.lanes.integer import signed
-from program.emulator.layout import OUT
-from program.isa import (
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import leading_zeros, popcount, reverse
+from warpbank.program.emulator.lanes.integer import signed
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import (
     SHF_LEFT_CLAMP,
     SHF_LEFT_HI64,
     SHF_LEFT_WRAP,

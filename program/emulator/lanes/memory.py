@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64, i64, u32
-from program.emulator.lanes.floating import flush, smaller
-from program.emulator.lanes.integer import pair
-from program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, widen
-from program.emulator.layout import AUX as AUX_COLUMN
-from program.emulator.layout import (
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
+from warpbank.program.emulator.lanes.floating import flush, smaller
+from warpbank.program.emulator.lanes.integer import pair
+from warpbank.program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, widen
+from warpbank.program.emulator.layout import AUX as AUX_COLUMN
+from warpbank.program.emulator.layout import (
     BAD_SPACE,
     DTYPE,
     FAULT,
@@ -41,8 +41,8 @@ from program.emulator.layout import (
     SPACE,
     WIDE,
 )
-from program.emulator.layout import CTA as CTA_WORD
-from program.isa import CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Atomic, DType, Op, Space
+from warpbank.program.emulator.layout import CTA as CTA_WORD
+from warpbank.program.isa import CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Atomic, DType, Op, Space
 
 # Working rows shared by the functions below.
 PLACE = 0  # byte in the memory array, per lane

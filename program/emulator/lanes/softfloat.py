@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, f64, fma64, i64, leading_zeros, sqrt64, u32
-from program.isa import DType, Op, Rnd
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, f64, fma64, i64, leading_zeros, sqrt64, u32
+from warpbank.program.isa import DType, Op, Rnd
 
 NAN32 = 0x7FFFFFFF
 NAN64 = 0x7FF8000000000000

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator.jit import jit
-from program.emulator.lanes.bits import f32, u32
-from program.emulator.lanes.softfloat import NAN32, narrow, widen
-from program.emulator.layout import OUT
-from program.isa import DType
+from warpbank.program.emulator.jit import jit
+from warpbank.program.emulator.lanes.bits import f32, u32
+from warpbank.program.emulator.lanes.softfloat import NAN32, narrow, widen
+from warpbank.program.emulator.layout import OUT
+from warpbank.program.isa import DType
 
 
 @jit

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from program.isa import Kernel
-from program.lowering.cleanup.coalesce import coalesce
-from program.lowering.cleanup.dead import remove_dead
-from program.lowering.cleanup.exits import exit_at_branches
-from program.lowering.cleanup.flow import tidy
-from program.lowering.cleanup.fuse import fuse
-from program.lowering.cleanup.propagate import propagate
+from warpbank.program.isa import Kernel
+from warpbank.program.lowering.cleanup.coalesce import coalesce
+from warpbank.program.lowering.cleanup.dead import remove_dead
+from warpbank.program.lowering.cleanup.exits import exit_at_branches
+from warpbank.program.lowering.cleanup.flow import tidy
+from warpbank.program.lowering.cleanup.fuse import fuse
+from warpbank.program.lowering.cleanup.propagate import propagate
 
 __all__ = ["clean"]
 

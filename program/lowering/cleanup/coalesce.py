@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from program.isa import Block, Instr, Kernel, Op, Pred, Reg
-from program.lowering.cleanup.dead import EFFECTS
-from program.lowering.groups import in_one_group
+from warpbank.program.isa import Block, Instr, Kernel, Op, Pred, Reg
+from warpbank.program.lowering.cleanup.dead import EFFECTS
+from warpbank.program.lowering.groups import in_one_group
 
 
 @dataclass(slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from program.cfg import Cfg
-from program.isa import PT, Instr, Kernel, Op, Reg
-from program.liveness import NOTHING, Backward, Live
-from program.lowering.context import word
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import PT, Instr, Kernel, Op, Reg
+from warpbank.program.liveness import NOTHING, Backward, Live
+from warpbank.program.lowering.context import word
 
 #: Ops that do something besides writing their destinations.
 EFFECTS = frozenset({

@@ -7,8 +7,8 @@ exit under the branch's guard, which is also what GPU machine code looks like.
 
 from __future__ import annotations
 
-from program.cfg import always
-from program.isa import Instr, Kernel, Op
+from warpbank.program.cfg import always
+from warpbank.program.isa import Instr, Kernel, Op
 
 
 def exit_at_branches(kernel: Kernel) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from program.cfg import Cfg
-from program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Source
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Source
 
 
 class Definitions:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from program.cfg import always
-from program.isa import PT, Block, Instr, Kernel, Op, Pred
+from warpbank.program.cfg import always
+from warpbank.program.isa import PT, Block, Instr, Kernel, Op, Pred
 
 
 def successors(kernel: Kernel) -> list[list[int]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from program.isa import PT, Cmp, DType, Imm, Instr, Op, Pred, Source
-from program.lowering.cleanup.facts import Facts, sign_from, zero_above
+from warpbank.program.isa import PT, Cmp, DType, Imm, Instr, Op, Pred, Source
+from warpbank.program.lowering.cleanup.facts import Facts, sign_from, zero_above
 
 _MASK = 0xFFFFFFFF
 

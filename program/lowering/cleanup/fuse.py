@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from program.cfg import Cfg
-from program.isa import Instr, Kernel, Op, Pred, Reg, Source
-from program.lowering.cleanup.facts import Facts
-from program.lowering.cleanup.propagate import join
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Instr, Kernel, Op, Pred, Reg, Source
+from warpbank.program.lowering.cleanup.facts import Facts
+from warpbank.program.lowering.cleanup.propagate import join
 
 
 def fuse(kernel: Kernel) -> bool:

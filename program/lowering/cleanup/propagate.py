@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from program.cfg import Cfg
-from program.isa import Const, DType, Imm, Instr, Kernel, Op, Reg, Source, Space
-from program.lowering.cleanup.facts import Facts
-from program.lowering.cleanup.fold import fold
-from program.lowering.groups import in_one_group
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Const, DType, Imm, Instr, Kernel, Op, Reg, Source, Space
+from warpbank.program.lowering.cleanup.facts import Facts
+from warpbank.program.lowering.cleanup.fold import fold
+from warpbank.program.lowering.groups import in_one_group
 
 _MASK = 0xFFFFFFFF
 _MODIFIABLE = (Op.FADD, Op.FMUL, Op.FFMA, Op.FSETP)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from arch.config import preset, with_overrides
-from arch.uop import Unit
-from golden.collector.ccu import Ccu, Held
-from golden.probe import Probe
-from golden.stream import TraceUop
 from tests.hdl.bench import make_uop
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.uop import Unit
+from warpbank.golden.collector.ccu import Ccu, Held
+from warpbank.golden.probe import Probe
+from warpbank.golden.stream import TraceUop
 
 #: Collectors of the sub-core.
 ONE, TWO = "sub_core.collectors=1", "sub_core.collectors=2"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golden.collector.arbiter import Arbiter
-from golden.priority import first_from
-from golden.probe import Probe
+from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.priority import first_from
+from warpbank.golden.probe import Probe
 
 
 def test_first_from_wraps() -> None:

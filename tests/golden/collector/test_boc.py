@@ -10,26 +10,26 @@ from itertools import product
 import numpy as np
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from arch.uop import TO_BANKS, TO_COLLECTOR, Unit
-from golden.check import OperandMismatch
-from golden.collector.window import Entry, Window
-from golden.sm import Result, simulate
-from golden.stream import TraceUop
-from golden.values import Value
-from program import write_back
-from program.annotate import annotate
-from program.hints import Hints
-from program.isa import Op
-from program.runner import Options, compile_job, execute, trace_job
-from program.trace.schema import Trace
 from tests.program.random_ptx import random_job
 from tests.random_trace import random_trace
 from tests.trace_builder import BRANCH, TraceBuilder, alu
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.collector.window import Entry, Window
+from warpbank.golden.sm import Result, simulate
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
+from warpbank.program import write_back
+from warpbank.program.annotate import annotate
+from warpbank.program.hints import Hints
+from warpbank.program.isa import Op
+from warpbank.program.runner import Options, compile_job, execute, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("bow", "bow-wb", "bow-wr")
 MACHINES = ("pascal", "turing")
@@ -240,7 +240,7 @@ class PartialMakesAnEntry(Window):
 @pytest.mark.parametrize("broken", [OneUopTooOld, LostAtEviction, PartialMakesAnEntry])
 def test_mutants(broken: type[Window], monkeypatch: pytest.MonkeyPatch) -> None:
     """The operand check finds wrong values in random traces that the model passes (`test_random_traces`)."""
-    monkeypatch.setattr("golden.collector.boc.Window", broken)
+    monkeypatch.setattr("warpbank.golden.collector.boc.Window", broken)
     for seed, window, entries in product(range(12), (2, 3), ENTRIES):
         try:
             _run(_drawn(seed), _machine("tiny", window, entries))

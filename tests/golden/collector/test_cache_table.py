@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.collector.cache_table import CacheTable, Line
 
 EVERY_LANE = 0b1111
 

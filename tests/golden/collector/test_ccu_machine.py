@@ -11,26 +11,26 @@ from itertools import product
 import numpy as np
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from arch.uop import Unit
-from golden import rooms
-from golden.check import OperandMismatch
-from golden.collector.cache_table import CacheTable, Line
-from golden.collector.ccu import Ccu, Held
-from golden.sm import Result, simulate
-from program.annotate import annotate
-from program.hints import Hints
-from program.runner import compile_job, execute, trace_job
-from program.trace.schema import Trace
 from tests.golden.collector import test_ccu, test_ccu_policies
 from tests.golden.collector.ccu_bench import RESULT, Bench
 from tests.program.random_ptx import random_job
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Unit
+from warpbank.golden import rooms
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.collector.ccu import Ccu, Held
+from warpbank.golden.sm import Result, simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.hints import Hints
+from warpbank.program.runner import compile_job, execute, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("malekeh", "malekeh-pr", "ccu-lru-gto")
 STHLD = ("0", "1", "8", "adaptive")
@@ -274,7 +274,7 @@ DIRECTED: dict[type, Callable[[], None]] = {
 
 def _break(mutant: type, patch: pytest.MonkeyPatch) -> None:
     if issubclass(mutant, CacheTable):
-        patch.setattr("golden.collector.ccu.CacheTable", mutant)
+        patch.setattr("warpbank.golden.collector.ccu.CacheTable", mutant)
     else:
         patch.setattr(Bench, "kind", mutant)
         patch.setitem(rooms.COLLECTORS, "ccu", mutant)

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from golden.collector.ccu import LruCcu
 from tests.golden.collector.ccu_bench import ONE, RESULT, TWO, Bench, owner
+from warpbank.golden.collector.ccu import LruCcu
 
 PRIVATE = ("sub_core.collectors=8", "allocation=per_warp")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from arch.uop import TO_BANKS, TO_COLLECTOR
-from golden.collector.window import Collected, Entry, Insertion, Window
-from golden.stream import TraceUop
-from golden.values import Value
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR
+from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 BOTH = TO_BANKS | TO_COLLECTOR
 EVERY = 0xF

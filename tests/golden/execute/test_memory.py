@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from arch.uop import Memory, Unit
-from golden.execute.l1 import Tags
 from tests.golden.measure import Run
 from tests.trace_builder import Op, TraceBuilder, alu, load, store
+from warpbank.arch.uop import Memory, Unit
+from warpbank.golden.execute.l1 import Tags
 
 
 def run(*warps: list[Op], overrides: tuple[str, ...] = ()) -> Run:

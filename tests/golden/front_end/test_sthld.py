@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.events import Record
-from arch.schemes import parse_scheme
-from golden.front_end import sthld as module
-from golden.front_end.sthld import Sthld
-from golden.sm import Sm, simulate
-from program.hints import Hints
 from tests.random_trace import random_trace
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.front_end import sthld as module
+from warpbank.golden.front_end.sthld import Sthld
+from warpbank.golden.sm import Sm, simulate
+from warpbank.program.hints import Hints
 
 START, CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(1, 7)
 #: DESIGN, section 7: (state, change) -> (step, next state).

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.schemes import parse_scheme
-from arch.uop import MOVE, Scalar, Unit
-from golden.execute.scalar import ScalarLanes
-from golden.result import Result
-from golden.sm import OperandMismatch, Sm, simulate
-from golden.storage.moves import Moves
-from golden.storage.notes import Note
-from golden.stream import TraceUop
-from program import annotate
-from program.hints import Hints
-from program.trace.schema import Trace
 from tests.sim import lockstep_cases
 from tests.similar_trace import similar_trace
 from tests.trace_builder import ALL, Op, TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import MOVE, Scalar, Unit
+from warpbank.golden.execute.scalar import ScalarLanes
+from warpbank.golden.result import Result
+from warpbank.golden.sm import OperandMismatch, Sm, simulate
+from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.notes import Note
+from warpbank.golden.stream import TraceUop
+from warpbank.program import annotate
+from warpbank.program.hints import Hints
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("gscalar", "gscalar-half")
 LOW, HIGH = 0x0000FFFF, 0xFFFF0000
@@ -199,7 +199,7 @@ class Checked(ScalarLanes):
 @pytest.mark.parametrize("kernel", ["reduction", "bfs", "blackscholes", "pathfinder", "hotspot", "spmv"])
 def test_kernels(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the hardware takes for scalar is scalar, and dead values are dead, on real code."""
-    monkeypatch.setattr("golden.hierarchy.compressed.ScalarLanes", Checked)
+    monkeypatch.setattr("warpbank.golden.hierarchy.compressed.ScalarLanes", Checked)
     monkeypatch.setattr(Checked, "seen", 0)
     scheme = parse_scheme("gscalar-half")
     trace = lockstep_cases.trace(kernel, "tiny", 64)

@@ -10,26 +10,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from arch.uop import Scalar
-from golden.check import OperandMismatch
-from golden.hierarchy.compressed import READ_DELAY
-from golden.hierarchy.compressed_ltrf import CompressedLtrf
-from golden.hierarchy.ltrf import Ltrf
-from golden.result import Result
-from golden.sm import Sm, simulate
-from golden.storage.notes import Note
-from program.annotate import annotate
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
 from tests.golden.hierarchy.test_compressed import Checked, hand_made, lanes
 from tests.random_intervals import with_prefetches
 from tests.random_scheme import random_for
 from tests.trace_builder import ALL, alu
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Scalar
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.compressed import READ_DELAY
+from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf
+from warpbank.golden.hierarchy.ltrf import Ltrf
+from warpbank.golden.result import Result
+from warpbank.golden.sm import Sm, simulate
+from warpbank.golden.storage.notes import Note
+from warpbank.program.annotate import annotate
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 STORAGES = ("gscalar", "gscalar-half", "bdi")
 SMALL = with_overrides(preset("tiny"), ["sub_core.cache.registers=8", "sub_core.active_warps=2"])
@@ -70,7 +70,7 @@ def test_random_programs(cache: str, storage: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param("reduction", marks=pytest.mark.long), "bfs", "spmv"])
 def test_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one lane executes has one result, and is the same as without a cache."""
-    monkeypatch.setattr("golden.hierarchy.compressed_ltrf.ScalarLanes", Checked)
+    monkeypatch.setattr("warpbank.golden.hierarchy.compressed_ltrf.ScalarLanes", Checked)
     monkeypatch.setattr(Checked, "seen", 0)
     _same_as_flat(name, "ltrf", "gscalar")
     assert Checked.seen

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from golden.hierarchy.ltrf import Ltrf, LtrfPlus
-from golden.hierarchy.wcb import WarpControlBlock
-from golden.mapping.direct import Direct
-from golden.probe import Probe
-from golden.result import Result
-from golden.sm import simulate
-from golden.storage.banks import Banks
-from program.annotate import annotate
-from program.errors import ExecutionError
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
 from tests.random_intervals import with_prefetches
 from tests.random_trace import random_trace
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.probe import Probe
+from warpbank.golden.result import Result
+from warpbank.golden.sm import simulate
+from warpbank.golden.storage.banks import Banks
+from warpbank.program.annotate import annotate
+from warpbank.program.errors import ExecutionError
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("ltrf", "ltrf-plus", "ltrf-strand")
 SOME = ("vectoradd", "bfs", "reduction", "mma_gemm")

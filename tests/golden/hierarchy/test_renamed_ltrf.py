@@ -12,27 +12,27 @@ from typing import Any
 
 import pytest
 
-import golden.rooms
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from golden.hierarchy.mover import Stage
-from golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from golden.hierarchy.renames import Renames
-from golden.mapping.cache_renaming import CacheRelease, CacheRenaming
-from golden.mapping.release import Release
-from golden.result import Result
-from golden.sm import Sm, simulate
-from program.annotate import annotate
-from program.errors import ExecutionError
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
+import warpbank.golden.rooms
 from tests.random_intervals import with_prefetches
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.mover import Stage
+from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.mapping.cache_renaming import CacheRelease, CacheRenaming
+from warpbank.golden.mapping.release import Release
+from warpbank.golden.result import Result
+from warpbank.golden.sm import Sm, simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.errors import ExecutionError
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("ltrf+renaming", "ltrf-plus+malekeh+renaming", "ltrf-strand+bow-wr+renaming")
 happened: Counter[str] = Counter()
@@ -59,8 +59,8 @@ class WatchedPlus(Watched, RenamedLtrfPlus):
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     happened.clear()
-    monkeypatch.setitem(golden.rooms.CACHES[True, False], "ltrf", Watched)
-    monkeypatch.setitem(golden.rooms.CACHES[True, False], "ltrf_plus", WatchedPlus)
+    monkeypatch.setitem(warpbank.golden.rooms.CACHES[True, False], "ltrf", Watched)
+    monkeypatch.setitem(warpbank.golden.rooms.CACHES[True, False], "ltrf_plus", WatchedPlus)
 
 
 def machine(*overrides: str) -> SmConfig:

@@ -7,25 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from golden.hierarchy.rfc import Rfc
-from golden.hierarchy.sw_rfc import SwRfc
-from golden.hierarchy.tags import TagRow
-from golden.result import Result
-from golden.sm import simulate
-from program.annotate import annotate
-from program.hints import Hints
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
 from tests.random_intervals import dead_bits
 from tests.random_strands import strand_trace, with_strands
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.rfc import Rfc
+from warpbank.golden.hierarchy.sw_rfc import SwRfc
+from warpbank.golden.hierarchy.tags import TagRow
+from warpbank.golden.result import Result
+from warpbank.golden.sm import simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.hints import Hints
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("rfc", "sw-rfc")
 

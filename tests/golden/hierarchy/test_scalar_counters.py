@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from golden.sm import simulate
-from program import annotate
-from program.similarity.statistics import similarity
 from tests.sim import lockstep_cases
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program import annotate
+from warpbank.program.similarity.statistics import similarity
 
 TURING = preset("turing")
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.events import count
-from arch.schemes import parse_scheme
-from arch.uop import Scalar, Unit
-from golden.hierarchy.scalar_file import ScalarFile
-from golden.sm import OperandMismatch, simulate
-from golden.storage.scalar_rf import ScalarRf
-from program.hints import Hints
 from tests.golden.hierarchy.test_compressed import ALL, LOW, alu, hand_made, lanes, run
 from tests.similar_trace import similar_trace
 from tests.trace_builder import TraceBuilder
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import count
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Scalar, Unit
+from warpbank.golden.hierarchy.scalar_file import ScalarFile
+from warpbank.golden.sm import OperandMismatch, simulate
+from warpbank.golden.storage.scalar_rf import ScalarRf
+from warpbank.program.hints import Hints
 
 SCHEME = "scalar-rf"
 FERMI = preset("fermi")
@@ -109,9 +109,9 @@ def mismatches() -> bool:
 
 
 @pytest.mark.parametrize(("name", "mutant"), [
-    ("golden.storage.moves.Moves.before", lambda self, uop, missing: None),  # the move is missing
-    ("golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
-    ("golden.rooms.ScalarFile", TakesParts),
+    ("warpbank.golden.storage.moves.Moves.before", lambda self, uop, missing: None),  # the move is missing
+    ("warpbank.golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
+    ("warpbank.golden.rooms.ScalarFile", TakesParts),
 ])
 def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches()

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-import golden.rooms
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.mapping import renaming
-from golden.mapping.release import Release, first_in_bank
-from golden.mapping.renaming import Renaming
-from golden.mapping.table import TABLE_BANKS
-from golden.sm import simulate
-from program.annotate import annotate
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
+import warpbank.golden.rooms
 from tests.random_scheme import random_for
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.mapping import renaming
+from warpbank.golden.mapping.release import Release, first_in_bank
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.mapping.table import TABLE_BANKS
+from warpbank.golden.sm import simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 #: Registers of the last bank of the table.
 LAST = sum(1 << register for register in range(TABLE_BANKS - 1, 256, TABLE_BANKS))
@@ -60,8 +60,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Renaming]:
 
     monkeypatch.setattr(renaming, "Release", Timed)
     monkeypatch.setattr(Timed, "longest", 0)
-    monkeypatch.setattr(golden.rooms, "Renaming", Kept)
-    monkeypatch.setitem(golden.rooms.MAPPINGS, "renaming", Kept)
+    monkeypatch.setattr(warpbank.golden.rooms, "Renaming", Kept)
+    monkeypatch.setitem(warpbank.golden.rooms.MAPPINGS, "renaming", Kept)
     return found
 
 

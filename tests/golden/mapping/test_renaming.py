@@ -9,32 +9,32 @@ from typing import Any
 
 import pytest
 
-import golden.rooms
-import workloads
-from arch.config import preset, with_overrides
-from arch.events import Record, count
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from golden.mapping import renaming
-from golden.mapping.exempt import Exempt
-from golden.mapping.names import Group
-from golden.mapping.release import Release
-from golden.mapping.renaming import Renaming
-from golden.mapping.reserve import Reserve
-from golden.probe import Probe
-from golden.sm import simulate
-from program.annotate import annotate
-from program.errors import ExecutionError, LaunchError
-from program.isa import Kernel
-from program.release.fetch import without_pir
-from program.release.insertion import Release as Flags
-from program.release.insertion import insert_flags, release_all
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
+import warpbank.golden.rooms
 from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Record, count
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.mapping import renaming
+from warpbank.golden.mapping.exempt import Exempt
+from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.release import Release
+from warpbank.golden.mapping.renaming import Renaming
+from warpbank.golden.mapping.reserve import Reserve
+from warpbank.golden.probe import Probe
+from warpbank.golden.sm import simulate
+from warpbank.program.annotate import annotate
+from warpbank.program.errors import ExecutionError, LaunchError
+from warpbank.program.isa import Kernel
+from warpbank.program.release.fetch import without_pir
+from warpbank.program.release.insertion import Release as Flags
+from warpbank.program.release.insertion import insert_flags, release_all
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 SCHEME = parse_scheme("renaming")
 
@@ -166,8 +166,8 @@ class FreeTooEarly(Renaming):
 
 
 def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(golden.rooms, "Renaming", FreeTooEarly)
-    monkeypatch.setitem(golden.rooms.MAPPINGS, "renaming", FreeTooEarly)
+    monkeypatch.setattr(warpbank.golden.rooms, "Renaming", FreeTooEarly)
+    monkeypatch.setitem(warpbank.golden.rooms.MAPPINGS, "renaming", FreeTooEarly)
     with pytest.raises(OperandMismatch):
         run("reduction", scheduler="lrr")
 

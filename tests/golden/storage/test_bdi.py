@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from golden.values import merge
 from tests.similar import similar
+from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
+from warpbank.golden.values import merge
 
 SEEDS = strategies.integers(0, 2**32 - 1)
 

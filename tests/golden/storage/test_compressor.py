@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from golden.storage.compressor import SCALAR, Compressor, prefix
-from golden.storage.decompressor import Decompressor, spread
-from golden.values import merge
 from tests.similar import similar
+from warpbank.golden.storage.compressor import SCALAR, Compressor, prefix
+from warpbank.golden.storage.decompressor import Decompressor, spread
+from warpbank.golden.values import merge
 
 SEEDS = strategies.integers(0, 2**32 - 1)
 PARTS = strategies.sampled_from((1, 2))

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
-from golden.collector.boc import Boc as Golden
-from golden.collector.boc import WriteThroughBoc as GoldenWriteThrough
-from golden.front_end.scoreboard import Scoreboard
-from golden.stream import TraceUop
-from golden.values import Value, merge
-from hdl.collector.boc import Boc
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.golden.collector.boc import Boc as Golden
+from warpbank.golden.collector.boc import WriteThroughBoc as GoldenWriteThrough
+from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
+from warpbank.hdl.collector.boc import Boc
 
 UNITS = len(Unit)
 #: Few registers, so that most accesses find one in the window.

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from arch.rooms import SmConfig
-from arch.uop import Unit
-from golden.collector.cache_table import CacheTable, Line
-from golden.stream import TraceUop
-from golden.values import Value, merge
 from tests.hdl.bench import make_uop
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Unit
+from warpbank.golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
 
 UNITS = len(Unit)
 #: Registers that a program uses; more than lines, so that some are replaced.

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from arch.rooms import SmConfig
-from golden.collector.arbiter import Arbiter as Golden
-from hdl.collector.arbiter import Arbiter
-from hdl.collector.boc import Boc
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
 from tests.hdl.collector.boc_bench import BOCS
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.collector.arbiter import Arbiter as Golden
+from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.collector.boc import Boc
 
 
 def lockstep(machine: str, seed: int, unit: Any = Arbiter, cycles: int = 300) -> None:

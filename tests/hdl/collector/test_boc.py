@@ -11,12 +11,12 @@ import pytest
 from amaranth.hdl import Mux, Value
 from hypothesis import given, settings, strategies
 
-from arch.config import preset
-from hdl.collector import boc
-from hdl.collector.boc import Boc, WriteThroughBoc
-from hdl.collector.window import Entries, Inserter
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.collector.boc_bench import BOCS, Bench
+from warpbank.arch.config import preset
+from warpbank.hdl.collector import boc
+from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.hdl.collector.window import Entries, Inserter
 
 machines = strategies.sampled_from(list(BOCS))
 

@@ -11,13 +11,13 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-import hdl.collector.cache_table
-from arch.rooms import bits
-from arch.uop import MAX_SOURCES
-from golden.collector.cache_table import CacheTable
-from golden.collector.ccu import Ccu, LruCcu
-from hdl.collector.cache_table import Lines, found, take, touched, victim
+import warpbank.hdl.collector.cache_table
 from tests.golden.collector.ccu_bench import ONE, Bench
+from warpbank.arch.rooms import bits
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.golden.collector.cache_table import CacheTable
+from warpbank.golden.collector.ccu import Ccu, LruCcu
+from warpbank.hdl.collector.cache_table import Lines, found, take, touched, victim
 
 #: The RTL's functions are combinational: state in, answer out.
 Check = Callable[[Any], None]
@@ -155,7 +155,7 @@ def test_a_uop_s_sources_equal_golden(lines: int, far_first: bool) -> None:
 
 def test_mutants_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock bit ignored, the first far line instead of one at random, the order never renewed."""
-    module = hdl.collector.cache_table
+    module = warpbank.hdl.collector.cache_table
 
     def unlocked(m: Module, lines: Lines, valid: Any, closed: Any, *others: Any) -> Signal:
         return victim(m, lines, valid, closed & 0, *others)

@@ -14,19 +14,19 @@ import pytest
 from amaranth.hdl import Const
 from hypothesis import given
 
-import golden.collector.ccu
-import hdl.collector.cache_table
-from arch.config import with_overrides
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES
-from golden.front_end.sthld import Sthld
-from golden.stream import TraceUop
-from golden.values import Value
-from hdl.collector.ccu import Ccu, LruCcu
+import warpbank.golden.collector.ccu
+import warpbank.hdl.collector.cache_table
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, seen, simulate, uop_record
 from tests.hdl.collector.ccu_machine import UNITS, Machine, Watched, number
+from warpbank.arch.config import with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.golden.front_end.sthld import Sthld
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
+from warpbank.hdl.collector.ccu import Ccu, LruCcu
 
-GOLDEN = {Ccu: golden.collector.ccu.Ccu, LruCcu: golden.collector.ccu.LruCcu}
+GOLDEN = {Ccu: warpbank.golden.collector.ccu.Ccu, LruCcu: warpbank.golden.collector.ccu.LruCcu}
 
 def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
     """A machine of tests/hdl/bench.py with other collectors."""
@@ -45,7 +45,7 @@ def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overri
     other = config if model_seed is None else machine_of(machine, (*overrides, f"seed={model_seed}"))
     Watched.seen = kinds = Counter[str]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(golden.collector.ccu, "CacheTable", Watched)
+        patch.setattr(warpbank.golden.collector.ccu, "CacheTable", Watched)
         model = GOLDEN[base](other, world, world.read_done, log.probe)  # type: ignore[arg-type]
     waiting_time = Sthld(shape.sthld_interval, shape.sthld_max)
     issued = 0
@@ -305,13 +305,13 @@ def test_mutants_are_caught(mutant: type[Ccu]) -> None:
 @pytest.mark.parametrize("what", ["lock", "chance"])
 def test_broken_replacement_is_caught(module: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock bit ignored, or always the first far line: for results (`ccu`), and for a uop's operands (`cache_table`)."""
-    real = hdl.collector.cache_table.victim
+    real = warpbank.hdl.collector.cache_table.victim
 
     def broken(m: Any, lines: Any, valid: Any, closed: Any, random: Any, *others: Any) -> Any:
         closed, random = (closed & 0, random) if what == "lock" else (closed, random & 0)
         return real(m, lines, valid, closed, random, *others)
 
-    monkeypatch.setattr(f"hdl.collector.{module}.victim", broken)
+    monkeypatch.setattr(f"warpbank.hdl.collector.{module}.victim", broken)
     assert fails(lambda seed: _case("shared", seed))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from arch.uop import Unit
-from golden.collector.ocu import Ocu as Golden
-from golden.stream import TraceUop
-from hdl.collector.ocu import Ocu
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.uop import Unit
+from warpbank.golden.collector.ocu import Ocu as Golden
+from warpbank.golden.stream import TraceUop
+from warpbank.hdl.collector.ocu import Ocu
 
 
 class Registers:

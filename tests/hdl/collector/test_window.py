@@ -13,14 +13,14 @@ from amaranth.hdl import Const
 from amaranth.sim import Simulator
 from hypothesis import given, settings, strategies
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.uop import MAX_SOURCES, MOVE
-from golden.collector.window import Collected, Entry, Insertion, Window
-from golden.stream import TraceUop
-from hdl.collector.window import Inserter
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop
 from tests.hdl.wrapped import Change, wrapped
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import MAX_SOURCES, MOVE
+from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
+from warpbank.golden.stream import TraceUop
+from warpbank.hdl.collector.window import Inserter
 
 #: Machines by window and entries.
 MACHINES: dict[str, SmConfig] = {

@@ -10,13 +10,13 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from arch.events import Record
-from arch.rooms import SmConfig
-from arch.uop import Memory
-from golden.execute.lsu import Lsu as GoldenLsu
-from golden.probe import Probe
-from hdl.execute.lsu import Lsu
-from hdl.probe import event_ports
+from warpbank.arch.events import Record
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Memory
+from warpbank.golden.execute.lsu import Lsu as GoldenLsu
+from warpbank.golden.probe import Probe
+from warpbank.hdl.execute.lsu import Lsu
+from warpbank.hdl.probe import event_ports
 
 #: What the unit does, with how often a random stimulus does it.
 MIX = {Memory.LOAD_GLOBAL: 8, Memory.LOAD_LOCAL: 2, Memory.STORE_GLOBAL: 3, Memory.STORE_LOCAL: 1, Memory.ATOMIC_GLOBAL: 2,

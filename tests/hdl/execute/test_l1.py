@@ -10,9 +10,9 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golden.execute.l1 import Mshrs as GoldenMshrs
-from golden.execute.l1 import Tags as GoldenTags
-from hdl.execute.l1 import Mshrs, Tags
+from warpbank.golden.execute.l1 import Mshrs as GoldenMshrs
+from warpbank.golden.execute.l1 import Tags as GoldenTags
+from warpbank.hdl.execute.l1 import Mshrs, Tags
 
 
 def simulate(dut: Any, bench: Any) -> None:

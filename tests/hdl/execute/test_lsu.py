@@ -7,14 +7,14 @@ from amaranth.hdl import Cat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hdl.execute.lsu as unit
-from arch.config import SmConfig, preset, with_overrides
-from hdl.execute.l1 import Mshrs, Tags
-from hdl.execute.lsu import Lsu
-from hdl.execute.memory import Memory
-from hdl.execute.returns import Returns
+import warpbank.hdl.execute.lsu as unit
 from tests.hdl.execute.lsu_pair import difference, random_stimulus, run_golden, run_rtl
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.hdl.execute.l1 import Mshrs, Tags
+from warpbank.hdl.execute.lsu import Lsu
+from warpbank.hdl.execute.memory import Memory
+from warpbank.hdl.execute.returns import Returns
 
 #: Every latency and interval at its least.
 FAST = ("l1.latency=1", "memory.l2_interval=1", "memory.dram_interval=1", "memory.l2_latency=1", "memory.dram_latency=1",

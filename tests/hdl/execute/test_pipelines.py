@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from arch.config import with_overrides
-from arch.uop import Unit
-from golden.execute.pipelines import Pipelines as Golden
-from hdl.execute.pipelines import Pipelines
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import result_fields
+from warpbank.arch.config import with_overrides
+from warpbank.arch.uop import Unit
+from warpbank.golden.execute.pipelines import Pipelines as Golden
+from warpbank.hdl.execute.pipelines import Pipelines
 
 
 def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, short: bool = False) -> None:

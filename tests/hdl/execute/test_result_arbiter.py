@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from golden.execute.result_arbiter import ResultArbiter as Golden
-from golden.stream import TraceUop
-from hdl.execute.result_arbiter import ResultArbiter
-from hdl.seams import UNITS
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import result_fields
+from warpbank.golden.execute.result_arbiter import ResultArbiter as Golden
+from warpbank.golden.stream import TraceUop
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
+from warpbank.hdl.seams import UNITS
 
 
 class Registers:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 
-from arch.uop import Scalar, Unit
-from golden.execute.scalar import ScalarLanes as Golden
-from golden.storage.notes import Note, noted
-from hdl.execute.scalar import ScalarLanes
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
+from warpbank.arch.uop import Scalar, Unit
+from warpbank.golden.execute.scalar import ScalarLanes as Golden
+from warpbank.golden.storage.notes import Note, noted
+from warpbank.hdl.execute.scalar import ScalarLanes
 
 EVERY = frozenset(Scalar)
 #: Machines whose registers can be cut into halves.

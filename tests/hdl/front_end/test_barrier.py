@@ -11,13 +11,13 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.config import SmConfig, preset, with_overrides
-from arch.events import Record
-from golden.front_end.barrier import Barriers as GoldenBarriers
-from golden.probe import Probe
-from hdl.front_end.barrier import Barriers
-from hdl.probe import event_ports
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.events import Record
+from warpbank.golden.front_end.barrier import Barriers as GoldenBarriers
+from warpbank.golden.probe import Probe
+from warpbank.hdl.front_end.barrier import Barriers
+from warpbank.hdl.probe import event_ports
 
 
 @st.composite

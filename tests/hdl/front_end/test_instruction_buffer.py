@@ -10,12 +10,12 @@ import pytest
 from amaranth.hdl import Const, Module, Signal, Value
 from hypothesis import given
 
-from arch.config import with_overrides
-from arch.uop import RZ, Control
-from golden.front_end.instruction_buffer import InstructionBuffers as Golden
-from golden.stream import TraceUop
-from hdl.front_end.instruction_buffer import InstructionBuffers
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.config import with_overrides
+from warpbank.arch.uop import RZ, Control
+from warpbank.golden.front_end.instruction_buffer import InstructionBuffers as Golden
+from warpbank.golden.stream import TraceUop
+from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
 
 #: Instructions of a program, and of those that a pir word covers; every other word is left out.
 CODE, WORD = 24, 3

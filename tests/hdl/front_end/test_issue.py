@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given
 
-from arch.events import Stall
-from arch.uop import Memory
-from golden.front_end.issue import Status as Golden
-from hdl.front_end.issue import InFlight, Status
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.events import Stall
+from warpbank.arch.uop import Memory
+from warpbank.golden.front_end.issue import Status as Golden
+from warpbank.hdl.front_end.issue import InFlight, Status
 
 
 class Fake:

@@ -10,18 +10,18 @@ from amaranth.hdl import Const, Signal
 from hypothesis import given
 from hypothesis import strategies as st
 
-import golden.front_end.cache_aware
-import golden.front_end.gto
-import golden.front_end.lrr
-from hdl.front_end.cache_aware import CacheAware
-from hdl.front_end.gto import Gto
-from hdl.front_end.lrr import Lrr
+import warpbank.golden.front_end.cache_aware
+import warpbank.golden.front_end.gto
+import warpbank.golden.front_end.lrr
 from tests.hdl.bench import FEW, SEEDS, simulate
+from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.lrr import Lrr
 
 PAIRS = {
-    "lrr": (Lrr, golden.front_end.lrr.Lrr),
-    "gto": (Gto, golden.front_end.gto.Gto),
-    "cache_aware": (CacheAware, golden.front_end.cache_aware.CacheAware),
+    "lrr": (Lrr, warpbank.golden.front_end.lrr.Lrr),
+    "gto": (Gto, warpbank.golden.front_end.gto.Gto),
+    "cache_aware": (CacheAware, warpbank.golden.front_end.cache_aware.CacheAware),
 }
 
 

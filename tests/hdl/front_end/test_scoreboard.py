@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import booleans
 
-from arch.uop import DISTANT, RZ, Memory, Unit
-from golden.front_end.scoreboard import Scoreboard as Golden
-from golden.stream import PREDICATE_BIT, TraceUop
-from hdl.front_end.scoreboard import Scoreboard
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
+from warpbank.arch.uop import DISTANT, RZ, Memory, Unit
+from warpbank.golden.front_end.scoreboard import Scoreboard as Golden
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
+from warpbank.hdl.front_end.scoreboard import Scoreboard
 
 REGISTERS = 10
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
-import golden.front_end.sthld
-import hdl.front_end.sthld
-from arch.config import preset, with_overrides
-from hdl.front_end.sthld import Sthld
 from tests.hdl.bench import fails, seen, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import preset, with_overrides
+from warpbank.golden.front_end import sthld as model_of
+from warpbank.hdl.front_end import sthld as rtl_of
+from warpbank.hdl.front_end.sthld import Sthld
 
 #: State, step, next state.
 Moves = set[tuple[int, int, int]]
@@ -35,7 +35,7 @@ def lockstep(paths: Sequence[str], seed: int, unit: Any = None, intervals: int =
     config = with_overrides(preset("tiny"), list(paths))
     shape, cores = config.sub_core.collector, config.sub_cores
     rtl = unit or Sthld(config, probe=True)
-    model = golden.front_end.sthld.Sthld(shape.sthld_interval, shape.sthld_max)
+    model = model_of.Sthld(shape.sthld_interval, shape.sthld_max)
     moves: Moves = set()
 
     async def bench(ctx: Any) -> None:
@@ -79,16 +79,16 @@ def test_equals_golden(shape: tuple[int, int, int]) -> None:
 
 
 def test_the_same_machine() -> None:
-    assert hdl.front_end.sthld.TRANSITIONS == golden.front_end.sthld.TRANSITIONS
-    assert (hdl.front_end.sthld.START, hdl.front_end.sthld.LARGE) == (golden.front_end.sthld.START, golden.front_end.sthld.LARGE)
+    assert rtl_of.TRANSITIONS == model_of.TRANSITIONS
+    assert (rtl_of.START, rtl_of.LARGE) == (model_of.START, model_of.LARGE)
 
 
 @pytest.mark.parametrize(("state", "large"), list(product(range(1, 7), (0, 1)))[1:])
 def test_every_wrong_edge_is_caught(state: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Save for a small change in the first interval, that of a machine which issued nothing."""
-    edges = list(hdl.front_end.sthld.TRANSITIONS[state])
+    edges = list(rtl_of.TRANSITIONS[state])
     edges[large] = (edges[large][0] + 1, edges[large][1])
-    monkeypatch.setitem(hdl.front_end.sthld.TRANSITIONS, state, tuple(edges))
+    monkeypatch.setitem(rtl_of.TRANSITIONS, state, tuple(edges))
     assert fails(lambda seed: lockstep(overrides(16, 32, 1), seed))
 
 

@@ -10,13 +10,13 @@ from amaranth.hdl import Value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from golden.front_end.two_level import TwoLevel as Golden
-from hdl.front_end import two_level
-from hdl.front_end.two_level import TwoLevel
 from tests.hdl.bench import FEW, SEEDS, Log, fails, seen, simulate
 from tests.hdl.wrapped import Change, wrapped
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.front_end.two_level import TwoLevel as Golden
+from warpbank.hdl.front_end import two_level
+from warpbank.hdl.front_end.two_level import TwoLevel
 
 
 def machine(warps: int, active: int) -> SmConfig:

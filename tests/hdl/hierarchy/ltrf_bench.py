@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
-from golden.mapping.direct import Direct
-from golden.storage.banks import Banks
-from golden.stream import TraceUop
-from golden.values import Value, merge
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
+from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.storage.banks import Banks
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
 
 #: Registers that the warps use.
 REGISTERS = 14

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from arch.uop import MAX_SOURCES
-from golden.hierarchy.rfc import Rfc as GoldenRfc
-from golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
-from golden.mapping.direct import Direct
-from golden.storage.banks import Banks
-from golden.stream import TraceUop
-from golden.values import Value, merge
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
-from program.strand_cache import Step, assign
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.golden.hierarchy.rfc import Rfc as GoldenRfc
+from warpbank.golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.storage.banks import Banks
+from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value, merge
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
+from warpbank.program.strand_cache import Step, assign
 
 #: Registers that the warps use, more than the cache has entries for; instructions of a block.
 REGISTERS, LENGTH = 20, 14

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
-from golden.hierarchy.allocation import AddressAllocation as Golden
-from hdl.hierarchy.allocation import AddressAllocation
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
+from warpbank.golden.hierarchy.allocation import AddressAllocation as Golden
+from warpbank.hdl.hierarchy.allocation import AddressAllocation
 
 
 def lockstep(count: int, seed: int, unit: Any = AddressAllocation, cycles: int = 200) -> None:

@@ -12,14 +12,14 @@ import pytest
 from amaranth.hdl import Const, Signal
 from hypothesis import given, settings, strategies
 
-from arch.schemes import Scheme
-from hdl.hierarchy.rfc import Departing
-from hdl.hierarchy.sw_rfc import SwRfc
-from hdl.hierarchy.tags import TagRow
-from hdl.rooms import build_registers
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.rfc_bench import RFCS, Bench, lockstep
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.schemes import Scheme
+from warpbank.hdl.hierarchy.rfc import Departing
+from warpbank.hdl.hierarchy.sw_rfc import SwRfc
+from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.rooms import build_registers
 
 SCHEMES = ("rfc", "sw-rfc")
 #: Machines that are elaborated in a second.
@@ -101,5 +101,5 @@ def _no_wait(config: Any) -> Any:
 @pytest.mark.parametrize(("name", "part"), [("TagRow", _no_locks), ("Departing", _no_wait)])
 def test_mutants_with_tags_are_caught(name: str, part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry leaves while an operand is still to be read from it; what has left is lost on its way to its bank."""
-    monkeypatch.setattr(f"hdl.hierarchy.rfc.{name}", part)
+    monkeypatch.setattr(f"warpbank.hdl.hierarchy.rfc.{name}", part)
     assert fails(lambda seed: lockstep("rfc", "fast", seed, cycles=200))

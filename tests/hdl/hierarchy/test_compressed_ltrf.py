@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from arch.schemes import Scheme
-from golden.hierarchy.compressed_ltrf import CompressedLtrf as Golden
-from golden.hierarchy.compressed_ltrf import CompressedLtrfPlus as GoldenPlus
-from golden.mapping.direct import Direct
-from golden.storage.bdi_banks import BdiBanks
-from golden.storage.gscalar import GScalar, GScalarHalf
-from golden.values import Value
-from hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench
 from tests.similar import similar
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf as Golden
+from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrfPlus as GoldenPlus
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.storage.bdi_banks import BdiBanks
+from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
+from warpbank.golden.values import Value
+from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
 
 STORAGES: dict[str, Any] = {"gscalar": GScalar, "gscalar-half": GScalarHalf, "bdi": BdiBanks}
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 
-from arch.schemes import parse_scheme
-from golden.collector.arbiter import Arbiter as GoldenArbiter
-from golden.hierarchy.flat import Flat as Golden
-from golden.mapping.direct import Direct as GoldenDirect
-from golden.storage.banks import Banks as GoldenBanks
-from hdl.hierarchy.flat import Flat
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.collector.arbiter import Arbiter as GoldenArbiter
+from warpbank.golden.hierarchy.flat import Flat as Golden
+from warpbank.golden.mapping.direct import Direct as GoldenDirect
+from warpbank.golden.storage.banks import Banks as GoldenBanks
+from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
 
 
 def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int = 200) -> None:

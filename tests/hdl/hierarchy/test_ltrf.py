@@ -9,13 +9,13 @@ import pytest
 from amaranth.hdl import Mux
 from hypothesis import given, settings, strategies
 
-from arch.schemes import Scheme, parse_scheme
-from hdl.hierarchy.ltrf import Ltrf
-from hdl.hierarchy.wcb import WarpControlBlocks
-from hdl.probe import event_ports
-from hdl.rooms import build_registers
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench, lockstep
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.probe import event_ports
+from warpbank.hdl.rooms import build_registers
 
 
 @settings(FEW, max_examples=4)
@@ -77,7 +77,7 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
     """Makes register files with these control blocks."""
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hdl.hierarchy.ltrf.WarpControlBlocks", blocks)
+            patch.setattr("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", blocks)
             return build_registers(config, scheme, probe)
 
     return build

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given, strategies
 
-from golden.hierarchy.mover import Move, Stage
-from golden.hierarchy.mover import Mover as Golden
-from hdl.hierarchy.mover import Mover
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
+from warpbank.golden.hierarchy.mover import Move, Stage
+from warpbank.golden.hierarchy.mover import Mover as Golden
+from warpbank.hdl.hierarchy.mover import Mover
 
 
 def lockstep(machine: str, seed: int, unit: Any = Mover, cycles: int = 300) -> None:

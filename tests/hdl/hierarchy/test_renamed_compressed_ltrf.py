@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies
 
-from arch.schemes import Scheme
-from golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf as Golden
-from golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrfPlus as GoldenPlus
-from golden.mapping.cache_renaming import CacheRenaming
-from hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf
-from hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from hdl.rooms import build_registers
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_compressed_ltrf import STORAGES, CompressedBench
 from tests.hdl.hierarchy.test_renamed_ltrf import RenamedBench
+from warpbank.arch.schemes import Scheme
+from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf as Golden
+from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrfPlus as GoldenPlus
+from warpbank.golden.mapping.cache_renaming import CacheRenaming
+from warpbank.hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf
+from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.rooms import build_registers
 
 
 class BothBench(CompressedBench, RenamedBench):

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from arch.rooms import SmConfig
-from arch.schemes import Scheme
-from arch.uop import Control
-from golden.hierarchy.renamed_ltrf import RenamedLtrf as Golden
-from golden.hierarchy.renamed_ltrf import RenamedLtrfPlus as GoldenPlus
-from golden.mapping.cache_renaming import CacheRenaming as GoldenRenaming
-from golden.storage.banks import Banks
-from golden.values import Value
-from hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from hdl.mapping.cache_renaming import CacheRelease
-from hdl.rooms import build_registers
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, REGISTERS, Bench
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import Control
+from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf as Golden
+from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrfPlus as GoldenPlus
+from warpbank.golden.mapping.cache_renaming import CacheRenaming as GoldenRenaming
+from warpbank.golden.storage.banks import Banks
+from warpbank.golden.values import Value
+from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.mapping.cache_renaming import CacheRelease
+from warpbank.hdl.rooms import build_registers
 
 #: Physical registers: fewer than the 56 that four warps may want.
 PHYSICAL = 32
@@ -273,5 +273,5 @@ def test_what_goes_on_after_a_launch_is_caught() -> None:
 
 
 def test_a_release_on_the_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hdl.mapping.cache_renaming.CacheRenaming.release_class", ReleasesMoving)
+    monkeypatch.setattr("warpbank.hdl.mapping.cache_renaming.CacheRenaming.release_class", ReleasesMoving)
     assert fails(lambda seed: lockstep("slow", seed, cycles=400), seeds=2)

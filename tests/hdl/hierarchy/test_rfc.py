@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.hierarchy.tags import TagRow as Golden
-from hdl.hierarchy.rfc import Departing
-from hdl.hierarchy.tags import TagRow
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.hierarchy.tags import TagRow as Golden
+from warpbank.hdl.hierarchy.rfc import Departing
+from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
 
 SLOTS = 6
 

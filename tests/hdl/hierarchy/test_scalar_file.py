@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.schemes import parse_scheme
-from arch.uop import MOVE
-from golden.collector.arbiter import ScalarArbiter as GoldenArbiter
-from golden.hierarchy.scalar_file import ScalarFile as Golden
-from golden.mapping.direct import Direct as GoldenDirect
-from golden.storage.notes import Noted
-from golden.storage.scalar_rf import ScalarRf as GoldenRf
-from hdl.hierarchy.scalar_file import ScalarFile
-from hdl.rooms import build_registers
-from hdl.seams import UNITS
-from hdl.storage.scalar_rf import ScalarRf
 from tests.hdl.bench import MACHINES, Log, fails, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import MOVE
+from warpbank.golden.collector.arbiter import ScalarArbiter as GoldenArbiter
+from warpbank.golden.hierarchy.scalar_file import ScalarFile as Golden
+from warpbank.golden.mapping.direct import Direct as GoldenDirect
+from warpbank.golden.storage.notes import Noted
+from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf
+from warpbank.hdl.hierarchy.scalar_file import ScalarFile
+from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.seams import UNITS
+from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 SCHEME = parse_scheme("scalar-rf")
 FOUR = with_overrides(preset("tiny"), ["sub_core.banks=4", "sub_core.collectors=3"])

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
-from golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
-from golden.mapping.direct import Direct
-from golden.priority import first_from
-from golden.storage.banks import Banks
-from hdl.hierarchy.wcb import WarpControlBlocks
 from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
+from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
+from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
+from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.priority import first_from
+from warpbank.golden.storage.banks import Banks
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 #: Some of a warp's registers: low ones, and the highest.
 REGISTERS = (*range(12), 100, 254)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden.mapping.availability import POLICIES
-from golden.mapping.availability import Availability as Golden
-from hdl.mapping.availability import Availability
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.availability import POLICIES
+from warpbank.golden.mapping.availability import Availability as Golden
+from warpbank.hdl.mapping.availability import Availability
 
 #: Registers, registers of a sub-array.
 SIZES = [(4, 1), (5, 2), (12, 3), (64, 16), (100, 25), (512, 128)]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from golden.mapping.direct import Direct as Golden
-from hdl.mapping.direct import Direct
 from tests.hdl.bench import FEW, MACHINES, SEEDS, machines, simulate
+from warpbank.golden.mapping.direct import Direct as Golden
+from warpbank.hdl.mapping.direct import Direct
 
 
 @FEW

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from golden.mapping.exempt import Exempt as Golden
-from hdl.mapping.exempt import Exempt
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.exempt import Exempt as Golden
+from warpbank.hdl.mapping.exempt import Exempt
 
 
 def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> None:

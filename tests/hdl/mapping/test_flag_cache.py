@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden.mapping.flag_cache import FlagCache as Golden
-from hdl.mapping.flag_cache import FlagCache
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.flag_cache import FlagCache as Golden
+from warpbank.hdl.mapping.flag_cache import FlagCache
 
 
 def lockstep(warps: int, seed: int, unit: Any = FlagCache, cycles: int = 200) -> None:

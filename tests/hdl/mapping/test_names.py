@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden.mapping.exempt import Exempt
-from golden.mapping.names import Names as Golden
-from golden.mapping.table import TABLE_BANKS, RenamingTable
-from hdl.mapping.names import Names
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.exempt import Exempt
+from warpbank.golden.mapping.names import Names as Golden
+from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
+from warpbank.hdl.mapping.names import Names
 
 
 def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: int = 80) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden.mapping.release import Release as Golden
-from hdl.mapping.release import Release
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.release import Release as Golden
+from warpbank.hdl.mapping.release import Release
 
 
 class _Warps:

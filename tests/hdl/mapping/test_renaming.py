@@ -11,16 +11,16 @@ import pytest
 from amaranth.hdl import Const
 from hypothesis import Phase, given, settings
 
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from arch.uop import Control
-from golden.mapping.renaming import Renaming as Golden
-from hdl.mapping.exempt import Exempt
-from hdl.mapping.renaming import Renaming
-from hdl.mapping.table import RenamingTable
-from hdl.seams import UNITS
-from program.release.words import unpack
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.arch.uop import Control
+from warpbank.golden.mapping.renaming import Renaming as Golden
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.mapping.table import RenamingTable
+from warpbank.hdl.seams import UNITS
+from warpbank.program.release.words import unpack
 
 #: Machines of the size that a simulator of exported Verilog is built for quickly; the demand is above the physical registers.
 SMALL: dict[str, SmConfig] = {

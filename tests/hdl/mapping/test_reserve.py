@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from golden.mapping.reserve import Reserve as Golden
-from hdl.mapping.reserve import Reserve
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.reserve import Reserve as Golden
+from warpbank.hdl.mapping.reserve import Reserve
 
 
 def lockstep(machine: str, seed: int, unit: Any = Reserve, cycles: int = 120) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from golden.mapping.table import TABLE_BANKS
-from golden.mapping.table import RenamingTable as Golden
-from hdl.mapping.table import RenamingTable
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.golden.mapping.table import TABLE_BANKS
+from warpbank.golden.mapping.table import RenamingTable as Golden
+from warpbank.hdl.mapping.table import RenamingTable
 
 
 class Few(RenamingTable):

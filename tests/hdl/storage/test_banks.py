@@ -10,11 +10,11 @@ import pytest
 from amaranth.lib.memory import Memory
 from hypothesis import given
 
-import hdl.storage.banks
-from golden.storage.banks import Banks as Golden
-from hdl.storage.banks import Banks
+import warpbank.hdl.storage.banks
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.sub_core_bench import pack
+from warpbank.golden.storage.banks import Banks as Golden
+from warpbank.hdl.storage.banks import Banks
 
 
 def lockstep(machine: str, seed: int, unit: Any = Banks) -> None:
@@ -77,7 +77,7 @@ class _Any:
 
 
 def test_dropped_lane_masks_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdl.storage.banks, "Memory", Unmasked)
+    monkeypatch.setattr(warpbank.hdl.storage.banks, "Memory", Unmasked)
     assert fails(lambda seed: lockstep("tiny", seed))
 
 

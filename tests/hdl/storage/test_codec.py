@@ -9,17 +9,17 @@ import pytest
 from amaranth.hdl import Const
 from hypothesis import given, strategies
 
-import golden.storage.bdi as golden_bdi
-from arch.config import preset, with_overrides
-from arch.rooms import SmConfig
-from golden.storage.compressor import Compressor as GoldenCompressor
-from golden.storage.decompressor import Decompressor as GoldenDecompressor
-from hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from hdl.storage.compressor import Compressor
-from hdl.storage.decompressor import Decompressor
+import warpbank.golden.storage.bdi as golden_bdi
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.rooms import SmConfig
+from warpbank.golden.storage.compressor import Compressor as GoldenCompressor
+from warpbank.golden.storage.decompressor import Decompressor as GoldenDecompressor
+from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
+from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompressor import Decompressor
 
 STEPS = 120
 LANES = strategies.sampled_from((1, 2, 4, 6, 32))

@@ -12,20 +12,20 @@ from amaranth.hdl import Signal
 from amaranth.lib.memory import Memory
 from hypothesis import given, strategies
 
-from arch.config import preset, with_overrides
-from golden.storage.bdi_banks import BdiBanks as GoldenBdi
-from golden.storage.gscalar import WORD_LANES, groups
-from golden.storage.gscalar import GScalar as Golden
-from golden.storage.gscalar import GScalarHalf as GoldenHalf
-from golden.storage.notes import Fill, Note
-from hdl.storage import bdi_banks, gscalar
-from hdl.storage.bdi_banks import BdiBanks
-from hdl.storage.gscalar import GScalar, GScalarHalf
-from hdl.storage.notes import NotingBanks, note_layout
-from hdl.storage.poison import POISON
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
+from warpbank.arch.config import preset, with_overrides
+from warpbank.golden.storage.bdi_banks import BdiBanks as GoldenBdi
+from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.gscalar import GScalar as Golden
+from warpbank.golden.storage.gscalar import GScalarHalf as GoldenHalf
+from warpbank.golden.storage.notes import Fill, Note
+from warpbank.hdl.storage import bdi_banks, gscalar
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
+from warpbank.hdl.storage.notes import NotingBanks, note_layout
+from warpbank.hdl.storage.poison import POISON
 
 ROWS = 5
 MODELS: dict[type, Any] = {GScalar: Golden, GScalarHalf: GoldenHalf, BdiBanks: GoldenBdi}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from arch.uop import MAX_DESTINATIONS
-from golden.storage.moves import Moves as Golden
-from hdl.storage.moves import Moves
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.golden.storage.moves import Moves as Golden
+from warpbank.hdl.storage.moves import Moves
 
 REGISTERS = 8
 

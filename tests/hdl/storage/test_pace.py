@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from golden.storage.pace import Pace as Golden
-from golden.storage.pace import SlowBanks as GoldenBanks
-from hdl.storage.pace import Pace, SlowBanks
 from tests.hdl.bench import fails, simulate
+from warpbank.golden.storage.pace import Pace as Golden
+from warpbank.golden.storage.pace import SlowBanks as GoldenBanks
+from warpbank.hdl.storage.pace import Pace, SlowBanks
 
 
 @pytest.mark.parametrize("percent", [100, 125, 160, 280, 530, 630, 3200])

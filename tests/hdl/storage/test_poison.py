@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 
-import workloads
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from golden.hierarchy import renames
-from golden.storage.banks import Banks as Golden
-from hdl.mapping.release import Release
-from hdl.mapping.renaming import Renaming
-from hdl.rooms import STORAGES, build_registers
-from hdl.storage.poison import POISON, POISONED, PoisonedBanks, PoisonedBdiBanks, PoisonedGScalar, PoisonedGScalarHalf
-from program.annotate import annotate
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
-from sim.engines.pysim import PysimEngine
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.storage import test_gscalar
 from tests.hdl.sub_core_bench import pack
 from tests.hdl.wrapped import wrapped
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy import renames
+from warpbank.golden.storage.banks import Banks as Golden
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.rooms import STORAGES, build_registers
+from warpbank.hdl.storage.poison import POISON, POISONED, PoisonedBanks, PoisonedBdiBanks, PoisonedGScalar, PoisonedGScalarHalf
+from warpbank.program.annotate import annotate
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.pysim import PysimEngine
 
 SCHEME = parse_scheme("renaming")
 

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arch.uop import Control, Memory, Unit
-from program.accelsim import read_accelsim
-from program.accelsim.addresses import global_lines, local_lines, shared_passes
-from program.accelsim.lines import Reader
-from program.accelsim.sass import group, meaning
-from program.errors import WarpbankError
-from program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
 from tests.program.accelsim.writer import Line, traceg
+from warpbank.arch.uop import Control, Memory, Unit
+from warpbank.program.accelsim import read_accelsim
+from warpbank.program.accelsim.addresses import global_lines, local_lines, shared_passes
+from warpbank.program.accelsim.lines import Reader
+from warpbank.program.accelsim.sass import group, meaning
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
 
 EXIT = Line(0xF0, "EXIT")
 ROW = tuple(0x7000_1000 + 4 * lane for lane in range(32))

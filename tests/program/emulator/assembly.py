@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from program.emulator import Execution
-from program.isa import (
+from tests.program.emulator.harness import PARAMETERS, kernel, run
+from warpbank.program.emulator import Execution
+from warpbank.program.isa import (
     Block,
     Cmp,
     Const,
@@ -18,8 +19,7 @@ from program.isa import (
     Reg,
     Sreg,
 )
-from program.trace.schema import FLAG_LAST, Trace
-from tests.program.emulator.harness import PARAMETERS, kernel, run
+from warpbank.program.trace.schema import FLAG_LAST, Trace
 
 TID = Instr(Op.S2R, dst=Reg(0), aux=Sreg.TID_X)
 OUT = Instr(Op.IMADW, DType.U32, dst=Reg(4, 2), srcs=(Reg(0), Imm(4), Const(PARAMETERS, 2)))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from program.emulator import Execution, run_job
-from program.isa import CONST_PARAMETERS, Block, Const, DType, Imm, Instr, Kernel, Op, Parameter, Pred, Reg, Sreg
-from program.launch import Job, Launch
+from warpbank.program.emulator import Execution, run_job
+from warpbank.program.isa import CONST_PARAMETERS, Block, Const, DType, Imm, Instr, Kernel, Op, Parameter, Pred, Reg, Sreg
+from warpbank.program.launch import Job, Launch
 
 Body = Callable[[Kernel, list[Reg]], tuple[list[Instr], Sequence[Reg | Pred]]]
 

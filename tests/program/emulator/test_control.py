@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.cfg import Cfg
-from program.isa import PT, Atomic, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
-from program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
 from tests.program.emulator.assembly import EXIT, OUT, STORE, TID, add, bar, bra, check_trace, execute, program, setp
 from tests.program.emulator.harness import PARAMETERS, run
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import PT, Atomic, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
 
 
 def test_if_then_else_meets_again() -> None:
@@ -96,7 +96,7 @@ def test_lanes_that_exit_are_not_waited_for_at_a_meeting_point(monkeypatch: pyte
         def reconvergence(self, pc: int) -> int:
             return self.starts[self.index["meet"]]
 
-    monkeypatch.setattr("program.emulator.encode.Cfg", Eager)
+    monkeypatch.setattr("warpbank.program.emulator.encode.Cfg", Eager)
     code = program(
         ("entry", [TID, OUT, add(1, 0, 1), setp(Cmp.GE, 0, 16), bra("high", 0)]),
         ("low", [setp(Cmp.NE, 0, 5), bra("meet", 0)]),

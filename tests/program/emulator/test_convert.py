@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.isa import DType, Op, Rnd
 from tests.program.emulator import exact
 from tests.program.emulator.exact import BF16, F16, F32, F64
 from tests.program.emulator.harness import one
 from tests.program.emulator.test_floating import edges, numbers
+from warpbank.program.isa import DType, Op, Rnd
 
 FORMATS = {DType.F16: F16, DType.BF16: BF16, DType.F32: F32, DType.F64: F64}
 MODES = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP, "rna": Rnd.RNA}

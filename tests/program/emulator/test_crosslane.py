@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.isa import Atomic, Block, Cmp, Const, DType, Imm, Instr, Kernel, Mufu, Op, Pred, Reg, Shuffle, Sreg, Vote
 from tests.program.emulator.harness import PARAMETERS, kernel, lanes, one, run, u32, u64
+from warpbank.program.isa import Atomic, Block, Cmp, Const, DType, Imm, Instr, Kernel, Mufu, Op, Pred, Reg, Shuffle, Sreg, Vote
 
 M = 0xFFFFFFFF
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.isa import DType, Instr, Kernel, Op, Pred, Reg, Rnd
 from tests.program.emulator import exact
 from tests.program.emulator.exact import BF16, F16, F32, F64, Format
 from tests.program.emulator.harness import lanes, one
+from warpbank.program.isa import DType, Instr, Kernel, Op, Pred, Reg, Rnd
 
 MODES = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
 FORMATS = {DType.F32: F32, DType.F64: F64, DType.F16: F16, DType.BF16: BF16}

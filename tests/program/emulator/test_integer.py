@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.isa import BoolOp, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg
 from tests.program.emulator.harness import lanes, one, u32, u64
+from warpbank.program.isa import BoolOp, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg
 
 M = 0xFFFFFFFF
 WORD = st.sampled_from(

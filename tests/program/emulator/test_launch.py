@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.emulator.check import check_expected
-from program.emulator.jit import source_stamp
-from program.errors import ExecutionError, LaunchError
-from program.isa import (
+from warpbank.program.emulator import run_job
+from warpbank.program.emulator.check import check_expected
+from warpbank.program.emulator.jit import source_stamp
+from warpbank.program.errors import ExecutionError, LaunchError
+from warpbank.program.isa import (
     CONST_PARAMETERS,
     CONST_WINDOW,
     GLOBAL_BASE,
@@ -31,7 +31,7 @@ from program.isa import (
     Reg,
     Space,
 )
-from program.launch import Argument, Expected, Job, Launch, Pointer
+from warpbank.program.launch import Argument, Expected, Job, Launch, Pointer
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.uop import Memory
-from program.errors import ExecutionError
-from program.isa import (
+from tests.program.emulator.harness import PARAMETERS, kernel, run
+from warpbank.arch.uop import Memory
+from warpbank.program.errors import ExecutionError
+from warpbank.program.isa import (
     CONST_WINDOW,
     GLOBAL_BASE,
     LOCAL_WINDOW,
@@ -28,7 +29,6 @@ from program.isa import (
     Space,
     Sreg,
 )
-from tests.program.emulator.harness import PARAMETERS, kernel, run
 
 POINTER = Const(PARAMETERS, 2)
 LANE = Instr(Op.S2R, dst=Reg(0), aux=Sreg.LANEID)

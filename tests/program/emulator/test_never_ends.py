@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from program.errors import ExecutionError
-from program.isa import Cmp, Instr, Kernel, Op, Pred
 from tests.program.emulator.assembly import EXIT, TID, add, bar, bra, program, setp
 from tests.program.emulator.harness import run
+from warpbank.program.errors import ExecutionError
+from warpbank.program.isa import Cmp, Instr, Kernel, Op, Pred
 
 
 def refused(code: Kernel, threads: int = 32, **launch: object) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.isa import Block, Cmp, Imm, Instr, Op, Pred, Reg
 from tests.program.emulator.assembly import EXIT, OUT, STORE, TID, add, bra, execute, setp
 from tests.program.emulator.harness import kernel
+from warpbank.program.isa import Block, Cmp, Imm, Instr, Op, Pred, Reg
 
 
 def _statements(draw: st.DrawFn, depth: int) -> list[object]:

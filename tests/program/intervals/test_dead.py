@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numba import njit
 
-import workloads
-from program.intervals.dead import dead_operands
-from program.isa import Kernel
-from program.runner import Options, compile_job, execute, trace_job
-from program.simt_liveness import SimtLiveness
-from program.trace.schema import Trace
 from tests.program.random_ptx import random_job
+from warpbank import workloads
+from warpbank.program.intervals.dead import dead_operands
+from warpbank.program.isa import Kernel
+from warpbank.program.runner import Options, compile_job, execute, trace_job
+from warpbank.program.simt_liveness import SimtLiveness
+from warpbank.program.trace.schema import Trace
 
 SEEDS = range(16)
 

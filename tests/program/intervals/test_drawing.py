@@ -8,12 +8,12 @@ from xml.etree import ElementTree as xml
 import pytest
 from hypothesis import given, settings
 
-import workloads
-from program.intervals.drawing import draw
-from program.intervals.formation import form
-from program.runner import compile_job
 from tests.program.graphs import kernel_of, shapes
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.program.intervals.drawing import draw
+from warpbank.program.intervals.formation import form
+from warpbank.program.runner import compile_job
 
 SVG = "{http://www.w3.org/2000/svg}"
 

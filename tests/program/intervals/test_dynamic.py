@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from program.intervals.dynamic import form_all, optimal_lengths, prefetches, report
-from program.intervals.formation import Rule
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
+from warpbank import workloads
+from warpbank.program.intervals.dynamic import form_all, optimal_lengths, prefetches, report
+from warpbank.program.intervals.formation import Rule
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 
 def touched(trace: Trace, row: int) -> set[int]:

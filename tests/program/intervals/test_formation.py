@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.cfg import Cfg
-from program.intervals.formation import Intervals, Rule, form, long_latency
-from program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from tests.program.graphs import kernel_of, shapes
+from warpbank.program.cfg import Cfg
+from warpbank.program.intervals.formation import Intervals, Rule, form, long_latency
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
 
 
 def filled(shape: list[tuple[str, int]], seed: int, registers: int = 24) -> Kernel:

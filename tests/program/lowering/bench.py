@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from program.emulator import run_job
-from program.isa import Kernel, Op, Reg, Space
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
+from warpbank.program.emulator import run_job
+from warpbank.program.isa import Kernel, Op, Reg, Space
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 M8, M16, M32, M64 = 2**8 - 1, 2**16 - 1, 2**32 - 1, 2**64 - 1
 THREADS = 128
@@ -127,7 +127,7 @@ def failures(cases: Sequence[Case], *, optimize: bool = True) -> list[str]:
 
 
 def check_legal(kernel: Kernel) -> None:
-    """What `program.isa` asks of code over virtual registers."""
+    """What `warpbank.program.isa` asks of code over virtual registers."""
     words = {base + i: (base, width) for base, width in kernel.groups.items() for i in range(width)}
     labels = [b.label for b in kernel.blocks]
     assert len(set(labels)) == len(labels)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from program.isa import Const, Op, Reg
-from program.lowering import lower
-from program.ptx.parser import parse
 from tests.program.lowering.bench import check_legal
+from warpbank.program.isa import Const, Op, Reg
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 PTX = sorted((Path(__file__).parents[3] / "workloads" / "ptx").glob("*.ptx"))
 

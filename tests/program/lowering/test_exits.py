@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.isa import Kernel, Op
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
+from warpbank.program.emulator import run_job
+from warpbank.program.isa import Kernel, Op
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 #: Threads 40 and up leave at once, odd ones after the first barrier; the rest add up what their right neighbours stored.
 EARLY = """

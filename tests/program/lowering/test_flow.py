@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from program.isa import PT, Block, Instr, Kernel, Op, Pred
-from program.lowering.cleanup.flow import tidy
+from warpbank.program.isa import PT, Block, Instr, Kernel, Op, Pred
+from warpbank.program.lowering.cleanup.flow import tidy
 
 
 def _loop(jump_target: str = "loop", extra: Instr | None = None) -> Kernel:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.isa import Op, Reg
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
 from tests.program.lowering.bench import M8, M16, M32, Case, check_legal, failures, s
+from warpbank.program.emulator import run_job
+from warpbank.program.isa import Op, Reg
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
 

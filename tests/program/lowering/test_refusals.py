@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from program.errors import PtxError
-from program.lowering import lower
-from program.lowering.table import REFUSED, RULES
-from program.ptx.parser import parse
+from warpbank.program.errors import PtxError
+from warpbank.program.lowering import lower
+from warpbank.program.lowering.table import REFUSED, RULES
+from warpbank.program.ptx.parser import parse
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 #: Base opcodes that the program side has to know.

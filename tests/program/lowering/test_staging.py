@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
+from warpbank.program.emulator import run_job
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 #: Thread t has the 16 bytes at %rd1 in global memory, %r1 in shared memory and %rd2 in the result; %r3 is t.
 TEXT = """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.isa import Op
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
 from tests.program.lowering.bench import check_legal
+from warpbank.program.emulator import run_job
+from warpbank.program.isa import Op
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 KERNEL = """.version 8.0
 .target sm_80

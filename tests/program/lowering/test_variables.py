@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.emulator import run_job
-from program.errors import PtxError
-from program.launch import Job, Launch
-from program.lowering import lower
-from program.ptx.parser import parse
+from warpbank.program.emulator import run_job
+from warpbank.program.errors import PtxError
+from warpbank.program.launch import Job, Launch
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 KERNEL = """

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from program.ptx.ast import (
+from tests.program.ptx.texts import NVCC, SAMPLES, TRITON, instructions
+from warpbank.program.ptx.ast import (
     Address,
     BranchTargets,
     Call,
@@ -19,8 +20,7 @@ from program.ptx.ast import (
     Symbol,
     Vector,
 )
-from program.ptx.parser import parse
-from tests.program.ptx.texts import NVCC, SAMPLES, TRITON, instructions
+from warpbank.program.ptx.parser import parse
 
 
 @pytest.fixture(scope="module")

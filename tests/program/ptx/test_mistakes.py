@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from program.errors import PtxError
-from program.ptx.parser import parse
 from tests.program.ptx.texts import HEADER, NVCC, SAMPLES, TRITON, fails, kernel
+from warpbank.program.errors import PtxError
+from warpbank.program.ptx.parser import parse
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from program.ptx.ast import (
+from tests.program.ptx.texts import instructions, kernel, one
+from warpbank.program.ptx.ast import (
     Address,
     Immediate,
     Instruction,
@@ -15,7 +16,6 @@ from program.ptx.ast import (
     Symbol,
     Vector,
 )
-from tests.program.ptx.texts import instructions, kernel, one
 
 
 @pytest.mark.parametrize(

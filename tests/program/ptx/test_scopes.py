@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from program.ptx.ast import (
+from tests.program.ptx.texts import HEADER, fails, instructions, kernel
+from warpbank.program.ptx.ast import (
     Call,
     Immediate,
     Instruction,
@@ -10,8 +11,7 @@ from program.ptx.ast import (
     Register,
     Symbol,
 )
-from program.ptx.parser import parse
-from tests.program.ptx.texts import HEADER, fails, instructions, kernel
+from warpbank.program.ptx.parser import parse
 
 
 def test_inner_scopes_are_renamed_and_end() -> None:

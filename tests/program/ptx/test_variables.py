@@ -6,11 +6,11 @@ import struct
 
 import pytest
 
-from program.ptx.ast import (
+from tests.program.ptx.texts import HEADER, variable
+from warpbank.program.ptx.ast import (
     Symbol,
 )
-from program.ptx.parser import parse
-from tests.program.ptx.texts import HEADER, variable
+from warpbank.program.ptx.parser import parse
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from program.errors import PtxError
-from program.ptx.ast import (
+from warpbank.program.errors import PtxError
+from warpbank.program.ptx.ast import (
     Function,
     Instruction,
     Variable,
 )
-from program.ptx.parser import parse
+from warpbank.program.ptx.parser import parse
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = sorted(DATA.glob("*.ptx"))

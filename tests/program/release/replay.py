@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 from numba import njit
 
-from arch.uop import Control
-from program.isa import Kernel
-from program.runner import Options, compile_job, execute
-from program.trace.schema import Trace
 from tests.program.random_ptx import random_job
+from warpbank.arch.uop import Control
+from warpbank.program.isa import Kernel
+from warpbank.program.runner import Options, compile_job, execute
+from warpbank.program.trace.schema import Trace
 
 
 @cache

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import workloads
-from arch.config import preset, with_overrides
-from program.annotate import annotate
-from program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
-from program.liveness import members
-from program.release.exemption import Held, exempt_registers, exemptions, ranking, table_bits
-from program.release.flags import release_flags
-from program.runner import compile_job, trace_job
+from warpbank import workloads
+from warpbank.arch.config import preset, with_overrides
+from warpbank.program.annotate import annotate
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.liveness import members
+from warpbank.program.release.exemption import Held, exempt_registers, exemptions, ranking, table_bits
+from warpbank.program.release.flags import release_flags
+from warpbank.program.runner import compile_job, trace_job
 
 
 def example() -> Kernel:

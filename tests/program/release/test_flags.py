@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.uop import RZ
-from program.isa import Block, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source, Space, Sreg
-from program.liveness import mask_of, members
-from program.release.flags import Flags, operands, release_flags
-from program.simt_liveness import SimtLiveness
 from tests.program.random_kernels import random_kernel
 from tests.program.test_simt_liveness import Violation, Warp
+from warpbank.arch.uop import RZ
+from warpbank.program.isa import Block, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source, Space, Sreg
+from warpbank.program.liveness import mask_of, members
+from warpbank.program.release.flags import Flags, operands, release_flags
+from warpbank.program.simt_liveness import SimtLiveness
 
 
 def kernel(**blocks: list[Instr]) -> Kernel:

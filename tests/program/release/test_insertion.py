@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import workloads
-from arch.presets import preset
-from arch.uop import Control, Unit
-from program.annotate import annotate
-from program.cfg import Cfg
-from program.isa import Kernel
-from program.launch import Job, Launch
-from program.liveness import NOTHING
-from program.release.insertion import Release, insert_flags, release_all
-from program.release.words import FlagWord
-from program.runner import compile_job, execute, trace_job
-from program.simt_liveness import SimtLiveness
-from program.trace.schema import DYNAMIC, Trace
 from tests.program.release.replay import drawn, replay
+from warpbank import workloads
+from warpbank.arch.presets import preset
+from warpbank.arch.uop import Control, Unit
+from warpbank.program.annotate import annotate
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Kernel
+from warpbank.program.launch import Job, Launch
+from warpbank.program.liveness import NOTHING
+from warpbank.program.release.insertion import Release, insert_flags, release_all
+from warpbank.program.release.words import FlagWord
+from warpbank.program.runner import compile_job, execute, trace_job
+from warpbank.program.simt_liveness import SimtLiveness
+from warpbank.program.trace.schema import DYNAMIC, Trace
 
 SEEDS = range(24)
 

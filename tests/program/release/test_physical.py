@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-import workloads
-from arch.uop import Control
-from program.release.insertion import insert_flags, release_all
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
 from tests.program.release.replay import drawn
+from warpbank import workloads
+from warpbank.arch.uop import Control
+from warpbank.program.release.insertion import insert_flags, release_all
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 POISON = 0xDEADBEEF
 

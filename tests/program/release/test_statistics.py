@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import workloads
-from program.release.insertion import insert_flags, release_all
-from program.release.statistics import Growth, growth, held_registers, in_step, lifetimes, live_registers
-from program.runner import compile_job, trace_job
-from program.trace.schema import Trace
 from tests.program.release.replay import drawn
 from tests.trace_builder import ALL, TraceBuilder, alu
+from warpbank import workloads
+from warpbank.program.release.insertion import insert_flags, release_all
+from warpbank.program.release.statistics import Growth, growth, held_registers, in_step, lifetimes, live_registers
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.schema import Trace
 
 LOW, HIGH = 0xFFFF, 0xFFFF0000
 

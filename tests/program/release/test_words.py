@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from arch.uop import Control
-from program.cfg import Cfg
-from program.isa import Block, Imm, Instr, Kernel, Op, Reg
-from program.liveness import members
-from program.release.flags import OPERANDS, Flags, release_flags
-from program.release.words import COVERED, PBR_OPCODE, PIR_OPCODE, FlagWord, flag_words, number_bits, unpack
-from program.runner import compile_job
+from warpbank import workloads
+from warpbank.arch.uop import Control
+from warpbank.program.cfg import Cfg
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg
+from warpbank.program.liveness import members
+from warpbank.program.release.flags import OPERANDS, Flags, release_flags
+from warpbank.program.release.words import COVERED, PBR_OPCODE, PIR_OPCODE, FlagWord, flag_words, number_bits, unpack
+from warpbank.program.runner import compile_job
 
 
 def straight(count: int, registers: int = 4) -> Kernel:

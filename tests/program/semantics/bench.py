@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from program.launch import Job, Launch
-from program.runner import Options, execute
 from tests.program.emulator.exact import BF16, F16, F32, F64, Format
+from warpbank.program.launch import Job, Launch
+from warpbank.program.runner import Options, execute
 
 M16, M32, M64 = 2**16 - 1, 2**32 - 1, 2**64 - 1
 THREADS = 128

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from program.errors import ExecutionError, PtxError
 from tests.program.semantics.bench import run
+from warpbank.program.errors import ExecutionError, PtxError
 
 #: Functions of one signature, and the two tables that hold their addresses.
 FUNCTIONS = """

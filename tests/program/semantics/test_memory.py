@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from program.launch import Pointer
 from tests.program.emulator import exact
 from tests.program.emulator.exact import F16, F32, F64
 from tests.program.semantics.bench import INTEGERS, M16, M32, Case, edges, failures, run, s
+from warpbank.program.launch import Pointer
 
 
 def extended(x: int, name: str) -> int:

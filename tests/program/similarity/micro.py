@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from program.emulator.record import code_rows
-from program.isa import Block, Instr, Kernel
-from program.trace.schema import DYNAMIC, LAUNCH, WARP, Trace
+from warpbank.program.emulator.record import code_rows
+from warpbank.program.isa import Block, Instr, Kernel
+from warpbank.program.trace.schema import DYNAMIC, LAUNCH, WARP, Trace
 
 ALL = 0xFFFFFFFF
 Values = int | Sequence[int]

@@ -8,15 +8,15 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-import workloads
-from program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
-from program.runner import compile_job, trace_job
-from program.similarity.instructions import ALU, MEMORY, NONE, SFU, instructions, kind_of
-from program.similarity.statistics import Eligible, Similarity, Sizes, similarity
-from program.similarity.steps import active_lanes
-from program.trace.schema import Trace
 from tests.program.release.replay import drawn
 from tests.program.similarity.micro import ALL, Did, kernel, trace
+from warpbank import workloads
+from warpbank.program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.similarity.instructions import ALU, MEMORY, NONE, SFU, instructions, kind_of
+from warpbank.program.similarity.statistics import Eligible, Similarity, Sizes, similarity
+from warpbank.program.similarity.steps import active_lanes
+from warpbank.program.trace.schema import Trace
 
 LOW, HIGH = 0x0000FFFF, 0xFFFF0000
 

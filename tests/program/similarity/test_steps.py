@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import workloads
-from program.isa import Instr, Op, Pred, Reg
-from program.runner import compile_job, trace_job
-from program.similarity.instructions import instructions
-from program.similarity.steps import steps
 from tests.program.release.replay import drawn
 from tests.program.similarity.micro import Did, kernel, trace
+from warpbank import workloads
+from warpbank.program.isa import Instr, Op, Pred, Reg
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.similarity.instructions import instructions
+from warpbank.program.similarity.steps import steps
 
 WORK = Instr(Op.MOV, dst=Reg(0), srcs=(Reg(1),))
 EXIT = Instr(Op.EXIT)

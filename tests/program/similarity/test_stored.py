@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import workloads
-from golden.storage.bdi import BdiCompressor, Delta
-from golden.storage.compressor import Compressor
-from program.runner import compile_job, trace_job
-from program.similarity.statistics import Sizes, similarity
+from warpbank import workloads
+from warpbank.golden.storage.bdi import BdiCompressor, Delta
+from warpbank.golden.storage.compressor import Compressor
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.similarity.statistics import Sizes, similarity
 
 
 def stored(enc: int, lanes: int) -> int:

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from program.trace import cache
-from program.trace.schema import Trace
 from tests.program.trace.test_file import same, small_trace
+from warpbank.program.trace import cache
+from warpbank.program.trace.schema import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 
 CHILD = """
 import sys, time
 from pathlib import Path
-from program.trace import cache, file
+from warpbank.program.trace import cache, file
 trace = file.read_trace(sys.argv[1])
 started, slow = Path(sys.argv[2]), float(sys.argv[3])
 def build():
@@ -72,7 +72,7 @@ def child(tmp_path: Path, slow: float) -> subprocess.Popen[bytes]:
     environment = dict(os.environ, PYTHONPATH=str(ROOT))
     source = tmp_path / "source.npz"
     if not source.exists():
-        from program.trace.file import write_trace
+        from warpbank.program.trace.file import write_trace
 
         write_trace(small_trace(), source)
     return subprocess.Popen([sys.executable, "-c", CHILD, str(source), str(tmp_path / "log"), str(slow)], env=environment)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from program.errors import WarpbankError
-from program.isa import Block, Const, DType, Imm, Instr, Op, Reg, Sreg
-from program.trace.file import read_trace, write_trace
-from program.trace.inspect import summarize
-from program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 from tests.program.emulator.harness import PARAMETERS, kernel, run
+from warpbank.program.errors import WarpbankError
+from warpbank.program.isa import Block, Const, DType, Imm, Instr, Op, Reg, Sreg
+from warpbank.program.trace.file import read_trace, write_trace
+from warpbank.program.trace.inspect import summarize
+from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 
 ARRAYS = ("ptx_line", "code", "launches", "warps", "dynamic", "values", "lines")
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from arch.schemes import BASELINE, SCHEMES
-from program.errors import WarpbankError
-from sim.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison, compare
-from sim.compare.area import areas
-from sim.compare.measures import MEASURES
-from sim.compare.page import page, write
-from sim.runs import Outcome, RunSpec, Task
-from sim.runs.worker import perform
 from tests.sim.command import warpbank
+from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison, compare
+from warpbank.sim.compare.area import areas
+from warpbank.sim.compare.measures import MEASURES
+from warpbank.sim.compare.page import page, write
+from warpbank.sim.runs import Outcome, RunSpec, Task
+from warpbank.sim.runs.worker import perform
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
 OTHERS = [name for name in SCHEMES if name != BASELINE.name]
@@ -29,7 +29,7 @@ OTHERS = [name for name in SCHEMES if name != BASELINE.name]
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs in this process, with results of this test alone."""
-    monkeypatch.setattr("sim.runs.store.folder", lambda: tmp_path / "results")
+    monkeypatch.setattr("warpbank.sim.runs.store.folder", lambda: tmp_path / "results")
 
     def execute(tasks: Iterable[Task], **_: Any) -> list[Outcome]:
         ordered = list(tasks)
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             task.check()
         return [perform(task) for task in ordered]
 
-    monkeypatch.setattr("sim.compare.run.execute", execute)
+    monkeypatch.setattr("warpbank.sim.compare.run.execute", execute)
 
 
 def run(cycles: int, **changes: Any) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def test_the_command_writes_a_page_and_prints_a_table(here: None, tmp_path: Path
 )
 def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "--output" in arguments:
-        monkeypatch.setattr("sim.compare.run.execute", lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks])
+        monkeypatch.setattr("warpbank.sim.compare.run.execute", lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks])
     done = warpbank("compare", *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.split())

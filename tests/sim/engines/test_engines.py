@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arch.config import preset, with_overrides
-from arch.schemes import Scheme, parse_scheme
-from program.errors import ExecutionError, LaunchError
-from program.trace.schema import Trace
-from sim import engines
-from sim.engines import EngineError, Waves, toolchain
-from sim.engines import model as model_
-from sim.engines.base import check_trace
-from sim.engines.design import design
-from sim.engines.model import Build
-from sim.engines.pysim import PysimEngine
-from sim.engines.rtl import RtlEngine
-from sim.engines.tuning import tuned
-from sim.engines.verilator import VerilatorEngine
-from sim.events import Batch, Totals
 from tests.random_trace import random_trace
 from tests.sim.lockstep_cases import BASELINE, machine
 from tests.trace_builder import TraceBuilder, alu, barrier
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.program.errors import ExecutionError, LaunchError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim import engines
+from warpbank.sim.engines import EngineError, Waves, toolchain
+from warpbank.sim.engines import model as model_
+from warpbank.sim.engines.base import check_trace
+from warpbank.sim.engines.design import design
+from warpbank.sim.engines.model import Build
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.engines.rtl import RtlEngine
+from warpbank.sim.engines.tuning import tuned
+from warpbank.sim.engines.verilator import VerilatorEngine
+from warpbank.sim.events import Batch, Totals
 
 TINY = machine("tiny", "gto")
 
@@ -176,7 +176,7 @@ def test_an_unknown_engine() -> None:
 
 def test_a_library_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.so").write_bytes(b"not a library")
-    monkeypatch.setattr("sim.engines.verilator.library", lambda *_, **__: tmp_path / "model.so")
+    monkeypatch.setattr("warpbank.sim.engines.verilator.library", lambda *_, **__: tmp_path / "model.so")
     with pytest.raises(EngineError, match="cannot be loaded"):
         VerilatorEngine().run(short(), TINY, BASELINE)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.engines import model_cache
+from warpbank.sim.engines import model_cache
 
 PARTS: dict[str, object] = {"config": "a machine", "flags": ["-O1"]}
 

@@ -9,20 +9,20 @@ import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
-import hdl.sub_core
-from arch.config import preset, with_overrides
-from arch.schemes import parse_scheme
-from golden.check import OperandMismatch
-from hdl import rooms
-from hdl.front_end.scoreboard import Scoreboard
-from hdl.storage.banks import Banks
-from program.trace.schema import Trace
-from sim.engines.model import Build
-from sim.engines.pysim import PysimEngine
-from sim.engines.rtl import RtlEngine
-from sim.engines.verilator import VerilatorEngine
+import warpbank.hdl.sub_core
 from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandMismatch
+from warpbank.hdl import rooms
+from warpbank.hdl.front_end.scoreboard import Scoreboard
+from warpbank.hdl.storage.banks import Banks
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.model import Build
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.engines.rtl import RtlEngine
+from warpbank.sim.engines.verilator import VerilatorEngine
 
 BASELINE = parse_scheme("baseline")
 #: Small, quick to build, and with all that the hazards need: one bank that four collectors wait for.
@@ -129,7 +129,7 @@ def test_banks(broken: type[Banks], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdl.sub_core, "Scoreboard", NoWar)
+    monkeypatch.setattr(warpbank.hdl.sub_core, "Scoreboard", NoWar)
     found = caught(engine, war_trace())
     assert found.register == 6
 

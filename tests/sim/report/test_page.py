@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sim.compare.page import page as compared
-from sim.report import Page, Plot, Section, Table, html
 from tests.sim.compare.test_compare import made
+from warpbank.sim.compare.page import page as compared
+from warpbank.sim.report import Page, Plot, Section, Table, html
 
 NASTY = '<b>"&\'</script><script>fail()</script>'
 PAGE = Page(

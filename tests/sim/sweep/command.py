@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sim.cli import main
+from warpbank.sim.cli import main
 
 if __name__ == "__main__":
     sys.argv = ["warpbank", "sweep", *sys.argv[1:]]

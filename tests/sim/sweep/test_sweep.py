@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from arch.events import COUNTERS
-from arch.overrides import field_paths
-from arch.presets import preset
-from program.errors import WarpbankError
-from sim.runs import RunSpec
-from sim.runs.worker import perform
-from sim.sweep import Sweep, read_sweep, sweep, write
-from sim.sweep.table import FIELD, columns
 from tests.sim.command import warpbank
+from warpbank.arch.events import COUNTERS
+from warpbank.arch.overrides import field_paths
+from warpbank.arch.presets import preset
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import RunSpec
+from warpbank.sim.runs.worker import perform
+from warpbank.sim.sweep import Sweep, read_sweep, sweep, write
+from warpbank.sim.sweep.table import FIELD, columns
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("distributed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
-from sim.view.timeline import Timeline
+from warpbank.sim.view.timeline import Timeline
 
 
 def check_kanata(text: str) -> dict[str, int]:
@@ -91,7 +91,7 @@ def check_hazards(timeline: Timeline) -> dict[str, int]:
     """Raise AssertionError unless what keeps the uops from issuing agrees with what the schedulers say.
 
     A cycle whose stall is `memory` has a warp that waits so and none that waits for another result, and so on in the order of
-    `arch.events.Stall`. Returns cycles of stalls for memory, and those of the scoreboard that a uop shows: in the others an
+    `warpbank.arch.events.Stall`. Returns cycles of stalls for memory, and those of the scoreboard that a uop shows: in the others an
     operand is still to be read. The timeline must hold the whole run, or uops that have not issued are missing.
     """
     waits: dict[tuple[int, int], set[str]] = defaultdict(set)

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from arch.config import preset
-from arch.events import Stall
-from arch.schemes import parse_scheme
-from arch.uop import Unit
-from program.errors import WarpbankError
-from program.trace.schema import Trace
-from sim.engines.golden import GoldenEngine
-from sim.events import IDS, Batch
-from sim.view.follow import follow_trace
-from sim.view.kanata import kanata
-from sim.view.perfetto import perfetto
-from sim.view.timeline import Timeline, Uop
 from tests.random_trace import random_trace
 from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
 from tests.trace_builder import BRANCH, TraceBuilder, alu, store
+from warpbank.arch.config import preset
+from warpbank.arch.events import Stall
+from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Unit
+from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.schema import Trace
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.events import IDS, Batch
+from warpbank.sim.view.follow import follow_trace
+from warpbank.sim.view.kanata import kanata
+from warpbank.sim.view.perfetto import perfetto
+from warpbank.sim.view.timeline import Timeline, Uop
 
 EXPECTED = Path(__file__).parent / "expected"
 SMALL = TraceBuilder().launch([[alu(1), alu(3), alu(2, 1, 3), store(2, 1, 7)], [alu(3, 1, 5, unit=Unit.SFU), BRANCH]]).build()

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arch.config import preset
-from arch.schemes import parse_scheme
-from program.emulator import MAX_INSTRUCTIONS
-from sim import experiment as exp
-from sim.engines.golden import GoldenEngine
-from sim.view.banks import per_bank
-from sim.view.follow import follow, follow_trace
-from sim.view.kanata import kanata
-from sim.view.perfetto import perfetto
 from tests.random_trace import random_trace
 from tests.sim.command import warpbank
 from tests.sim.figures import figures
 from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.view.banks import per_bank
+from warpbank.sim.view.follow import follow, follow_trace
+from warpbank.sim.view.kanata import kanata
+from warpbank.sim.view.perfetto import perfetto
 
 
 @pytest.mark.parametrize("step", [1, 7])

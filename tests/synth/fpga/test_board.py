@@ -13,8 +13,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from arch.schemes import parse_scheme
-from synth.fpga import board
+from warpbank.arch.schemes import parse_scheme
+from warpbank.synth.fpga import board
 
 pytest.importorskip("amaranth_boards")
 BOW = parse_scheme("bow")

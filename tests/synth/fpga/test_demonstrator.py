@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-import workloads
-from arch.schemes import parse_scheme
-from golden.sm import simulate as golden
-from program import runner
-from program.annotate import annotate
-from sim import fpga
-from synth.fpga.image import MICRO, Do, Image
-from synth.fpga.top import Top
 from tests.sim.command import warpbank
+from warpbank import workloads
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate as golden
+from warpbank.program import runner
+from warpbank.program.annotate import annotate
+from warpbank.sim import fpga
+from warpbank.synth.fpga.image import MICRO, Do, Image
+from warpbank.synth.fpga.top import Top
 
 BASELINE = parse_scheme("baseline")
 

@@ -11,9 +11,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from program.isa import BoolOp, Cmp
-from synth.fpga.image import MICRO, OPERANDS, Do
-from synth.fpga.integer import Lane, arithmetic, product
+from warpbank.program.isa import BoolOp, Cmp
+from warpbank.synth.fpga.image import MICRO, OPERANDS, Do
+from warpbank.synth.fpga.integer import Lane, arithmetic, product
 
 M32, M64 = 2**32 - 1, 2**64 - 1
 

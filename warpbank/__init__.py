@@ -1,0 +1,1 @@
+"""Warpbank: an open laboratory for GPU register files."""
