@@ -22,7 +22,7 @@ from warpbank.golden.sm import simulate
 from warpbank.program import runner
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
-from warpbank.sim.combinations import KERNELS, combinations
+from warpbank.studies.combinations import KERNELS, combinations
 
 #: The digests of the golden model as it is.
 RECORDED = Path(__file__).with_name("digests.json")

@@ -13,24 +13,24 @@ from unittest import mock
 import pytest
 import typer
 
+from tests.cli.command import warpbank
 from tests.registries import kept
-from tests.sim.command import warpbank
 from warpbank import workloads
 from warpbank.arch.schemes import parse_scheme
-from warpbank.sim.cli import app
-from warpbank.sim.reproduce import PAPERS
+from warpbank.cli.app import app
+from warpbank.studies.reproduce import PAPERS
 from warpbank.synth.units import UNITS
 
 ROOT = Path(__file__).parent.parent
 PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
 #: Commands that are shown outside of blocks of sh, by their first words: why they are not run as they stand, and what runs them.
 ELSEWHERE = {
-    "warpbank compare": "README's, in a new environment: tests/sim/compare",
+    "warpbank compare": "README's, in a new environment: tests/studies/compare",
     "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
-    "warpbank schemes --check --engine verilator": "more than an hour: tests/sim/test_combinations.py runs some",
+    "warpbank schemes --check --engine verilator": "more than an hour: tests/studies/test_combinations.py runs some",
     "warpbank sweep big.toml --scheduler tcp://head:8786": "not our machine: tests/sim/test_runs.py starts a scheduler",
     "warpbank synth": "a library that is not ours to ship, or a unit to fill in: tests/synth",
-    "warpbank verify": "it runs other tests: tests/sim/test_verify.py",
+    "warpbank verify": "it runs other tests: tests/studies/test_verify.py",
 }
 #: Python that needs what a test machine has not.
 SLURM = "dask_jobqueue"

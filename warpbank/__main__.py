@@ -1,6 +1,6 @@
 """`python -m warpbank`: the command line."""
 
-from warpbank.sim.cli import main
+from warpbank.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -10,7 +10,7 @@ from warpbank import workloads
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.windows import savings, source_counts
 from warpbank.program.write_back import write_back_hints
-from warpbank.sim.reproduce.snippet import snippet_kernel, snippet_trace
+from warpbank.studies.reproduce.snippet import snippet_kernel, snippet_trace
 
 #: Bank writes of r0..r4 that the printed code needs at a window of 3, if results arrive at once.
 WRITE_THROUGH, WRITE_BACK, WITH_HINTS = [3, 4, 3, 1, 1], [1, 2, 2, 1, 1], [0, 1, 0, 1, 0]

@@ -18,7 +18,7 @@ from warpbank.program.runner import Options, compile_job, execute, trace_job
 from warpbank.program.simt_liveness import SimtLiveness
 from warpbank.program.trace.schema import Trace
 from warpbank.program.write_back import WINDOWS, Shares, WriteBack, shares, transient_registers, write_back, write_back_hints
-from warpbank.sim.reproduce.snippet import snippet_kernel, snippet_trace
+from warpbank.studies.reproduce.snippet import snippet_kernel, snippet_trace
 
 SEEDS = range(16)
 

@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
+from tests.cli.command import warpbank
 from tests.random_trace import random_trace
-from tests.sim.command import warpbank
 from tests.sim.lockstep_cases import BASELINE, compare, machine
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
-from warpbank.sim import lockstep_report
+from warpbank.cli import lockstep_tables as lockstep_report
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.events import Batch, encode, ordered, same
 from warpbank.sim.lockstep import first_difference, lockstep
@@ -69,7 +69,7 @@ def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     cycles = [str(cell) for cell in lines.columns[0].cells if str(cell)]
     last = len(cycles) and int(cycles[-1])
     assert last == found.cycle
-    monkeypatch.setattr("warpbank.sim.cli_rtl.rtl_engine", lambda *_, **__: Slower())
+    monkeypatch.setattr("warpbank.cli.rtl.rtl_engine", lambda *_, **__: Slower())
     done = warpbank("lockstep", "reduction", "--size", "tiny", "--preset", "tiny")
     assert done.code == 1
     assert "DIFFERENT" in done.out

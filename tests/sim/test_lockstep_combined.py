@@ -13,9 +13,9 @@ from tests.random_scheme import SMALL, random_for
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
-from warpbank.sim.combinations import combinations
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
+from warpbank.studies.combinations import combinations
 
 LEGAL = [each.scheme for each in combinations() if each.legal and "+" in each.scheme]
 #: A counter that says that what is joined does something.

@@ -107,7 +107,7 @@ def test_keys_tell_runs_apart() -> None:
         RunSpec("vectoradd", "small"), RunSpec("nn", "tiny"), RunSpec("vectoradd", "tiny", "bow"),
         RunSpec("vectoradd", "tiny", preset="pascal"), RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
         RunSpec("vectoradd", "tiny", max_registers=16), RunSpec("vectoradd", "tiny", engine="verilator"),
-        RunSpec("vectoradd", "tiny", observer="warpbank.sim.reproduce.observe:Stages"),
+        RunSpec("vectoradd", "tiny", observer="warpbank.studies.reproduce.observe:Stages"),
     ]  # fmt: skip
     keys = [spec.key() for spec in (base, *others)]
     assert len(set(keys)) == len(keys)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import warpbank
 from tests.program.accelsim.writer import Line, traceg
-from tests.sim.command import warpbank
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.accelsim import read_accelsim

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from warpbank.arch.config import with_overrides
 from warpbank.synth import baselines, pdk
 from warpbank.synth.units import UNITS

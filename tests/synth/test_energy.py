@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import COUNTERS
 from warpbank.golden.storage.bdi import Delta

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from warpbank.arch.config import config_hash, preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.sim.engines import toolchain

@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from tests.synth import library
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme

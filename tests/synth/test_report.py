@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from tests.synthesis_tables import PAGE, updated
 from warpbank.synth import baselines, report
 from warpbank.synth.units import UNITS

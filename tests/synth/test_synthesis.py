@@ -12,8 +12,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from tests.cli.command import warpbank
 from tests.hdl.bench import MACHINES
-from tests.sim.command import warpbank
 from tests.synth import library
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme

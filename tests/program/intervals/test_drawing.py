@@ -8,8 +8,8 @@ from xml.etree import ElementTree as xml
 import pytest
 from hypothesis import given, settings
 
+from tests.cli.command import warpbank
 from tests.program.graphs import kernel_of, shapes
-from tests.sim.command import warpbank
 from warpbank import workloads
 from warpbank.program.intervals.drawing import draw
 from warpbank.program.intervals.formation import form

@@ -17,22 +17,22 @@ from typing import Any
 import pytest
 
 from tests.random_trace import random_trace
-from tests.sim.compare.test_compare import made
 from tests.sim.report.test_page import PAGE
+from tests.studies.compare.test_compare import made
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
-from warpbank.sim import over_time
-from warpbank.sim.compare.page import page as compared
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.report import html
-from warpbank.sim.reproduce.page import page as reproduced
-from warpbank.sim.reproduce.paper import SHAPES, Comparison, Figure, Paper, Published
-from warpbank.sim.reproduce.run import Reproduction
 from warpbank.sim.runs.spec import Observed
 from warpbank.sim.view import banks
 from warpbank.sim.view.follow import follow
+from warpbank.studies import over_time
+from warpbank.studies.compare.page import page as compared
+from warpbank.studies.reproduce.page import page as reproduced
+from warpbank.studies.reproduce.paper import SHAPES, Comparison, Figure, Paper, Published
+from warpbank.studies.reproduce.run import Reproduction
 from warpbank.synth.energy import table
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

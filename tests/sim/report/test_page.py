@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.sim.compare.test_compare import made
-from warpbank.sim.compare.page import page as compared
+from tests.studies.compare.test_compare import made
 from warpbank.sim.report import Page, Plot, Section, Table, html
+from warpbank.studies.compare.page import page as compared
 
 NASTY = '<b>"&\'</script><script>fail()</script>'
 PAGE = Page(

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.command import warpbank
 from tests.random_trace import random_trace
-from tests.sim.command import warpbank
-from tests.sim.figures import figures
 from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
+from tests.studies.figures import figures
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.emulator import MAX_INSTRUCTIONS

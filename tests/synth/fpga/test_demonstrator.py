@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from tests.sim.command import warpbank
+from tests.cli.command import warpbank
 from warpbank import workloads
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate as golden
 from warpbank.program import runner
 from warpbank.program.annotate import annotate
-from warpbank.sim import fpga
+from warpbank.studies import fpga
 from warpbank.synth.fpga.image import MICRO, Do, Image
 from warpbank.synth.fpga.top import Top
 

@@ -1,0 +1,105 @@
+"""`warpbank run` on every shipped kernel: right memory, right operands, every instruction retired once, stalls that add up."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.cli.command import warpbank
+from warpbank import workloads
+from warpbank.arch.config import preset
+from warpbank.arch.events import COUNTERS, Stall
+
+KEYS = ("kernel", "size", "scheme", "preset", "engine", "config_hash", "cycles", "warp_instructions", "ipc", "operand_mismatches",
+        "counters", "stalls")  # fmt: skip
+
+
+def _run(*arguments: str) -> dict[str, Any]:
+    done = warpbank("run", *arguments, "--json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert isinstance(data, dict)
+    return data
+
+
+def _sound(data: dict[str, Any], name: str, size: str, machine: str) -> None:
+    """What must hold of every run."""
+    assert set(KEYS) <= set(data)
+    assert (data["kernel"], data["size"], data["preset"]) == (name, size, machine)
+    job = workloads.get(name).job(size)
+    elements = sum(expected.value.size for expected in job.expected.values())
+    assert data["memory"] == {"buffers": len(job.expected), "elements": elements, "wrong": 0}
+    assert elements > 0
+    assert data["operand_mismatches"] == 0
+    assert data["operands_checked"] == data["counters"]["collector.deliveries"] > 0
+    assert data["counters"]["retire.uops"] == data["counters"]["issue.uops"] == data["warp_instructions"]
+    assert set(data["counters"]) == set(COUNTERS)
+    schedulers = preset(machine).schedulers
+    assert set(data["stalls"]) == {stall.name.lower() for stall in Stall}
+    assert sum(data["stalls"].values()) == data["cycles"] * schedulers
+    assert data["stalls"]["issued"] == data["warp_instructions"]
+    assert data["ipc"] == pytest.approx(data["warp_instructions"] / data["cycles"])
+
+
+@pytest.mark.parametrize("machine", ["turing", "fermi"])
+@pytest.mark.parametrize("name", workloads.names())
+def test_every_kernel_tiny(name: str, machine: str) -> None:
+    _sound(_run(name, "--size", "tiny", "--preset", machine), name, "tiny", machine)
+
+
+@pytest.mark.parametrize("scheduler", [pytest.param("lrr", marks=pytest.mark.long), "gto"])
+@pytest.mark.parametrize("name", workloads.names())
+def test_every_kernel_small(name: str, scheduler: str) -> None:
+    override = ("--set", f"sub_core.front_end.scheduler={scheduler}")
+    _sound(_run(name, "--size", "small", *override), name, "small", "turing")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["turing", "pascal", "maxwell", "fermi", "tiny"])
+@pytest.mark.parametrize("name", workloads.names())
+def test_every_kernel_small_on_every_machine(name: str, machine: str) -> None:
+    _sound(_run(name, "--size", "small", "--preset", machine), name, "small", machine)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", workloads.names())
+def test_every_kernel_full(name: str) -> None:
+    data = _run(name, "--size", "full")
+    _sound(data, name, "full", "turing")
+    assert data["warp_instructions"] >= 200_000
+
+
+def test_equal_configurations_have_equal_hashes() -> None:
+    plain = _run("vectoradd", "--size", "tiny")
+    named = _run("vectoradd", "--size", "tiny", "--set", "sub_core.banks=2")
+    other = _run("vectoradd", "--size", "tiny", "--set", "sub_core.banks=4")
+    assert plain["config_hash"] == named["config_hash"] != other["config_hash"]
+    assert plain["trace"] == other["trace"]
+
+
+def test_register_limit_follows_the_machine() -> None:
+    """sgemm wants some hundred registers per thread; a small register file gets code that fits it."""
+    wide = _run("sgemm", "--size", "tiny")
+    narrow = _run("sgemm", "--size", "tiny", "--set", "sub_core.rows=32")
+    assert max(narrow["registers"].values()) <= 64 < max(wide["registers"].values())
+    assert narrow["memory"]["wrong"] == 0
+
+
+@pytest.mark.parametrize(("scheme", "hits"), [("baseline", ()), ("malekeh", ("boc.forwards",)), ("rfc", ("cache.reads",))])
+def test_a_run_tells_hits_and_what_made_it(scheme: str, hits: tuple[str, ...]) -> None:
+    arguments = ("reduction", "--size", "tiny", "--preset", "tiny", "--scheme", scheme, "--set", "sub_core.collector.seed=7")
+    data = _run(*arguments)
+    found = sum(data["counters"][name] for name in hits)
+    whole = data["counters"]["collector.deliveries"] + data["counters"]["boc.forwards"]
+    assert data["hit_ratio"] == pytest.approx(100 * found / whole)
+    assert bool(found) == bool(hits)
+    assert data["seed"] == 7
+    done = warpbank("run", *arguments)
+    lines = [re.split(r"\s{2,}", line.strip()) for line in done.out.splitlines()]
+    rows = {line[0]: line[1] for line in lines if len(line) == 2}
+    assert rows["hit ratio"] == f"{data['hit_ratio']:.1f} % of source operands"
+    assert rows["seed"] == "7, of random choices"
+    assert all(f"{tool} {version}" in rows["made by"] for tool, version in data["versions"].items())

@@ -1,0 +1,240 @@
+"""Comparisons: numbers by hand, the command, its files, its messages.
+
+Long: every scheme on the Verilator engine equals golden, `pytest -m long tests/studies/compare`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import warpbank
+from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import Outcome, RunSpec, Task
+from warpbank.sim.runs.worker import perform
+from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison, compare
+from warpbank.studies.compare.area import areas
+from warpbank.studies.compare.measures import MEASURES
+from warpbank.studies.compare.page import page, write
+
+BY_NAME = {measure.name: measure for measure in MEASURES}
+OTHERS = [name for name in SCHEMES if name != BASELINE.name]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process, with results of this test alone."""
+    monkeypatch.setattr("warpbank.sim.runs.store.folder", lambda: tmp_path / "results")
+
+    def execute(tasks: Iterable[Task], **_: Any) -> list[Outcome]:
+        ordered = list(tasks)
+        for task in ordered:
+            task.check()
+        return [perform(task) for task in ordered]
+
+    monkeypatch.setattr("warpbank.studies.compare.run.execute", execute)
+
+
+def run(cycles: int, **changes: Any) -> dict[str, Any]:
+    """A run's report as `measures` reads it."""
+    counters = dict.fromkeys(
+        ("rf.reads", "rf.writes", "boc.forwards", "collector.deliveries", "collector.residency", "collector.allocations",
+         "cache.reads", *(f"{where}.conflict.{cause}" for where in ("rf", "cache") for cause in ("write", "port", "queue"))), 0)
+    energy = {"dynamic": {"banks": 3.0, "collectors": 1.0}, "dynamic_total": 4.0, "leakage_total": 6.0}
+    return {
+        "cycles": cycles, "warp_instructions": 100, "energy": energy, "energy_own": None, "base_own": None,
+        "stalls": {"issued": cycles // 2, "memory": cycles - cycles // 2}, **changes,
+        "counters": counters | changes.get("counters", {}),
+    }  # fmt: skip
+
+
+def made() -> Comparison:
+    """Two schemes on two kernels."""
+    base = {"rf.reads": 100, "rf.writes": 50, "collector.deliveries": 100}
+    base |= {"collector.residency": 400, "collector.allocations": 100}
+    runs = {
+        ("baseline", "a"): run(1000, counters=base | {"rf.conflict.port": 30, "cache.conflict.queue": 20}),
+        ("baseline", "b"): run(2000, counters=base),
+        ("x", "a"): run(500, warp_instructions=120, counters=base | {"rf.reads": 25, "boc.forwards": 300}),
+        ("x", "b"): run(4000, counters=base | {"rf.reads": 100, "rf.writes": 100, "collector.residency": 800}),
+    }
+    return Comparison(("baseline", "x"), ("a", "b"), runs, {}, {"command": "by hand", "size": "tiny"})
+
+
+def test_measures_by_hand() -> None:
+    """IPC is a ratio of cycles, whatever a scheme inserted; conflicts and hits are per operand."""
+    table = made()
+    assert table.values(BY_NAME["ipc"])["x"] == {"a": 2.0, "b": 0.5}
+    assert table.mean(BY_NAME["ipc"], "x") == pytest.approx(1.0)  # geometric
+    assert table.values(BY_NAME["rf_reads"])["x"] == {"a": 0.25, "b": 1.0}
+    assert table.mean(BY_NAME["rf_reads"], "x") == pytest.approx(0.5)
+    assert table.values(BY_NAME["hit_ratio"])["x"] == {"a": 75.0, "b": 0.0}
+    assert table.mean(BY_NAME["hit_ratio"], "x") == pytest.approx(37.5)  # arithmetic
+    assert table.values(BY_NAME["conflicts"])["baseline"] == {"a": 0.5, "b": 0.0}
+    assert table.values(BY_NAME["residency"])["x"] == {"a": 1.0, "b": 2.0}
+    assert table.values(BY_NAME["energy_total"])["x"] == {"a": 1.0, "b": 1.0}
+    assert table.values(BY_NAME["energy_own"])["x"] == {"a": None, "b": None}
+    assert table.mean(BY_NAME["energy_own"], "x") is None
+    assert table.structures("x") == {"banks": 0.75, "collectors": 0.25}
+    assert table.stalls("x") == pytest.approx({"issued": 2250 / 3000, "memory": 2250 / 3000})
+
+
+def test_area_is_what_synthesis_recorded() -> None:
+    """Units that differ from the baseline's; the numbers of the files, and none where there is no file."""
+    found = areas(("baseline", "malekeh", "gscalar", "bow-wr+renaming"))
+    assert {"ocu", "direct", "gto"} <= set(found["baseline"])
+    assert list(found["malekeh"]) == ["ccu", "cache_aware"]
+    assert list(found["gscalar"]) == ["gscalar", "compressor", "decompressor"]
+    assert {"boc", "renaming"} <= set(found["bow-wr+renaming"])
+    folder = Path(__file__).parents[3] / "synth" / "baselines"
+    for unit, known in (part for parts in found.values() for part in parts.items()):
+        assert (known is not None) == (folder / f"{unit}.json").exists()
+    data = json.loads((folder / "compressor.json").read_text())
+    compressor = found["gscalar"]["compressor"]
+    assert compressor is not None
+    assert compressor["area_um2"] == data["results"][compressor["library"]]["area_um2"] > 5000
+
+
+def test_a_failed_run_takes_its_kernel_out_of_the_means() -> None:
+    whole = made()
+    runs = {key: value for key, value in whole.runs.items() if key != ("x", "b")}
+    part = Comparison(whole.schemes, whole.kernels, runs, {("x", "b"): "it broke"}, whole.made_by)
+    assert part.mean_kernels == ("a",)
+    assert part.mean(BY_NAME["ipc"], "x") == pytest.approx(2.0)
+    assert part.values(BY_NAME["ipc"])["x"] == {"a": 2.0}
+    never = Comparison(whole.schemes, whole.kernels, {k: v for k, v in whole.runs.items() if k[0] != "x"}, {}, whole.made_by)
+    assert never.mean_kernels == ("a", "b")  # a scheme that never ran does not take all kernels with it
+    assert never.mean(BY_NAME["ipc"], "x") is None
+    assert never.structures("x") == never.stalls("x") == {}
+    assert [name for name, _ in page(part).failures] == ["b x"]
+
+
+def test_values_are_those_of_single_runs(here: None) -> None:
+    """The baseline comes first though nobody named it; reads, cycles and energies by hand from the runs alone."""
+    table = compare(["renaming", "bow-wr"], ["vectoradd"], size="tiny")
+    assert table.schemes == ("baseline", "renaming", "bow-wr")
+    alone = {scheme: RunSpec("vectoradd", "tiny", scheme).compute() for scheme in table.schemes}
+    values = {name: table.values(measure) for name, measure in BY_NAME.items()}
+    for scheme, result in alone.items():
+        base, counters = alone["baseline"], result["counters"]
+        assert values["ipc"][scheme]["vectoradd"] == pytest.approx(base["cycles"] / result["cycles"])
+        assert values["rf_reads"][scheme]["vectoradd"] == pytest.approx(counters["rf.reads"] / base["counters"]["rf.reads"])
+    accesses, lookups = (
+        [alone[scheme]["counters"][name] for scheme in ("baseline", "renaming")]
+        for name in ("rf.reads", "renaming.lookups")
+    )
+    writes = [alone[scheme]["counters"]["rf.writes"] for scheme in ("baseline", "renaming")]
+    moved = sum(alone["renaming"]["counters"][name] for name in ("renaming.maps", "renaming.unmaps"))
+    banks = [4.68 * (read + written) for read, written in zip(accesses, writes, strict=True)]
+    expected = (banks[1] + 1.14 * (lookups[1] + writes[1] + moved)) / banks[0]
+    assert values["energy_own"]["renaming"]["vectoradd"] == pytest.approx(expected)
+    assert table.made_by["configurations"]
+
+
+def test_the_command_writes_a_page_and_prints_a_table(here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ("compare", "--size", "tiny", "--kernels", "vectoradd,nn", "--schemes", "malekeh,bow", "--preset", "pascal")
+    done = warpbank(*arguments)
+    assert done.code == 0, done.err
+    assert "Warning" not in done.err
+    assert [line.split()[0] for line in done.out.splitlines() if line.split() and line.split()[0] in ("vectoradd", "nn")] == [
+        "vectoradd", "nn",
+    ]  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "warpbank-compare").iterdir()) == ["compare.html", "compare.json"]
+    data = json.loads((tmp_path / "warpbank-compare" / "compare.json").read_text())
+    shown = warpbank(*arguments, "--json")
+    assert json.loads(shown.out) == data
+    assert data["schemes"] == ["baseline", "malekeh", "bow"]
+    assert set(data["measures"]) == set(BY_NAME)
+    assert len(data["runs"]) == 6
+    for row in data["runs"]:
+        assert row["counters"]["rf.reads"] > 0
+        assert row["energy"]["table"] == "common"
+    assert "seconds" not in data["runs"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--schemes", "bwo"), "Unknown scheme 'bwo'. Did you mean bow"),
+        (("--schemes", ","), "--schemes needs at least one name"),
+        (("--kernels", "vectorad"), "Unknown kernel 'vectorad'. Did you mean vectoradd"),
+        (("--kernels", "none.ptx"), "none.ptx"),
+        (("--preset", "turin"), "Unknown preset"),
+        (("--schemes", "malekeh+ltrf"), "cannot work"),
+        (("--schemes", "ltrf", "--set", "sub_core.front_end.scheduler=lrr"), "needs the two_level scheduler"),
+        (("--set", "sub_core.banks=3"), "power of two"),
+        (("--output", "/proc/nothing"), "cannot make the folder"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "--output" in arguments:
+        monkeypatch.setattr("warpbank.studies.compare.run.execute", lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks])
+    done = warpbank("compare", *arguments)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_a_kernel_that_does_not_fit_leaves_the_others(here: None, tmp_path: Path) -> None:
+    done = warpbank("compare", "--size", "tiny", "--kernels", "nbody,nn", "--schemes", "bow", "--preset", "tiny", "--set",
+                    "sub_core.rows=16", "--output", str(tmp_path / "out"))
+    data = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert done.code == 1
+    assert "does not fit the machine" in done.err
+    assert {failure["kernel"] for failure in data["failures"]} == {"nn"}
+    assert data["mean_kernels"] == ["nbody"]
+    assert data["measures"]["ipc"]["mean"]["bow"] > 0
+    assert "does not fit" in (tmp_path / "out" / "compare.html").read_text()
+
+
+def test_a_kernel_of_ones_own(here: None, tmp_path: Path) -> None:
+    file = Path(__file__).parents[3] / "examples" / "saxpy" / "saxpy.ptx"
+    table = compare(["bow"], [str(file)])
+    assert not table.failures
+    assert table.mean(BY_NAME["rf_reads"], "bow") < 1  # type: ignore[operator]
+    write(table, tmp_path / "out")
+    assert ">saxpy.ptx<" in (tmp_path / "out" / "compare.html").read_text()
+
+
+def test_half_written_pages_are_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full while the second file is written: the first is whole, nothing else is there."""
+    real = Path.write_text
+
+    def full(path: Path, text: str, *arguments: Any) -> int:
+        if path.name.startswith(".compare.json"):
+            real(path, text[:10])
+            raise OSError(28, "No space left on device")
+        return real(path, text, *arguments)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(WarpbankError, match="No space left"):
+        write(made(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["compare.html"]
+
+
+def test_defaults_exist() -> None:
+    for spec in (RunSpec(kernel, "small", scheme) for kernel in DEFAULT_KERNELS for scheme in DEFAULT_SCHEMES):
+        spec.check()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("schemes", [OTHERS[first : first + 2] for first in range(0, len(OTHERS), 2)])
+def test_verilator_gives_what_golden_gives(schemes: list[str], here: None) -> None:
+    """Every number of the comparison, to the last digit."""
+    both = [
+        compare(schemes, ["vectoradd", "reduction"], size="tiny", preset="tiny", overrides=["sub_core.rows=256"], engine=engine)
+        for engine in ("golden", "verilator")
+    ]
+    for table in both:
+        assert not table.failures
+    golden, verilator = (table.to_dict() for table in both)
+    for key in ("schemes", "kernels", "mean_kernels", "measures", "energy_structures", "stalls"):
+        assert golden[key] == verilator[key]
+    for left, right in zip(golden["runs"], verilator["runs"], strict=True):
+        assert left | {"engine": ""} == right | {"engine": ""}

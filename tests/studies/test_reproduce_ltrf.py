@@ -1,0 +1,50 @@
+"""`warpbank reproduce ltrf`: rows against runs, counters and intervals."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpbank.program.intervals.dynamic import form_all, report
+from warpbank.program.runner import compile_job, trace_job
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import RunSpec
+from warpbank.studies.reproduce import PAPERS, reproduce
+
+KERNEL = "vectoradd"
+
+
+def _run(scheme: str, *overrides: str) -> exp.Report:
+    return exp.run(RunSpec(KERNEL, "tiny", scheme, "maxwell", tuple(f"sub_core.{each}" for each in overrides)).experiment())
+
+
+def test_a_kernel() -> None:
+    """Every figure has the kernel's row, and rows hold what the runs say."""
+    made = reproduce(PAPERS["ltrf"], [KERNEL], "tiny")
+    assert made.failures == {}
+    rows = {part.figure.name: dict(zip(part.figure.columns, part.rows[KERNEL], strict=True)) for part in made.comparisons
+            if not part.figure.kernels and part.figure.row}  # fmt: skip
+    base = _run("baseline", "rows=136").result
+    slow = {scheme: _run(scheme, "bank_latency=630", "rows=1024").result for scheme in ("ltrf", "ltrf-plus")}
+    for column, scheme in (("LTRF #7", "ltrf"), ("LTRF+ #7", "ltrf-plus")):
+        assert rows["fig9"][column] == pytest.approx(100 * base.cycles / slow[scheme].cycles - 100)
+    one, two = (_run(scheme, "bank_latency=100").result.counters for scheme in ("baseline", "ltrf"))
+    accesses = [counters["rf.reads"] + counters["rf.writes"] for counters in (one, two)]
+    assert rows["accesses"]["LTRF"] == pytest.approx(accesses[0] / accesses[1])
+    for column, scheme in (("hardware", "rfc"), ("software", "sw-rfc")):
+        counters = _run(scheme, "bank_latency=100").result.counters
+        assert rows["fig4"][column] == pytest.approx(
+            100 * counters["cache.reads"] / (counters["cache.reads"] + counters["rf.reads"]))
+    ratio = (100 + rows["fig9"]["LTRF #7"]) / (100 + rows["fig9"]["ideal"])
+    assert rows["fig9-ideal"]["LTRF #7"] == pytest.approx(100 * ratio - 100)
+    assert rows["fig10"]["LTRF+"] < 0
+    assert rows["occupancy"]["warps, 1x"] <= rows["occupancy"]["warps, 8x"] <= 64
+    assert rows["fig11-1"]["LTRF"] <= rows["fig11"]["LTRF"] <= rows["fig11-10"]["LTRF"]
+    assert rows["fig14"]["BL, 8x"] < rows["fig14"]["BL, 1x"]
+
+    experiment = RunSpec(KERNEL, "tiny", "ltrf", "maxwell").experiment()
+    options = exp.compile_options(experiment)
+    trace = trace_job(experiment.job, options)
+    kernels = compile_job(experiment.job, options)
+    lengths = report(form_all({name: kernels[name] for name in trace.kernels}, 16), trace)
+    assert rows["table4"]["average"] == pytest.approx(lengths.real.mean)
+    assert rows["code"]["bit-vectors"] == pytest.approx(100 * lengths.growth_vectors)

@@ -1,0 +1,129 @@
+"""`warpbank waiting`, and a kernel of two phases that the waiting time follows."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from xml.etree import ElementTree as xml
+
+import numpy as np
+import pytest
+
+from tests.cli.command import warpbank
+from tests.trace_builder import TraceBuilder, alu
+from warpbank.arch.config import preset, with_overrides
+from warpbank.program.cuda import compile_cuda
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.events import Batch, encode
+from warpbank.sim.runs import RunSpec
+from warpbank.studies.waiting import Interval, Waiting, draw, watch
+
+FOLDER = Path(__file__).parents[2] / "examples" / "phases"
+CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(2, 7)
+
+
+def _experiment(*overrides: str, scheme: str = "malekeh") -> exp.Experiment:
+    return exp.find(str(FOLDER / "phases.ptx"), "small", None, "turing", None, scheme, list(overrides), None, MAX_INSTRUCTIONS)
+
+
+def test_expected_values_are_those_of_a_numpy_reference() -> None:
+    table = (37 * np.arange(1024, dtype=np.uint32) << np.uint32(7)) & np.uint32(1023)
+    lane = np.arange(1024) % 32
+    sums, found = np.arange(1024, dtype=np.uint32), np.zeros(1024, np.uint32)
+    for _ in range(250):
+        found = table[found + 4 * lane]
+        sums = sums + found
+    for _ in range(250):
+        found = table[found + lane]
+        sums = sums ^ found
+    np.testing.assert_array_equal(np.load(FOLDER / "expected.npy"), sums)
+
+
+@pytest.mark.compile
+def test_ptx_is_what_the_compiler_makes() -> None:
+    assert compile_cuda(FOLDER / "phases.cu") == (FOLDER / "phases.ptx").read_text()
+
+
+def test_the_machine_leaves_a_knee_and_finds_another() -> None:
+    """It climbs until more waiting costs IPC, retreats and holds; at the other phase it leaves, retreats further and holds."""
+    seen = watch(_experiment("sub_core.collector.sthld_interval=1000"))[:40]
+    groups = groupby(seen, key=lambda interval: interval.state)
+    walk = [(state, [interval.sthld for interval in group]) for state, group in groups]
+    assert [state for state, _ in walk] == [
+        CLIMB, SPECULATE, CLIMB, SPECULATE, RETREAT, CONFIRM, RETREAT, CONFIRM, HOLD,  # the first phase
+        SPECULATE, RETREAT, CONFIRM, HOLD,  # the second one
+    ]  # fmt: skip
+    (_, first), (_, second) = [part for part in walk if part[0] == HOLD]
+    assert len(first) >= 5
+    assert len(second) >= 4
+    assert len({*first}) == len({*second}) == 1
+    assert first[0] > second[0] > 0
+    for held in (first, second):  # it holds where IPC does not change
+        rates = [interval.ipc for interval in seen if interval.state == HOLD and interval.sthld == held[0]]
+        assert max(rates) < 1.04 * min(rates)
+
+
+def test_more_waiting_costs_less_in_the_first_phase() -> None:
+    """What the machine follows: a wait of four cycles costs the first phase nothing, and the second one an eighth."""
+
+    def cycles(first: int, second: int, sthld: int) -> int:
+        experiment = _experiment(f"sub_core.collector.sthld={sthld}")
+        launch = experiment.job.launches[0]
+        launch = type(launch)(launch.entry, launch.grid, launch.block, (launch.args[0], np.uint32(first), np.uint32(second)))
+        experiment.job.launches[:] = [launch]
+        experiment.job.expected.clear()
+        return exp.run(experiment).result.cycles
+
+    assert abs(cycles(60, 0, 4) / cycles(60, 0, 0) - 1) < 0.03
+    assert cycles(0, 60, 4) / cycles(0, 60, 0) > 1.08
+
+
+@pytest.mark.parametrize(
+    ("scheme", "overrides", "message"),
+    [
+        ("baseline", (), "does not adapt with scheme baseline"),
+        ("malekeh-pr", (), "does not adapt with scheme malekeh-pr"),
+        ("malekeh", ("sub_core.collector.sthld=3",), "STHLD '3'"),
+        ("malekeh", ("sub_core.collector.sthld_interval=50000",), "ends within two intervals of 50000 cycles"),
+    ],
+)
+def test_mistakes(scheme: str, overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(WarpbankError, match=message):
+        watch(_experiment(*overrides, scheme=scheme))
+
+
+def test_command(tmp_path: Path) -> None:
+    interval = ("--set", "sub_core.collector.sthld_interval=64")
+    done = warpbank("waiting", "nn", "--size", "tiny", *interval, "--json", "--output", str(tmp_path / "nn.svg"))
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert data["kernel"] == "nn"
+    assert [interval["end"] for interval in data["intervals"]] == [64 * k + 63 for k in range(len(data["intervals"]))]
+    drawing = xml.parse(tmp_path / "nn.svg").getroot()
+    assert drawing.tag.endswith("svg")
+    texts = [element.text for element in drawing.iter() if element.tag.endswith("text")]
+    assert {"nn, malekeh, intervals of 64 cycles", "STHLD, cycles", "IPC", "hold"} <= set(texts)
+    assert warpbank("waiting", "nn", "--scheme", "bow").code == 2
+
+
+def test_an_observed_run_counts_what_it_issues() -> None:
+    """IPC of the intervals is the run's, but for what comes after the last one."""
+    spec = RunSpec("nn", "tiny", "malekeh", overrides=("sub_core.collector.sthld_interval=16",), observer="warpbank.studies.waiting:Waiting")
+    data = spec.compute()
+    issued = sum(interval["ipc"] * 16 for interval in data["observed"]["intervals"])
+    assert data["counters"]["issue.uops"] - 64 <= issued <= data["counters"]["issue.uops"]
+
+
+def test_intervals_by_hand() -> None:
+    config = with_overrides(preset("tiny"), ["sub_core.collector.sthld_interval=16"])
+    waiting = Waiting()
+    waiting.start(TraceBuilder().launch([[alu(1, 2)]]).build(), config)
+    first = [(0, 0, "issue", (0, 0, 0)), (15, 0, "issue", (0, 1, 0)), (15, -1, "sthld", (2, 1))]
+    second = [(16, 0, "issue", (0, 2, 0)), (31, -1, "sthld", (3, 2))]
+    waiting(Batch(0, 16, encode(first)))
+    waiting(Batch(16, 40, encode(second)))
+    assert waiting.intervals == [Interval(15, 2 / 16, 0, 2), Interval(31, 1 / 16, 1, 3)]
+    assert draw("by hand", waiting.intervals).count("stroke-width") == 4

@@ -1,0 +1,1 @@
+"""Commands of `warpbank`: a file per command that parses, calls and prints."""

