@@ -1,1 +1,2 @@
-"""The machine in words: configuration, presets, uop record, events, scheme names. Imports nothing else of ours."""
+"""The machine in words: configuration, presets, uop record, events, scheme names. Imports nothing else of
+ours."""

@@ -1,8 +1,9 @@
 """The one registry of events and counters.
 
-An event is something a unit does in a cycle; golden and RTL both report it under the name and with the fields given here, and
-lockstep compares them. A counter is a sum of events (of a field of theirs, or of those with a given field value), so that the
-model, the RTL, the terminal and the documentation cannot count differently. docs/machine.md is checked against this file.
+An event is something a unit does in a cycle; golden and RTL both report it under the name and with the fields
+given here, and lockstep compares them. A counter is a sum of events (of a field of theirs, or of those with a
+given field value), so that the model, the RTL, the terminal and the documentation cannot count differently.
+docs/machine.md is checked against this file.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from warpbank.arch.uop import Scalar
 class Stall(IntEnum):
     """What a scheduler did in a cycle: exactly one of these, for every scheduler and every cycle.
 
-    Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this order that any warp
-    has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live warp.) A warp is active unless two-level
-    scheduling or its registers keep it from issuing: see `pending`.
+    Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this
+    order that any warp has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live
+    warp.) A warp is active unless two-level scheduling or its registers keep it from issuing: see `pending`.
     """
 
     ISSUED = 0
@@ -37,16 +38,31 @@ class Stall(IntEnum):
 #: Reason -> definition, in order of priority.
 STALLS: dict[Stall, str] = {
     Stall.ISSUED: "A uop was issued.",
-    Stall.UNIT_BUSY: "An active warp's next uop has no hazard, but no collector may take it, and in this cycle the dispatch of a "
-    "complete collector was refused because its execution unit was not free (interval, credits, load/store queue).",
-    Stall.COLLECTOR_FULL: "An active warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
-    "conflicts, port), or for their turn to be dispatched.",
-    Stall.PENDING: "The next uop of a warp that may not issue yet has no hazard: the warp is not active (two-level scheduling), "
-    "its registers are on their way into the register file cache, or no physical register is free for its result (renaming).",
-    Stall.SCOREBOARD: "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, or a WAR "
-    "hazard with an operand still to be read.",
-    Stall.FETCH: "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come.",
-    Stall.MEMORY: "A warp's next uop has a RAW or WAW hazard with a result of the load/store unit, or waits behind a fence.",
+    Stall.UNIT_BUSY: (
+        "An active warp's next uop has no hazard, but no collector may take it, and in this cycle the "
+        "dispatch of a complete collector was refused because its execution unit was not free (interval, "
+        "credits, load/store queue)."
+    ),
+    Stall.COLLECTOR_FULL: (
+        "An active warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
+        "conflicts, port), or for their turn to be dispatched."
+    ),
+    Stall.PENDING: (
+        "The next uop of a warp that may not issue yet has no hazard: the warp is not active (two-level "
+        "scheduling), its registers are on their way into the register file cache, or no physical "
+        "register is free for its result (renaming)."
+    ),
+    Stall.SCOREBOARD: (
+        "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, "
+        "or a WAR hazard with an operand still to be read."
+    ),
+    Stall.FETCH: (
+        "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come."
+    ),
+    Stall.MEMORY: (
+        "A warp's next uop has a RAW or WAW hazard with a result of the load/store unit, or waits behind a "
+        "fence."
+    ),
     Stall.BARRIER: "A warp waits at a CTA barrier.",
     Stall.NO_WARP: "No warp slot holds a warp that still has uops to issue.",
 }
@@ -62,7 +78,8 @@ class Cause(IntEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """An event: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with every event."""
+    """An event: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with every
+    event."""
 
     name: str
     fields: tuple[tuple[str, str], ...]
@@ -104,112 +121,298 @@ _SCALAR = {
 EVENTS: dict[str, Event] = {
     event.name: event
     for event in (
-        Event("warp_start", (("warp", "warp"), ("row", "row")), "A warp slot receives a warp; its registers start at this row."),
+        Event(
+            "warp_start",
+            (("warp", "warp"), ("row", "row")),
+            "A warp slot receives a warp; its registers start at this row.",
+        ),
         Event("fill", _UOP, "A uop enters its warp's instruction buffer."),
         Event("issue", (*_UOP, ("pc", "pc")), "The scheduler issues a uop."),
-        Event("move", (*_UOP, ("register", "register")),
-              "A decompress move of a register issues in the place of the uop that is about to write some of its lanes."),
+        Event(
+            "move",
+            (*_UOP, ("register", "register")),
+            "A decompress move of a register issues in the place of the uop that is about to write some of "
+            "its lanes.",
+        ),
         Event("allocate", (("collector", "collector"), *_UOP), "An issued uop takes a collector."),
-        Event("grant", (("bank", "bank"), ("row", "row"), ("collector", "collector"), ("slot", "slot")), "A bank serves a read."),
-        Event("conflict", (("bank", "bank"), ("cause", "cause"), ("count", "count")),
-              "Read requests at a bank that were not granted this cycle: cause 0 a write took the bank, 1 the collector's port "
-              "was taken by another bank (both: the oldest request, count 1), 2 requests behind the oldest one."),
-        Event("deliver", (("collector", "collector"), ("slot", "slot")), "An operand arrives in its source slot."),
-        Event("dispatch", (("collector", "collector"), ("unit", "unit"), *_UOP), "A collector's uop goes to its execution unit."),
-        Event("write", (("bank", "bank"), ("row", "row"), *_UOP, ("register", "register"), ("mask", "mask")),
-              "A result is written into a bank."),
-        Event("write_back", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
-              "A value that leaves a collector or the register file cache is written into a bank, all lanes."),
-        Event("cache_grant", (("entry", "entry"), ("offset", "offset"), ("collector", "collector"), ("slot", "slot")),
-              "A bank of the register file cache serves a read."),
-        Event("cache_conflict", (("entry", "entry"), ("cause", "cause"), ("count", "count")),
-              "As `conflict`, at a bank of the register file cache; cause 0: it is written, or a register leaves it."),
+        Event(
+            "grant",
+            (("bank", "bank"), ("row", "row"), ("collector", "collector"), ("slot", "slot")),
+            "A bank serves a read.",
+        ),
+        Event(
+            "conflict",
+            (("bank", "bank"), ("cause", "cause"), ("count", "count")),
+            "Read requests at a bank that were not granted this cycle: cause 0 a write took the bank, 1 "
+            "the collector's port was taken by another bank (both: the oldest request, count 1), 2 "
+            "requests behind the oldest one.",
+        ),
+        Event(
+            "deliver",
+            (("collector", "collector"), ("slot", "slot")),
+            "An operand arrives in its source slot.",
+        ),
+        Event(
+            "dispatch",
+            (("collector", "collector"), ("unit", "unit"), *_UOP),
+            "A collector's uop goes to its execution unit.",
+        ),
+        Event(
+            "write",
+            (("bank", "bank"), ("row", "row"), *_UOP, ("register", "register"), ("mask", "mask")),
+            "A result is written into a bank.",
+        ),
+        Event(
+            "write_back",
+            (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
+            "A value that leaves a collector or the register file cache is written into a bank, all lanes.",
+        ),
+        Event(
+            "cache_grant",
+            (("entry", "entry"), ("offset", "offset"), ("collector", "collector"), ("slot", "slot")),
+            "A bank of the register file cache serves a read.",
+        ),
+        Event(
+            "cache_conflict",
+            (("entry", "entry"), ("cause", "cause"), ("count", "count")),
+            "As `conflict`, at a bank of the register file cache; cause 0: it is written, or a register "
+            "leaves it.",
+        ),
         Event("prefetch", _UOP, "A PREFETCH issues: its warp needs other registers in the cache."),
-        Event("cache_allocate", (*_PLACE, ("warp", "warp"), ("register", "register")),
-              "A register is given a bank of the register file cache."),
-        Event("cache_release", (*_PLACE, ("warp", "warp"), ("register", "register")),
-              "A register loses its bank of the register file cache."),
-        Event("fetch", (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
-              "A bank of the main register file reads a register for the cache."),
-        Event("cache_fill", (*_PLACE, ("warp", "warp"), ("register", "register")), "A fetched register arrives in the cache."),
-        Event("cache_zero", (*_PLACE, ("warp", "warp"), ("register", "register")),
-              "A register that has no physical one comes into the cache: zeros are written there."),
-        Event("cache_write", (*_PLACE, ("warp", "warp"), ("register", "register")), "A result is written into the cache."),
-        Event("interval_read", (("warp", "warp"), ("register", "register")),
-              "An operand is looked up that the register file cache does not hold, or a bank of the main register file is read "
-              "for a warp that may issue: the promise of LTRF is broken."),
-        Event("row_free", (("warp", "warp"), ("offset", "offset")),
-              "Nothing of a warp that was deactivated is left in the cache: its row is free."),
-        Event("write_wait", (("unit", "unit"), ("bank", "any_bank")),
-              "The result at the head of its unit's queue found its bank taken."),
-        Event("forward", (("collector", "collector"), *_UOP, ("slots", "slots"), ("count", "count")),
-              "Sources of a uop are found in its collector and cost no bank read."),
-        Event("collector_write", (("collector", "collector"), *_UOP, ("register", "register")),
-              "A result is written into a collector."),
-        Event("reserve", (("collector", "collector"), *_UOP, ("count", "count")),
-              "A uop's result registers are expected in its collector: so many entries are kept for them."),
-        Event("squeeze", (("collector", "collector"), ("register", "register"), ("dirty", "bit")),
-              "A value is evicted from a collector because its entry is needed, although its window has not passed."),
-        Event("discard", (("collector", "collector"), ("overwritten", "count"), ("transient", "count")),
-              "Dirty values leave a collector without a bank write: overwritten while they were there, or of no further use by "
-              "the compiler's word."),
-        Event("insert_wait", (("collectors", "count"),),
-              "Uops that wait for entries of their collector at the start of this cycle, if any."),
-        Event("port_wait", (("unit", "unit"), ("collector", "collector")),
-              "The result at the head of its unit's queue found its collector's port taken."),
-        Event("flush", (("collector", "collector"), ("entries", "count")),
-              "A caching collector that keeps values is given to another warp: it forgets them."),
-        Event("invalidate", (("collector", "collector"), ("register", "register")),
-              "A caching collector's copy of a register is dropped: a newer value went to the bank only."),
-        Event("unit_wait", (("cycles", "count"),),
-              "A warp waits for a caching collector, since the free ones keep values whose reuse is near; cycles waited so far."),
-        Event("sthld", (("state", "state"), ("cycles", "count")),
-              "The adaptive waiting time at the end of an interval: state of its machine and value from now on."),
-        Event("window", (("collector", "collector"), ("entries", "count")),
-              "A collector holds another number of values than in the cycle before."),
+        Event(
+            "cache_allocate",
+            (*_PLACE, ("warp", "warp"), ("register", "register")),
+            "A register is given a bank of the register file cache.",
+        ),
+        Event(
+            "cache_release",
+            (*_PLACE, ("warp", "warp"), ("register", "register")),
+            "A register loses its bank of the register file cache.",
+        ),
+        Event(
+            "fetch",
+            (("bank", "bank"), ("row", "row"), ("warp", "warp"), ("register", "register")),
+            "A bank of the main register file reads a register for the cache.",
+        ),
+        Event(
+            "cache_fill",
+            (*_PLACE, ("warp", "warp"), ("register", "register")),
+            "A fetched register arrives in the cache.",
+        ),
+        Event(
+            "cache_zero",
+            (*_PLACE, ("warp", "warp"), ("register", "register")),
+            "A register that has no physical one comes into the cache: zeros are written there.",
+        ),
+        Event(
+            "cache_write",
+            (*_PLACE, ("warp", "warp"), ("register", "register")),
+            "A result is written into the cache.",
+        ),
+        Event(
+            "interval_read",
+            (("warp", "warp"), ("register", "register")),
+            "An operand is looked up that the register file cache does not hold, or a bank of the main "
+            "register file is read for a warp that may issue: the promise of LTRF is broken.",
+        ),
+        Event(
+            "row_free",
+            (("warp", "warp"), ("offset", "offset")),
+            "Nothing of a warp that was deactivated is left in the cache: its row is free.",
+        ),
+        Event(
+            "write_wait",
+            (("unit", "unit"), ("bank", "any_bank")),
+            "The result at the head of its unit's queue found its bank taken.",
+        ),
+        Event(
+            "forward",
+            (("collector", "collector"), *_UOP, ("slots", "slots"), ("count", "count")),
+            "Sources of a uop are found in its collector and cost no bank read.",
+        ),
+        Event(
+            "collector_write",
+            (("collector", "collector"), *_UOP, ("register", "register")),
+            "A result is written into a collector.",
+        ),
+        Event(
+            "reserve",
+            (("collector", "collector"), *_UOP, ("count", "count")),
+            "A uop's result registers are expected in its collector: so many entries are kept for them.",
+        ),
+        Event(
+            "squeeze",
+            (("collector", "collector"), ("register", "register"), ("dirty", "bit")),
+            "A value is evicted from a collector because its entry is needed, although its window has not "
+            "passed.",
+        ),
+        Event(
+            "discard",
+            (("collector", "collector"), ("overwritten", "count"), ("transient", "count")),
+            "Dirty values leave a collector without a bank write: overwritten while they were there, or "
+            "of no further use by the compiler's word.",
+        ),
+        Event(
+            "insert_wait",
+            (("collectors", "count"),),
+            "Uops that wait for entries of their collector at the start of this cycle, if any.",
+        ),
+        Event(
+            "port_wait",
+            (("unit", "unit"), ("collector", "collector")),
+            "The result at the head of its unit's queue found its collector's port taken.",
+        ),
+        Event(
+            "flush",
+            (("collector", "collector"), ("entries", "count")),
+            "A caching collector that keeps values is given to another warp: it forgets them.",
+        ),
+        Event(
+            "invalidate",
+            (("collector", "collector"), ("register", "register")),
+            "A caching collector's copy of a register is dropped: a newer value went to the bank only.",
+        ),
+        Event(
+            "unit_wait",
+            (("cycles", "count"),),
+            "A warp waits for a caching collector, since the free ones keep values whose reuse is near; "
+            "cycles waited so far.",
+        ),
+        Event(
+            "sthld",
+            (("state", "state"), ("cycles", "count")),
+            "The adaptive waiting time at the end of an interval: state of its machine and value from now "
+            "on.",
+        ),
+        Event(
+            "window",
+            (("collector", "collector"), ("entries", "count")),
+            "A collector holds another number of values than in the cycle before.",
+        ),
         Event("activate", (("warp", "warp"),), "Two-level scheduling: a pending warp becomes active."),
-        Event("deactivate", (("warp", "warp"),), "Two-level scheduling: an active warp becomes pending, or is over."),
-        Event("ready_pending", (("warps", "count"),),
-              "Nothing issues, and the next uops of so many warps that are not active have no hazard, if any."),
-        Event("map", (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
-              "A register gets a physical register: one of its warp's uops that write it issues."),
-        Event("unmap", (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
-              "A register is released: its physical register is free again."),
-        Event("dead_value", (("warp", "warp"), ("register", "register")),
-              "A value that leaves a collector is dropped, since its register has been released."),
-        Event("flag_hit", (("warp", "warp"),), "A warp comes among instructions whose release flags are in the cache."),
-        Event("flag_fetch", (("warp", "warp"), ("pc", "pc")),
-              "A release flag instruction is fetched, in place of a uop; pc: the first instruction it covers."),
-        Event("lookup", (("count", "count"),),
-              "Registers are looked up in the renaming table: a uop's sources, or one that is moved."),
-        Event("unwritten", (("count", "count"),), "Sources of a uop have no physical register, since they were never written: "
-              "they read as zeros."),
-        Event("array_read", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
-              "A compressing bank reads a register: D, encoding bits (4 per half), arrays activated, and how many there would be "
-              "in a plain bank."),
-        Event("array_write", (("bank", "bank"), ("divergent", "bit"), ("enc", "count"), ("arrays", "count"), ("plain", "count")),
-              "A compressing bank writes a register: the same."),
-        Event("scalar_grant", (("row", "place"), ("collector", "collector"), ("slot", "slot")),
-              "The scalar bank serves a read; row: of its register's bank, then that bank."),
-        Event("scalar_conflict", (("cause", "cause"), ("count", "count")), "As `conflict`, at the scalar bank."),
-        Event("scalar_write", (("row", "place"),), "A register whose lanes are all equal is written into the scalar bank."),
-        Event("scalar_wait", (("count", "count"),), "So many writes wait for the scalar bank, in the stages that compared them."),
-        Event("lanes", (*_UOP, ("lanes", "count"), ("scalar", "state")),
-              "Lanes that a unit clocks for a dispatched uop, and which kind of scalar execution it is: 0 none, 1 ALU, 2 SFU, "
-              "3 memory, 4 by halves, 5 divergent."),
+        Event(
+            "deactivate",
+            (("warp", "warp"),),
+            "Two-level scheduling: an active warp becomes pending, or is over.",
+        ),
+        Event(
+            "ready_pending",
+            (("warps", "count"),),
+            "Nothing issues, and the next uops of so many warps that are not active have no hazard, if any.",
+        ),
+        Event(
+            "map",
+            (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
+            "A register gets a physical register: one of its warp's uops that write it issues.",
+        ),
+        Event(
+            "unmap",
+            (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
+            "A register is released: its physical register is free again.",
+        ),
+        Event(
+            "dead_value",
+            (("warp", "warp"), ("register", "register")),
+            "A value that leaves a collector is dropped, since its register has been released.",
+        ),
+        Event(
+            "flag_hit",
+            (("warp", "warp"),),
+            "A warp comes among instructions whose release flags are in the cache.",
+        ),
+        Event(
+            "flag_fetch",
+            (("warp", "warp"), ("pc", "pc")),
+            "A release flag instruction is fetched, in place of a uop; pc: the first instruction it covers.",
+        ),
+        Event(
+            "lookup",
+            (("count", "count"),),
+            "Registers are looked up in the renaming table: a uop's sources, or one that is moved.",
+        ),
+        Event(
+            "unwritten",
+            (("count", "count"),),
+            "Sources of a uop have no physical register, since they were never written: they read as zeros.",
+        ),
+        Event(
+            "array_read",
+            (
+                ("bank", "bank"),
+                ("divergent", "bit"),
+                ("enc", "count"),
+                ("arrays", "count"),
+                ("plain", "count"),
+            ),
+            "A compressing bank reads a register: D, encoding bits (4 per half), arrays activated, and "
+            "how many there would be in a plain bank.",
+        ),
+        Event(
+            "array_write",
+            (
+                ("bank", "bank"),
+                ("divergent", "bit"),
+                ("enc", "count"),
+                ("arrays", "count"),
+                ("plain", "count"),
+            ),
+            "A compressing bank writes a register: the same.",
+        ),
+        Event(
+            "scalar_grant",
+            (("row", "place"), ("collector", "collector"), ("slot", "slot")),
+            "The scalar bank serves a read; row: of its register's bank, then that bank.",
+        ),
+        Event(
+            "scalar_conflict", (("cause", "cause"), ("count", "count")), "As `conflict`, at the scalar bank."
+        ),
+        Event(
+            "scalar_write",
+            (("row", "place"),),
+            "A register whose lanes are all equal is written into the scalar bank.",
+        ),
+        Event(
+            "scalar_wait",
+            (("count", "count"),),
+            "So many writes wait for the scalar bank, in the stages that compared them.",
+        ),
+        Event(
+            "lanes",
+            (*_UOP, ("lanes", "count"), ("scalar", "state")),
+            "Lanes that a unit clocks for a dispatched uop, and which kind of scalar execution it is: 0 "
+            "none, 1 ALU, 2 SFU, 3 memory, 4 by halves, 5 divergent.",
+        ),
         Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
-        Event("occupied", (("collectors", "count"),), "Collectors that hold a uop at the start of this cycle, if any."),
+        Event(
+            "occupied",
+            (("collectors", "count"),),
+            "Collectors that hold a uop at the start of this cycle, if any.",
+        ),
         Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
         Event("lsu_accept", _UOP, "The load/store unit takes a uop from the sub-core's queue."),
-        Event("shared_pass", (("passes", "count"),), "A shared-memory uop begins its passes over the shared banks."),
-        Event("l1_access", (("line", "line"), ("result", "result")),
-              "A line looked up in the L1: result 0 hit, 1 miss (request sent), 2 merged into a pending miss, "
-              "3 store, 4 atomic."),
+        Event(
+            "shared_pass",
+            (("passes", "count"),),
+            "A shared-memory uop begins its passes over the shared banks.",
+        ),
+        Event(
+            "l1_access",
+            (("line", "line"), ("result", "result")),
+            "A line looked up in the L1: result 0 hit, 1 miss (request sent), 2 merged into a pending miss, "
+            "3 store, 4 atomic.",
+        ),
         Event("l2_access", (("line", "line"), ("hit", "bit")), "A line looked up in the L2."),
         Event("l1_fill", (("line", "line"),), "A missing line arrives in the L1."),
-        Event("lsu_stall", (("cause", "cause"),), "The load/store unit could not proceed this cycle: 0 MSHRs, 1 memory queue, "
-              "2 pending loads."),
-        Event("barrier_open", (("cta", "count"), ("barrier", "count")), "All warps expected at a barrier have arrived."),
+        Event(
+            "lsu_stall",
+            (("cause", "cause"),),
+            "The load/store unit could not proceed this cycle: 0 MSHRs, 1 memory queue, 2 pending loads.",
+        ),
+        Event(
+            "barrier_open",
+            (("cta", "count"), ("barrier", "count")),
+            "All warps expected at a barrier have arrived.",
+        ),
         Event("cta_start", (("cta", "count"),), "A CTA slot receives a CTA."),
         Event("cta_end", (("cta", "count"),), "A CTA's last warp has drained."),
     )
@@ -221,89 +424,288 @@ COUNTERS: dict[str, Counter] = {
         Counter("issue.uops", "uops", "Uops issued.", "issue"),
         Counter("fill.uops", "uops", "Uops that entered an instruction buffer.", "fill"),
         Counter("rf.reads", "warp registers", "Bank reads.", "grant", also="fetch"),
-        Counter("rf.writes", "warp registers", "Bank writes, of results and of evicted values.", "write", also="write_back"),
-        Counter("rf.write_backs", "warp registers", "Bank writes of values that leave a collector or the cache.", "write_back"),
-        Counter("rf.conflict.write", "request-cycles", "Oldest requests that waited because a write took their bank.",
-                "conflict", "count", ("cause", Cause.WRITE)),
-        Counter("rf.conflict.port", "request-cycles", "Oldest requests that waited because their collector's port was taken.",
-                "conflict", "count", ("cause", Cause.PORT)),
-        Counter("rf.conflict.queue", "request-cycles", "Requests that waited behind an older one of the same bank.",
-                "conflict", "count", ("cause", Cause.QUEUE)),
+        Counter(
+            "rf.writes",
+            "warp registers",
+            "Bank writes, of results and of evicted values.",
+            "write",
+            also="write_back",
+        ),
+        Counter(
+            "rf.write_backs",
+            "warp registers",
+            "Bank writes of values that leave a collector or the cache.",
+            "write_back",
+        ),
+        Counter(
+            "rf.conflict.write",
+            "request-cycles",
+            "Oldest requests that waited because a write took their bank.",
+            "conflict",
+            "count",
+            ("cause", Cause.WRITE),
+        ),
+        Counter(
+            "rf.conflict.port",
+            "request-cycles",
+            "Oldest requests that waited because their collector's port was taken.",
+            "conflict",
+            "count",
+            ("cause", Cause.PORT),
+        ),
+        Counter(
+            "rf.conflict.queue",
+            "request-cycles",
+            "Requests that waited behind an older one of the same bank.",
+            "conflict",
+            "count",
+            ("cause", Cause.QUEUE),
+        ),
         Counter("cache.reads", "warp registers", "Reads of the register file cache.", "cache_grant"),
-        Counter("cache.writes", "warp registers", "Results written into the register file cache.", "cache_write"),
-        Counter("cache.fills", "warp registers", "Registers that arrived in the cache from the banks.", "cache_fill"),
-        Counter("cache.zeros", "warp registers",
-                "Zeros written into the cache for registers without a physical one.", "cache_zero"),
+        Counter(
+            "cache.writes", "warp registers", "Results written into the register file cache.", "cache_write"
+        ),
+        Counter(
+            "cache.fills",
+            "warp registers",
+            "Registers that arrived in the cache from the banks.",
+            "cache_fill",
+        ),
+        Counter(
+            "cache.zeros",
+            "warp registers",
+            "Zeros written into the cache for registers without a physical one.",
+            "cache_zero",
+        ),
         Counter("cache.fetches", "warp registers", "Registers read from the banks for the cache.", "fetch"),
-        Counter("cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"),
+        Counter(
+            "cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"
+        ),
         Counter("cache.prefetches", "uops", "PREFETCHes issued.", "prefetch"),
-        Counter("cache.interval_reads", "warp registers",
-                "Reads of the main register file inside an interval: always 0 under LTRF.", "interval_read"),
-        Counter("cache.conflict.write", "request-cycles", "As rf.conflict.write, at the cache.",
-                "cache_conflict", "count", ("cause", Cause.WRITE)),
-        Counter("cache.conflict.port", "request-cycles", "As rf.conflict.port, at the cache.",
-                "cache_conflict", "count", ("cause", Cause.PORT)),
-        Counter("cache.conflict.queue", "request-cycles", "As rf.conflict.queue, at the cache.",
-                "cache_conflict", "count", ("cause", Cause.QUEUE)),
-        Counter("rf.write_wait", "result-cycles", "Results that waited because another write took their bank.", "write_wait"),
+        Counter(
+            "cache.interval_reads",
+            "warp registers",
+            "Reads of the main register file inside an interval: always 0 under LTRF.",
+            "interval_read",
+        ),
+        Counter(
+            "cache.conflict.write",
+            "request-cycles",
+            "As rf.conflict.write, at the cache.",
+            "cache_conflict",
+            "count",
+            ("cause", Cause.WRITE),
+        ),
+        Counter(
+            "cache.conflict.port",
+            "request-cycles",
+            "As rf.conflict.port, at the cache.",
+            "cache_conflict",
+            "count",
+            ("cause", Cause.PORT),
+        ),
+        Counter(
+            "cache.conflict.queue",
+            "request-cycles",
+            "As rf.conflict.queue, at the cache.",
+            "cache_conflict",
+            "count",
+            ("cause", Cause.QUEUE),
+        ),
+        Counter(
+            "rf.write_wait",
+            "result-cycles",
+            "Results that waited because another write took their bank.",
+            "write_wait",
+        ),
         Counter("collector.allocations", "uops", "Uops that went through a collector.", "allocate"),
-        Counter("collector.residency", "collector-cycles", "Cycles in which a collector was occupied, summed over collectors.",
-                "occupied", "collectors"),
+        Counter(
+            "collector.residency",
+            "collector-cycles",
+            "Cycles in which a collector was occupied, summed over collectors.",
+            "occupied",
+            "collectors",
+        ),
         Counter("collector.deliveries", "warp registers", "Operands that arrived in a collector.", "deliver"),
-        Counter("boc.forwards", "warp registers", "Sources found in the window: bank reads saved.", "forward", "count"),
+        Counter(
+            "boc.forwards",
+            "warp registers",
+            "Sources found in the window: bank reads saved.",
+            "forward",
+            "count",
+        ),
         Counter("boc.writes", "warp registers", "Results written into a collector.", "collector_write"),
-        Counter("boc.port_wait", "result-cycles", "Results that waited because another one took their collector's port.",
-                "port_wait"),
-        Counter("boc.reserved", "warp registers", "Result registers for which an entry was kept.", "reserve", "count"),
+        Counter(
+            "boc.port_wait",
+            "result-cycles",
+            "Results that waited because another one took their collector's port.",
+            "port_wait",
+        ),
+        Counter(
+            "boc.reserved",
+            "warp registers",
+            "Result registers for which an entry was kept.",
+            "reserve",
+            "count",
+        ),
         Counter("boc.squeezed", "warp registers", "Values evicted because entries were short.", "squeeze"),
-        Counter("boc.overwritten", "warp registers", "Dirty values overwritten in the window: bank writes saved.",
-                "discard", "overwritten"),
-        Counter("boc.transient", "warp registers", "Dirty values dropped by the compiler's hint: bank writes saved.",
-                "discard", "transient"),
-        Counter("ccu.flushes", "flushes", "Caching collectors given to another warp while they kept values.", "flush"),
-        Counter("ccu.invalidations", "warp registers", "Copies dropped because a newer value went to the bank only.",
-                "invalidate"),
-        Counter("ccu.waits", "cycles", "Cycles in which a warp waited although a caching collector was free.", "unit_wait"),
-        Counter("boc.insert_wait", "uop-cycles", "Cycles in which an issued uop waited for entries.",
-                "insert_wait", "collectors"),
+        Counter(
+            "boc.overwritten",
+            "warp registers",
+            "Dirty values overwritten in the window: bank writes saved.",
+            "discard",
+            "overwritten",
+        ),
+        Counter(
+            "boc.transient",
+            "warp registers",
+            "Dirty values dropped by the compiler's hint: bank writes saved.",
+            "discard",
+            "transient",
+        ),
+        Counter(
+            "ccu.flushes",
+            "flushes",
+            "Caching collectors given to another warp while they kept values.",
+            "flush",
+        ),
+        Counter(
+            "ccu.invalidations",
+            "warp registers",
+            "Copies dropped because a newer value went to the bank only.",
+            "invalidate",
+        ),
+        Counter(
+            "ccu.waits",
+            "cycles",
+            "Cycles in which a warp waited although a caching collector was free.",
+            "unit_wait",
+        ),
+        Counter(
+            "boc.insert_wait",
+            "uop-cycles",
+            "Cycles in which an issued uop waited for entries.",
+            "insert_wait",
+            "collectors",
+        ),
         Counter("two_level.activations", "warps", "Pending warps that became active.", "activate"),
-        Counter("two_level.deactivations", "warps", "Active warps that became pending, or were over.", "deactivate"),
-        Counter("two_level.ready_pending", "cycles", "Cycles in which nothing issued, although the next uop of a warp that was "
-                "not active had no hazard.", "ready_pending"),
+        Counter(
+            "two_level.deactivations",
+            "warps",
+            "Active warps that became pending, or were over.",
+            "deactivate",
+        ),
+        Counter(
+            "two_level.ready_pending",
+            "cycles",
+            "Cycles in which nothing issued, although the next uop of a warp that was "
+            "not active had no hazard.",
+            "ready_pending",
+        ),
         Counter("renaming.maps", "warp registers", "Registers that got a physical register.", "map"),
         Counter("renaming.unmaps", "warp registers", "Registers that were released.", "unmap"),
-        Counter("renaming.dead_values", "warp registers", "Evicted values of released registers: bank writes saved.",
-                "dead_value"),
-        Counter("renaming.flag_hits", "flag instructions", "Release flag instructions that were found in the cache.", "flag_hit"),
-        Counter("renaming.flag_fetches", "flag instructions", "Release flag instructions fetched.", "flag_fetch"),
-        Counter("renaming.lookups", "warp registers",
-                "Sources, or registers moved to and from a cache, looked up in the renaming table.", "lookup", "count"),
-        Counter("renaming.unwritten", "warp registers", "Sources without a physical register.", "unwritten", "count"),
+        Counter(
+            "renaming.dead_values",
+            "warp registers",
+            "Evicted values of released registers: bank writes saved.",
+            "dead_value",
+        ),
+        Counter(
+            "renaming.flag_hits",
+            "flag instructions",
+            "Release flag instructions that were found in the cache.",
+            "flag_hit",
+        ),
+        Counter(
+            "renaming.flag_fetches", "flag instructions", "Release flag instructions fetched.", "flag_fetch"
+        ),
+        Counter(
+            "renaming.lookups",
+            "warp registers",
+            "Sources, or registers moved to and from a cache, looked up in the renaming table.",
+            "lookup",
+            "count",
+        ),
+        Counter(
+            "renaming.unwritten",
+            "warp registers",
+            "Sources without a physical register.",
+            "unwritten",
+            "count",
+        ),
         Counter("dispatch.uops", "uops", "Uops dispatched to an execution unit.", "dispatch"),
         Counter("issue.moves", "uops", "Decompress moves issued.", "move"),
         Counter("rf.arrays.read", "arrays", "Arrays that bank reads activated.", "array_read", "arrays"),
-        Counter("rf.arrays.plain_read", "arrays", "Arrays that the same reads would activate in plain banks.", "array_read",
-                "plain"),
+        Counter(
+            "rf.arrays.plain_read",
+            "arrays",
+            "Arrays that the same reads would activate in plain banks.",
+            "array_read",
+            "plain",
+        ),
         Counter("rf.arrays.write", "arrays", "Arrays that bank writes activated.", "array_write", "arrays"),
-        Counter("rf.arrays.plain_write", "arrays", "Arrays that the same writes would activate in plain banks.", "array_write",
-                "plain"),
+        Counter(
+            "rf.arrays.plain_write",
+            "arrays",
+            "Arrays that the same writes would activate in plain banks.",
+            "array_write",
+            "plain",
+        ),
         Counter("scalar_rf.reads", "warp registers", "Reads of the scalar bank.", "scalar_grant"),
         Counter("scalar_rf.writes", "warp registers", "Writes of the scalar bank.", "scalar_write"),
-        Counter("scalar_rf.waits", "request-cycles", "Requests at the scalar bank that waited.", "scalar_conflict", "count"),
-        Counter("scalar_rf.write_waits", "result-cycles", "Results that waited for the scalar bank.", "scalar_wait", "count"),
+        Counter(
+            "scalar_rf.waits",
+            "request-cycles",
+            "Requests at the scalar bank that waited.",
+            "scalar_conflict",
+            "count",
+        ),
+        Counter(
+            "scalar_rf.write_waits",
+            "result-cycles",
+            "Results that waited for the scalar bank.",
+            "scalar_wait",
+            "count",
+        ),
         Counter("lanes.clocked", "lanes", "Lanes that units clocked for dispatched uops.", "lanes", "lanes"),
-        *(Counter(f"scalar.{kind.name.lower()}", "uops", text, "lanes", "", ("scalar", kind)) for kind, text in _SCALAR.items()),
+        *(
+            Counter(f"scalar.{kind.name.lower()}", "uops", text, "lanes", "", ("scalar", kind))
+            for kind, text in _SCALAR.items()
+        ),
         Counter("retire.uops", "uops", "Uops retired.", "retire"),
         Counter("lsu.uops", "uops", "Uops that the load/store unit took.", "lsu_accept"),
-        Counter("lsu.stall.mshr", "cycles", "No MSHR (or no room to merge) for a missing line.", "lsu_stall", "", ("cause", 0)),
+        Counter(
+            "lsu.stall.mshr",
+            "cycles",
+            "No MSHR (or no room to merge) for a missing line.",
+            "lsu_stall",
+            "",
+            ("cause", 0),
+        ),
         Counter("lsu.stall.queue", "cycles", "The queue to the L2 was full.", "lsu_stall", "", ("cause", 1)),
         Counter("lsu.stall.pending", "cycles", "Too many loads in flight.", "lsu_stall", "", ("cause", 2)),
         Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
         Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", 0)),
-        Counter("l1.misses", "lines", "Loads that missed and sent a request.", "l1_access", "", ("result", 1)),
-        Counter("l1.merges", "lines", "Loads of a line that was already on its way.", "l1_access", "", ("result", 2)),
+        Counter(
+            "l1.misses", "lines", "Loads that missed and sent a request.", "l1_access", "", ("result", 1)
+        ),
+        Counter(
+            "l1.merges",
+            "lines",
+            "Loads of a line that was already on its way.",
+            "l1_access",
+            "",
+            ("result", 2),
+        ),
         Counter("l1.stores", "lines", "Lines stored (written through).", "l1_access", "", ("result", 3)),
-        Counter("l1.atomics", "lines", "Lines of atomics and reductions (done at the L2).", "l1_access", "", ("result", 4)),
+        Counter(
+            "l1.atomics",
+            "lines",
+            "Lines of atomics and reductions (done at the L2).",
+            "l1_access",
+            "",
+            ("result", 4),
+        ),
         Counter("l2.hits", "lines", "Look-ups that hit in the L2.", "l2_access", "", ("hit", 1)),
         Counter("l2.misses", "lines", "Look-ups that missed in the L2.", "l2_access", "", ("hit", 0)),
         Counter("barrier.opens", "barriers", "CTA barriers completed.", "barrier_open"),
@@ -316,17 +718,34 @@ def field_width(kind: str, config: SmConfig) -> int:
     """Bits of an event field of `kind` on the machine `config`."""
     core = config.sub_core
     widths = {
-        "warp": core.warp_width, "seq": 32, "pc": 32, "collector": core.collector_width, "slot": core.slot_width,
-        "bank": core.bank_width, "row": core.row_width, "register": 8, "mask": config.lanes, "unit": 3,
-        "reason": bits(len(Stall)), "cause": bits(len(Cause)), "count": 8, "line": 57, "result": 3, "bit": 1,
-        "slots": core.collector.slots, "state": 3, "entry": bits(core.cache.registers), "offset": bits(core.active_warps),
+        "warp": core.warp_width,
+        "seq": 32,
+        "pc": 32,
+        "collector": core.collector_width,
+        "slot": core.slot_width,
+        "bank": core.bank_width,
+        "row": core.row_width,
+        "register": 8,
+        "mask": config.lanes,
+        "unit": 3,
+        "reason": bits(len(Stall)),
+        "cause": bits(len(Cause)),
+        "count": 8,
+        "line": 57,
+        "result": 3,
+        "bit": 1,
+        "slots": core.collector.slots,
+        "state": 3,
+        "entry": bits(core.cache.registers),
+        "offset": bits(core.active_warps),
         "place": core.row_width + core.bank_width,
         "any_bank": max(core.bank_width, bits(core.cache.registers)),
     }
     return widths[kind]
 
 
-#: One event as a sink receives it: (cycle, sub-core or -1 for the SM's shared units, name, field values in registry order).
+#: One event as a sink receives it: (cycle, sub-core or -1 for the SM's shared units, name, field values in
+#: registry order).
 Record = tuple[int, int, str, tuple[int, ...]]
 
 
@@ -339,7 +758,10 @@ def count(records: Iterable[Record]) -> dict[str, int]:
         by_event.setdefault(counter.event, []).append(counter)
         if counter.also:
             also.setdefault(counter.also, []).append(counter)
-    positions = {name: {field: place for place, (field, _) in enumerate(event.fields)} for name, event in EVENTS.items()}
+    positions = {
+        name: {field: place for place, (field, _) in enumerate(event.fields)}
+        for name, event in EVENTS.items()
+    }
     for _, _, name, values in records:
         place = positions[name]
         for counter in by_event.get(name, ()):

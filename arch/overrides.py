@@ -15,14 +15,16 @@ from warpbank.arch.rooms import SmConfig, check_field
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
-    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another main register file, `["rf7"]`
-    (`warpbank.arch.register_files`). Later ones go over earlier ones.
+    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another main
+    register file, `["rf7"]` (`warpbank.arch.register_files`). Later ones go over earlier ones.
 
-    All of them are applied before anything is checked, so that fields that must fit each other can be changed together.
+    All of them are applied before anything is checked, so that fields that must fit each other can be changed
+    together.
 
     Raises
     ------
-    ValueError : an override that is not `path=value`, an unknown field, a value of the wrong kind, an impossible combination.
+    ValueError : an override that is not `path=value`, an unknown field, a value of the wrong kind, an
+        impossible combination.
     """
     values = config.to_dict()
     for text in overrides:
@@ -31,14 +33,17 @@ def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
             continue
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise ValueError(f"An override is written field=value, for example sub_core.banks=4, not {text!r}; "
-                             f"or it names a main register file: {', '.join(REGISTER_FILES)}.")
+            raise ValueError(
+                f"An override is written field=value, for example sub_core.banks=4, not {text!r}; "
+                f"or it names a main register file: {', '.join(REGISTER_FILES)}."
+            )
         _assign(values, path.strip(), value.strip())
     return _build(SmConfig, values)
 
 
 def load_config(path: str | Path) -> SmConfig:
-    """Configuration from a TOML file: `preset = "turing"` (the default), and tables such as `[sub_core]` with `banks = 4`.
+    """Configuration from a TOML file: `preset = "turing"` (the default), and tables such as `[sub_core]` with
+    `banks = 4`.
 
     Raises ValueError that names the file.
     """
@@ -88,15 +93,22 @@ def _assign(values: dict[str, Any], path: str, text: str) -> None:
         if part not in table or path == "preset":
             near = [*table] if depth else [name for name in table if name != "preset"]
             everywhere = [known for known in _paths(values, "") if known.rpartition(".")[2] == parts[-1]]
-            hint = f" A field of that name is {', '.join(everywhere)}." if everywhere and path != "preset" else ""
+            hint = (
+                f" A field of that name is {', '.join(everywhere)}."
+                if everywhere and path != "preset"
+                else ""
+            )
             where = f"configuration field of {'.'.join(parts[:depth])}" if depth else "configuration field"
             raise ValueError(unknown(where, part, near) + hint)
         last = depth == len(parts) - 1
         if last == isinstance(table[part], dict):
             fields = ", ".join(table[part]) if last else ""
             raise ValueError(
-                f"{path} is a group of fields ({fields}); name one of them, for example {path}.{next(iter(table[part]))}."
-                if last else f"{'.'.join(parts[: depth + 1])} is a single field and has no {parts[depth + 1]!r} in it."
+                f"{path} is a group of fields ({fields}); name one of them, for example "
+                f"{path}.{next(iter(table[part]))}."
+                if last
+                else f"{'.'.join(parts[: depth + 1])} is a single field and has no {parts[depth + 1]!r} in "
+                "it."
             )
         if last:
             table[part] = _parse(path, text, table[part])
@@ -116,7 +128,11 @@ def _parse(path: str, text: str, old: object) -> object:
 def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
     for name, value in tables.items():
         if name not in values:
-            raise ValueError(unknown(f"configuration field of {prefix[:-1]}" if prefix else "configuration field", name, values))
+            raise ValueError(
+                unknown(
+                    f"configuration field of {prefix[:-1]}" if prefix else "configuration field", name, values
+                )
+            )
         inner = isinstance(values[name], dict)
         if inner != isinstance(value, dict):
             expected = "is a table of fields" if inner else f"is a single value, such as {values[name]!r}"
@@ -128,7 +144,8 @@ def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
 
 
 def _build(kind: Any, values: dict[str, Any]) -> Any:
-    """Dataclass `kind` from nested dictionaries; single fields are checked first, so that a message names the field at fault."""
+    """Dataclass `kind` from nested dictionaries; single fields are checked first, so that a message names the
+    field at fault."""
     arguments: dict[str, Any] = {}
     for spec in dataclasses.fields(kind):
         value = values[spec.name]

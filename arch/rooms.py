@@ -1,8 +1,8 @@
 """The machine in numbers: one frozen dataclass per room, validated on construction.
 
-Every field is made by `item`, which keeps its unit, meaning and range beside it: the checks, the error messages, the
-override parser and the table in docs/machine.md all read that one place. Scheme-independent: what a register-file scheme adds
-or replaces is chosen by `warpbank.arch.schemes`.
+Every field is made by `item`, which keeps its unit, meaning and range beside it: the checks, the error
+messages, the override parser and the table in docs/machine.md all read that one place. Scheme-independent:
+what a register-file scheme adds or replaces is chosen by `warpbank.arch.schemes`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from typing import Any
 from warpbank.arch.uop import Unit
 
 
-def item(default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()) -> Any:
+def item(
+    default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()
+) -> Any:
     """A configuration field: default, unit, meaning, and what values it may take."""
-    return field(default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices})
+    return field(
+        default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices}
+    )
 
 
 def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None:
@@ -35,7 +39,9 @@ def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None
             raise ValueError(f"{path} must be a text, not {value!r}.")
     else:
         limit = f"at least {meta['low']}" if meta["high"] is None else f"{meta['low']} to {meta['high']}"
-        in_range = type(value) is int and value >= meta["low"] and (meta["high"] is None or value <= meta["high"])
+        in_range = (
+            type(value) is int and value >= meta["low"] and (meta["high"] is None or value <= meta["high"])
+        )
         if not in_range:
             raise ValueError(f"{path} must be a whole number ({meta['unit']}), {limit}, not {value!r}.")
 
@@ -48,7 +54,9 @@ class _Checked:
             value = getattr(self, spec.name)
             check_field(type(self).__name__, spec, value)
             if "unit" not in spec.metadata and not isinstance(value, _Checked):
-                raise ValueError(f"{type(self).__name__}.{spec.name} must be a configuration of its own, not {value!r}.")
+                raise ValueError(
+                    f"{type(self).__name__}.{spec.name} must be a configuration of its own, not {value!r}."
+                )
 
 
 @dataclass(frozen=True)
@@ -56,9 +64,15 @@ class FrontEndConfig(_Checked):
     """Room front_end: instruction buffers, scoreboard, scheduler."""
 
     buffer_entries: int = item(2, "uops", "entries of a warp's instruction buffer")
-    branch_hold: int = item(6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0)
-    scheduler: str = item("scheme", "policy", "warp scheduler; `scheme`: the one the scheme names",
-                          choices=("scheme", "lrr", "gto", "cache_aware", "two_level"))
+    branch_hold: int = item(
+        6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0
+    )
+    scheduler: str = item(
+        "scheme",
+        "policy",
+        "warp scheduler; `scheme`: the one the scheme names",
+        choices=("scheme", "lrr", "gto", "cache_aware", "two_level"),
+    )
 
 
 @dataclass(frozen=True)
@@ -66,16 +80,32 @@ class CollectorConfig(_Checked):
     """Room collector: operand collectors and the bank arbiter."""
 
     slots: int = item(6, "registers", "source slots of one collector", low=6, high=6)
-    allocation: str = item("shared", "policy", "`shared`: any free collector takes a uop; `per_warp`: collector w serves warp w",
-                           choices=("shared", "per_warp"))
-    window: int = item(3, "uops", "BOW: instruction window IW of a bypassing operand collector", low=2, high=7)
-    boc_entries: str = item("full", "registers", "BOW: entries of a bypassing operand collector: `full` (4 x window), `half` "
-                            "(2 x window, at least one per source slot), or a number")
+    allocation: str = item(
+        "shared",
+        "policy",
+        "`shared`: any free collector takes a uop; `per_warp`: collector w serves warp w",
+        choices=("shared", "per_warp"),
+    )
+    window: int = item(
+        3, "uops", "BOW: instruction window IW of a bypassing operand collector", low=2, high=7
+    )
+    boc_entries: str = item(
+        "full",
+        "registers",
+        "BOW: entries of a bypassing operand collector: `full` (4 x window), `half` "
+        "(2 x window, at least one per source slot), or a number",
+    )
 
-    cache_lines: int = item(8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64)
+    cache_lines: int = item(
+        8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64
+    )
     near_distance: int = item(12, "uops", "Malekeh: reuses up to this distance are near (RTHLD)")
-    sthld: str = item("adaptive", "cycles", "Malekeh: cycles that a sub-core waits before it takes a unit with near values from "
-                      "its warp: a number from 0 to 255, or `adaptive`")
+    sthld: str = item(
+        "adaptive",
+        "cycles",
+        "Malekeh: cycles that a sub-core waits before it takes a unit with near values from "
+        "its warp: a number from 0 to 255, or `adaptive`",
+    )
     sthld_interval: int = item(10000, "cycles", "Malekeh: between two adaptions of the waiting time", low=16)
     sthld_max: int = item(32, "cycles", "Malekeh: the adaptive waiting time's upper bound", low=0, high=255)
     seed: int = item(1, "number", "of the shift registers that choose at random", high=65535)
@@ -88,14 +118,17 @@ class CollectorConfig(_Checked):
                 f"not {self.cache_lines}."
             )
         if self.sthld != "adaptive" and not (self.sthld.isdecimal() and int(self.sthld) < 256):
-            raise ValueError(f"CollectorConfig.sthld must be 'adaptive' or a number of cycles from 0 to 255, not {self.sthld!r}.")
+            raise ValueError(
+                "CollectorConfig.sthld must be 'adaptive' or a number of cycles from 0 to 255, not "
+                f"{self.sthld!r}."
+            )
         if self.boc_entries in ("full", "half"):
             return
         text = self.boc_entries
         if not text.isdecimal() or not self.slots <= int(text) <= 64:
             raise ValueError(
-                f"CollectorConfig.boc_entries must be 'full', 'half' or a number from {self.slots} (a uop may have that many "
-                f"sources) to 64, not {text!r}."
+                f"CollectorConfig.boc_entries must be 'full', 'half' or a number from {self.slots} (a uop "
+                f"may have that many sources) to 64, not {text!r}."
             )
 
     @property
@@ -110,12 +143,27 @@ class CollectorConfig(_Checked):
 class CacheConfig(_Checked):
     """Room hierarchy: the register file cache."""
 
-    registers: int = item(16, "registers", "LTRF: registers of an interval, one in each bank of the register file cache; RFC, "
-                          "SW-RFC: an active warp's registers in it; a power of two", low=8, high=64)
-    crossing: int = item(4, "cycles", "LTRF: that a register takes through the crossbar between main register file and cache",
-                         high=64)
-    replacement: str = item("fifo", "policy", "RFC: which register leaves a full row of the cache; `fifo`: the one that was "
-                            "allocated first, `lru`: the one that was least recently used", choices=("fifo", "lru"))
+    registers: int = item(
+        16,
+        "registers",
+        "LTRF: registers of an interval, one in each bank of the register file cache; RFC, "
+        "SW-RFC: an active warp's registers in it; a power of two",
+        low=8,
+        high=64,
+    )
+    crossing: int = item(
+        4,
+        "cycles",
+        "LTRF: that a register takes through the crossbar between main register file and cache",
+        high=64,
+    )
+    replacement: str = item(
+        "fifo",
+        "policy",
+        "RFC: which register leaves a full row of the cache; `fifo`: the one that was "
+        "allocated first, `lru`: the one that was least recently used",
+        choices=("fifo", "lru"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,7 +175,9 @@ class CacheConfig(_Checked):
 class UnitConfig(_Checked):
     """One execution unit of a sub-core."""
 
-    latency: int = item(4, "cycles", "from dispatch to the first cycle in which the result may be written", high=1024)
+    latency: int = item(
+        4, "cycles", "from dispatch to the first cycle in which the result may be written", high=1024
+    )
     interval: int = item(1, "cycles", "between two dispatches to the unit (initiation interval)", high=1024)
 
 
@@ -135,18 +185,36 @@ class UnitConfig(_Checked):
 class ExecuteConfig(_Checked):
     """Room execute, the part each sub-core has: unit pipelines and result queues. The LSU is `LsuConfig`."""
 
-    alu: UnitConfig = field(default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "integer, logic, compare, move"})
-    fma: UnitConfig = field(default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "FP32 and integer multiply-add"})
-    sfu: UnitConfig = field(default_factory=lambda: UnitConfig(18, 8), metadata={"doc": "special functions, conversions"})
-    tensor: UnitConfig = field(default_factory=lambda: UnitConfig(16, 4), metadata={"doc": "matrix multiply-accumulate"})
+    alu: UnitConfig = field(
+        default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "integer, logic, compare, move"}
+    )
+    fma: UnitConfig = field(
+        default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "FP32 and integer multiply-add"}
+    )
+    sfu: UnitConfig = field(
+        default_factory=lambda: UnitConfig(18, 8), metadata={"doc": "special functions, conversions"}
+    )
+    tensor: UnitConfig = field(
+        default_factory=lambda: UnitConfig(16, 4), metadata={"doc": "matrix multiply-accumulate"}
+    )
     fp64: UnitConfig = field(default_factory=lambda: UnitConfig(40, 32), metadata={"doc": "FP64 arithmetic"})
-    control: UnitConfig = field(default_factory=lambda: UnitConfig(2, 1), metadata={"doc": "control uops with register operands"})
-    scalar_sfu: str = item("full", "policy", "G-Scalar: how long a uop that one lane executes occupies the special-function "
-                           "unit; `full`: its interval as any, `one`: a cycle", choices=("full", "one"))
-    result_queue: int = item(24, "uops", "uops one unit may have between dispatch and its last write (credits)")
+    control: UnitConfig = field(
+        default_factory=lambda: UnitConfig(2, 1), metadata={"doc": "control uops with register operands"}
+    )
+    scalar_sfu: str = item(
+        "full",
+        "policy",
+        "G-Scalar: how long a uop that one lane executes occupies the special-function "
+        "unit; `full`: its interval as any, `one`: a cycle",
+        choices=("full", "one"),
+    )
+    result_queue: int = item(
+        24, "uops", "uops one unit may have between dispatch and its last write (credits)"
+    )
 
     def unit(self, unit: Unit) -> UnitConfig:
-        """Latency and interval of `unit`; the LSU takes one uop a cycle into its queue, its latency is made elsewhere."""
+        """Latency and interval of `unit`; the LSU takes one uop a cycle into its queue, its latency is made
+        elsewhere."""
         return UnitConfig(1, 1) if unit is Unit.LSU else getattr(self, unit.name.lower())
 
 
@@ -154,13 +222,26 @@ class ExecuteConfig(_Checked):
 class MappingConfig(_Checked):
     """Room mapping: where registers are, if the scheme does not place them directly."""
 
-    policy: str = item("consolidate", "policy", "renaming: the physical register that is taken; `consolidate`: the lowest free "
-                       "one, `wear_level`: one that lies a sub-array further each time", choices=("consolidate", "wear_level"))
+    policy: str = item(
+        "consolidate",
+        "policy",
+        "renaming: the physical register that is taken; `consolidate`: the lowest free "
+        "one, `wear_level`: one that lies a sub-array further each time",
+        choices=("consolidate", "wear_level"),
+    )
     subarrays: int = item(4, "sub-arrays", "of a bank, each with a power switch of its own", high=64)
-    table_bytes: int = item(1024, "bytes", "renaming: size of a sub-core's renaming table; registers of a kernel that are too "
-                            "many for it are not renamed")
-    release_flags: str = item("off", "policy", "`on`: the machine takes release flags; set by the schemes that rename",
-                              choices=("off", "on"))
+    table_bytes: int = item(
+        1024,
+        "bytes",
+        "renaming: size of a sub-core's renaming table; registers of a kernel that are too "
+        "many for it are not renamed",
+    )
+    release_flags: str = item(
+        "off",
+        "policy",
+        "`on`: the machine takes release flags; set by the schemes that rename",
+        choices=("off", "on"),
+    )
 
 
 @dataclass(frozen=True)
@@ -171,9 +252,17 @@ class SubCoreConfig(_Checked):
     banks: int = item(2, "banks", "single-ported register banks, a power of two", high=128)
     rows: int = item(256, "warp registers", "rows of a bank", high=4096)
     collectors: int = item(2, "collectors", "operand collectors", high=64)
-    bank_latency: int = item(100, "percent", "time of an access to a bank of the main register file, in which it does nothing "
-                             "else; 100: a cycle; fractions are met on average", low=100, high=3200)
-    active_warps: int = item(2, "warps", "warps that may be active at a time under two-level scheduling", high=64)
+    bank_latency: int = item(
+        100,
+        "percent",
+        "time of an access to a bank of the main register file, in which it does nothing "
+        "else; 100: a cycle; fractions are met on average",
+        low=100,
+        high=3200,
+    )
+    active_warps: int = item(
+        2, "warps", "warps that may be active at a time under two-level scheduling", high=64
+    )
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
@@ -184,13 +273,13 @@ class SubCoreConfig(_Checked):
         super().__post_init__()
         if self.banks & (self.banks - 1):
             raise ValueError(
-                "SubCoreConfig.banks must be a power of two, since the bank of a register is the low bits of register + warp, "
-                f"not {self.banks}."
+                "SubCoreConfig.banks must be a power of two, since the bank of a register is the low bits "
+                f"of register + warp, not {self.banks}."
             )
         if self.collector.allocation == "per_warp" and self.collectors != self.warps:
             raise ValueError(
-                f"SubCoreConfig.collectors must equal warps ({self.warps}) where each warp has a collector of its own "
-                f"(collector.allocation = 'per_warp'), not {self.collectors}."
+                f"SubCoreConfig.collectors must equal warps ({self.warps}) where each warp has a collector "
+                f"of its own (collector.allocation = 'per_warp'), not {self.collectors}."
             )
 
     @property
@@ -235,7 +324,8 @@ class SubCoreConfig(_Checked):
 
     @property
     def queue_depth(self) -> int:
-        """Entries of a bank's request queue: every slot of every collector may ask the same bank, so it never overflows."""
+        """Entries of a bank's request queue: every slot of every collector may ask the same bank, so it never
+        overflows."""
         return self.collectors * self.collector.slots
 
 
@@ -290,7 +380,9 @@ class CtaConfig(_Checked):
     max_ctas: int = item(16, "CTAs", "CTA slots", high=64)
     shared_bytes: int = item(65536, "bytes", "shared memory", low=0)
     barriers: int = item(16, "barriers", "named barriers of a CTA", high=256)
-    register_granularity: int = item(8, "registers", "a warp's registers are rounded up to a multiple of this", high=256)
+    register_granularity: int = item(
+        8, "registers", "a warp's registers are rounded up to a multiple of this", high=256
+    )
 
 
 @dataclass(frozen=True)
@@ -298,8 +390,12 @@ class SmConfig(_Checked):
     """A streaming multiprocessor."""
 
     preset: str = item("turing", "name", "the preset that this configuration started from")
-    lanes: int = item(32, "lanes", "32-bit lanes of a warp register that are carried; a trace's further lanes are not simulated",
-                      high=32)
+    lanes: int = item(
+        32,
+        "lanes",
+        "32-bit lanes of a warp register that are carried; a trace's further lanes are not simulated",
+        high=32,
+    )
     sub_cores: int = item(4, "sub-cores", "sub-cores, one scheduler each", high=16)
     sub_core: SubCoreConfig = field(default_factory=SubCoreConfig, metadata={"doc": "each sub-core"})
     cta: CtaConfig = field(default_factory=CtaConfig, metadata={"doc": "CTA limits"})
@@ -347,9 +443,10 @@ class SmConfig(_Checked):
         return -(-self.registers_per_warp(registers) // self.sub_core.banks)
 
     def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
-        """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per thread, `exempt` of
-        which are never renamed. A machine that renames gives no warp rows of its own: as many warps run as the renaming table has
-        room for and as leave one warp's registers beside the exempt ones of all."""
+        """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per
+        thread, `exempt` of which are never renamed. A machine that renames gives no warp rows of its own: as
+        many warps run as the renaming table has room for and as leave one warp's registers beside the exempt
+        ones of all."""
         core = self.sub_core
         if self.takes_flags:
             renamed = registers - exempt
@@ -373,11 +470,16 @@ def bits(count: int) -> int:
 def power_of_two(name: str, value: int) -> None:
     """Raise ValueError unless `value` is a power of two."""
     if value & (value - 1):
-        raise ValueError(f"{name} must be a power of two, since low address bits select the set, not {value}.")
+        raise ValueError(
+            f"{name} must be a power of two, since low address bits select the set, not {value}."
+        )
 
 
 def config_hash(config: SmConfig) -> str:
-    """Twelve hexadecimal digits that name the machine: equal for equal configurations, whatever preset they started from."""
+    """Twelve hexadecimal digits that name the machine: equal for equal configurations, whatever preset they
+    started from."""
     content = config.to_dict()
     del content["preset"]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[
+        :12
+    ]

@@ -1,7 +1,8 @@
 """Register-file schemes: which unit stands in which room.
 
-A register file is a collector, a hierarchy, a mapping and a storage, plus a warp scheduler. A scheme is a row that changes some
-of these; `a+b` joins rows. A new scheme is one new file per room it changes and one `register_scheme` call here.
+A register file is a collector, a hierarchy, a mapping and a storage, plus a warp scheduler. A scheme is a row
+that changes some of these; `a+b` joins rows. A new scheme is one new file per room it changes and one
+`register_scheme` call here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Row:
     Parameters
     ----------
     name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
-    collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other rows.
+    collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other
+        rows.
     private_collectors : every warp has a collector of its own, whatever the configuration says.
     hints : what the compiler must provide (`warpbank.program.annotate`).
     description : one line for `warpbank schemes`.
@@ -46,7 +48,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A complete choice: what stands in every room, and what the rows ask for besides. `name` is the canonical scheme string."""
+    """A complete choice: what stands in every room, and what the rows ask for besides. `name` is the
+    canonical scheme string."""
 
     name: str
     collector: str
@@ -58,15 +61,19 @@ class Scheme:
     hints: tuple[str, ...] = ()
 
     def machine(self, config: SmConfig) -> SmConfig:
-        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent. ValueError: the
-        machine's scheduler cannot serve the scheme."""
+        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent.
+        ValueError: the machine's scheduler cannot serve the scheme."""
         core = config.sub_core
         policy = core.front_end.scheduler
         if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
-            raise ValueError(f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
-                             "sub_core.front_end.scheduler at 'scheme'.")
+            raise ValueError(
+                f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
+                "sub_core.front_end.scheduler at 'scheme'."
+            )
         if self.storage == "scalar_rf" and core.bank_latency != 100:
-            raise ValueError(f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100.")
+            raise ValueError(
+                f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100."
+            )
         if self.mapping == "renaming" and not config.takes_flags:
             core = replace(core, mapping=replace(core.mapping, release_flags="on"))
             config = replace(config, sub_core=core)
@@ -109,8 +116,10 @@ BASELINE = register_scheme(
 register_scheme(
     Row(
         name="bow",
-        description="Bypassing operand collectors, one per warp: sources of the last uops are not read again; results also go to "
-        "the banks.",
+        description=(
+            "Bypassing operand collectors, one per warp: sources of the last uops are not read again; "
+            "results also go to the banks."
+        ),
         paper="BOW, section IV-A",
         collector="boc_write_through",
         private_collectors=True,
@@ -139,8 +148,10 @@ register_scheme(
 register_scheme(
     Row(
         name="malekeh",
-        description="Caching collector units: operands and near results stay for the warp's next uops; warps with kept values "
-        "go first.",
+        description=(
+            "Caching collector units: operands and near results stay for the warp's next uops; warps with "
+            "kept values go first."
+        ),
         paper="Malekeh, sections III and IV",
         collector="ccu",
         scheduler="cache_aware",
@@ -170,7 +181,9 @@ register_scheme(
 register_scheme(
     Row(
         name="ltrf",
-        description="Register file cache for the active warps; the registers of an interval are prefetched into it.",
+        description=(
+            "Register file cache for the active warps; the registers of an interval are prefetched into it."
+        ),
         paper="LTRF, sections 3 and 4",
         hierarchy="ltrf",
         scheduler="two_level",
@@ -180,7 +193,9 @@ register_scheme(
 register_scheme(
     Row(
         name="gscalar",
-        description="Registers compressed byte by byte; one lane executes for all where the operands are scalar.",
+        description=(
+            "Registers compressed byte by byte; one lane executes for all where the operands are scalar."
+        ),
         paper="G-Scalar, sections 3 and 4",
         storage="gscalar",
         hints=("scalar", "fresh"),
@@ -209,7 +224,10 @@ register_scheme(
 register_scheme(
     Row(
         name="rfc",
-        description="Register file cache with tags: the active warps' results are written into it, nothing is prefetched.",
+        description=(
+            "Register file cache with tags: the active warps' results are written into it, nothing is "
+            "prefetched."
+        ),
         paper="LTRF, section 2.3 (its reference 19)",
         hierarchy="rfc",
         scheduler="two_level",
@@ -219,7 +237,9 @@ register_scheme(
 register_scheme(
     Row(
         name="sw-rfc",
-        description="Register file cache without tags: the compiler says which results are in it, and for how long.",
+        description=(
+            "Register file cache without tags: the compiler says which results are in it, and for how long."
+        ),
         paper="LTRF, section 6.6 (SHRF, its reference 20)",
         hierarchy="sw_rfc",
         scheduler="two_level",
@@ -229,7 +249,9 @@ register_scheme(
 register_scheme(
     Row(
         name="gscalar-half",
-        description="The same with each half of a register compressed by itself; one lane may execute for a half.",
+        description=(
+            "The same with each half of a register compressed by itself; one lane may execute for a half."
+        ),
         paper="G-Scalar, section 4.3",
         storage="gscalar_half",
         hints=("scalar", "fresh"),
@@ -238,7 +260,10 @@ register_scheme(
 register_scheme(
     Row(
         name="scalar-rf",
-        description="Registers whose lanes are all equal are kept in a scalar bank; arithmetic on them is executed by one lane.",
+        description=(
+            "Registers whose lanes are all equal are kept in a scalar bank; arithmetic on them is executed "
+            "by one lane."
+        ),
         paper="G-Scalar, sections 4.1 and 5.3 (scalar register file: Gilani et al., HPCA 2013)",
         storage="scalar_rf",
         hints=("scalar", "fresh"),
@@ -259,8 +284,10 @@ def _cache_needs_two_levels(scheme: Scheme) -> str:
     """A register file cache has room for the active warps only."""
     if scheme.hierarchy == "flat" or scheme.scheduler == "two_level":
         return ""
-    return (f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler of the row named "
-            "first has none; name the row with the cache first.")
+    return (
+        f"a register file cache holds the registers of active warps, and the {scheme.scheduler} scheduler "
+        f"of the row named first has none; name the row with the cache first."
+    )
 
 
 RULES.append(_cache_needs_two_levels)
@@ -278,7 +305,9 @@ RULES.append(_rfc_is_alone)
 register_scheme(
     Row(
         name="renaming",
-        description="Registers are renamed: each has a physical register from its first write to its last read only.",
+        description=(
+            "Registers are renamed: each has a physical register from its first write to its last read only."
+        ),
         paper="Jeon and Annavaram, CENG-2014-05",
         mapping="renaming",
         scheduler="two_level",
@@ -301,14 +330,22 @@ RULES.append(_renaming_below_a_cache)
 
 def _compressed_operands(scheme: Scheme) -> str:
     """What storages with encodings have not been built with."""
-    if scheme.storage == "scalar_rf" and (scheme.collector, scheme.hierarchy, scheme.mapping) != ("ocu", "flat", "direct"):
-        return ("scalar-rf is a comparator as it was published, a scalar bank for collectors that keep nothing and registers at "
-                "fixed places; gscalar does what it does, and joins the others.")
+    if scheme.storage == "scalar_rf" and (scheme.collector, scheme.hierarchy, scheme.mapping) != (
+        "ocu",
+        "flat",
+        "direct",
+    ):
+        return (
+            "scalar-rf is a comparator as it was published, a scalar bank for collectors that keep "
+            "nothing and registers at fixed places; gscalar does what it does, and joins the others."
+        )
     if scheme.storage not in COMPRESSED:
         return ""
     if scheme.hierarchy in ("rfc", "sw_rfc"):
-        return ("rfc and sw-rfc are comparators as they were published, over banks that do not compress; ltrf joins the storages "
-                "that do.")
+        return (
+            "rfc and sw-rfc are comparators as they were published, over banks that do not compress; ltrf "
+            "joins the storages that do."
+        )
     return ""
 
 
@@ -320,12 +357,15 @@ def parse_scheme(text: str) -> Scheme:
 
     Raises
     ------
-    ValueError : an unknown row (the known ones are listed), a row named twice, two rows that want different units in one room
-        (schedulers excepted: the first row's is taken), or a combination that a rule refuses.
+    ValueError : an unknown row (the known ones are listed), a row named twice, two rows that want different
+        units in one room (schedulers excepted: the first row's is taken), or a combination that a rule
+        refuses.
     """
     names = [part.strip() for part in text.split("+")]
     if not all(names):
-        raise ValueError(f"A scheme is one or more names joined by '+', not {text!r}. Known: {', '.join(SCHEMES)}.")
+        raise ValueError(
+            f"A scheme is one or more names joined by '+', not {text!r}. Known: {', '.join(SCHEMES)}."
+        )
     for name in names:
         if name not in SCHEMES:
             raise ValueError(unknown("scheme", name, SCHEMES))
@@ -341,8 +381,8 @@ def parse_scheme(text: str) -> Scheme:
                 continue
             if room in chooser and chosen[room] != unit:
                 raise ValueError(
-                    f"Scheme {text!r} cannot work: {chooser[room]} puts {chosen[room]!r} in the {room} room and {row.name} "
-                    f"puts {unit!r} there, and a register file has one {room}."
+                    f"Scheme {text!r} cannot work: {chooser[room]} puts {chosen[room]!r} in the {room} "
+                    f"room and {row.name} puts {unit!r} there, and a register file has one {room}."
                 )
             chosen[room] = unit
             chooser[room] = row.name

@@ -66,13 +66,14 @@ class Control(IntEnum):
     PBR = 6  # registers that are released here (register renaming)
 
 
-#: No instructions of the program: they tell the register file something, and what counts a warp's uops passes over them.
+#: No instructions of the program: they tell the register file something, and what counts a warp's uops passes
+#: over them.
 NOTICES = (Control.PREFETCH, Control.PIR, Control.PBR)
 
 
 class Scalar(IntEnum):
-    """How a uop is executed by fewer lanes than it has (G-Scalar): not; one lane for all, by unit; one for each half that is
-    scalar; one for the lanes of a divergent uop."""
+    """How a uop is executed by fewer lanes than it has (G-Scalar): not; one lane for all, by unit; one for
+    each half that is scalar; one for the lanes of a divergent uop."""
 
     NONE = 0
     ALU = 1
@@ -92,13 +93,14 @@ class Uop:
     seq : per-warp counter in program order; wide enough never to alias in flight.
     pc : index of the machine instruction in the program.
     unit : execution unit (3).
-    sources : distinct source registers in operand order, at most `MAX_SOURCES` (6 x 8 plus 6 valid bits); a register named
-        twice is listed once; RZ never.
+    sources : distinct source registers in operand order, at most `MAX_SOURCES` (6 x 8 plus 6 valid bits); a
+        register named twice is listed once; RZ never.
     destination, count : first register written and how many consecutive ones, 0..4 (8, 3).
     predicates_read, predicates_written : bit masks over P0..P6 (7 each); dependences only.
     mask : active lanes that execute (active and guard true) (32).
     memory, control : what the load/store unit or the front end has to do (4, 3).
-    write_back : where the compiler wants the result: bit 0 the collector, bit 1 the banks (BOW-WR; 3 without hints) (2).
+    write_back : where the compiler wants the result: bit 0 the collector, bit 1 the banks (BOW-WR; 3 without
+        hints) (2).
     near : bit k: the next reuse of source k is near; bit 6: that of the destination (Malekeh) (7).
     dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming) (6).
     scalar : one lane can execute it for all, if its register operands are scalar (G-Scalar) (1).

@@ -1,4 +1,5 @@
-"""Speed of the emulator in warp instructions per second: `python -m bench.emulator`; `--help` tells what else it can measure."""
+"""Speed of the emulator in warp instructions per second: `python -m bench.emulator`; `--help` tells what else
+it can measure."""
 
 from __future__ import annotations
 

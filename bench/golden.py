@@ -24,7 +24,8 @@ def main(
     preset: str = "turing",
     scheme: str = "baseline",
 ) -> None:
-    """Simulate the kernels one after the other, operand check on; making the traces is not part of the time."""
+    """Simulate the kernels one after the other, operand check on; making the traces is not part of the
+    time."""
     rates: list[float] = []
     print(f"{'kernel':14} {'uops':>9} {'cycles':>10} {'ipc':>6} {'uops/s':>8} {'cycles/s':>9}")
     for name in kernels or workloads.names():

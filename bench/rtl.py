@@ -1,7 +1,8 @@
 """Speed of the RTL engines: `python -m bench.rtl`.
 
-Simulated SM cycles per second of CPU time, operand check on, and beside it the golden model and Amaranth's simulator on the same
-machine in the same run. The rates of one run can be compared with each other, those of two machines cannot.
+Simulated SM cycles per second of CPU time, operand check on, and beside it the golden model and Amaranth's
+simulator on the same machine in the same run. The rates of one run can be compared with each other, those of
+two machines cannot.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def main(
     preset: str = "turing",
     scheme: str = "baseline",
     build: Annotated[bool, typer.Option(help="Measure the build, too, with an empty cache.")] = True,
-    pysim_cycles: Annotated[int, typer.Option(help="Cycles for Amaranth's simulator; 0 leaves it out.")] = 300,
+    pysim_cycles: Annotated[
+        int, typer.Option(help="Cycles for Amaranth's simulator; 0 leaves it out.")
+    ] = 300,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Run the kernels on both engines; making traces and building are not part of the rates."""
@@ -90,7 +93,11 @@ def main(
         assert compiled.to_dict() == model.to_dict(), f"{name}: golden and RTL differ"
         rows.append(Row(name, compiled.cycles, compiled.ipc, rate, slow))
         rates = f"Verilator {rate:8.0f} cycles/s  golden {slow:8.0f}"
-        print(f"{name:14} {compiled.cycles:9} cycles  IPC {compiled.ipc:5.2f}  {rates}", file=sys.stderr, flush=True)
+        print(
+            f"{name:14} {compiled.cycles:9} cycles  IPC {compiled.ipc:5.2f}  {rates}",
+            file=sys.stderr,
+            flush=True,
+        )
     report["kernels"] = [asdict(row) for row in rows]
     rate = math.exp(sum(math.log(row.verilator) for row in rows) / len(rows))
     report["verilator"] = rate

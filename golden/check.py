@@ -1,4 +1,5 @@
-"""The operand checker: an architectural state of its own, built in program order, against what the register file delivers."""
+"""The operand checker: an architectural state of its own, built in program order, against what the register
+file delivers."""
 
 from __future__ import annotations
 
@@ -10,13 +11,25 @@ from warpbank.program.trace.schema import Trace
 
 
 class OperandMismatch(Exception):
-    """The register file under test delivered a wrong operand. The message names everything that identifies it."""
+    """The register file under test delivered a wrong operand. The message names everything that identifies
+    it."""
 
-    def __init__(self, kernel: str, cta: int, warp: int, uop: TraceUop, register: int, lane: int, expected: int, found: int,
-                 text: str) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        cta: int,
+        warp: int,
+        uop: TraceUop,
+        register: int,
+        lane: int,
+        expected: int,
+        found: int,
+        text: str,
+    ) -> None:
         super().__init__(
-            f"Operand mismatch in kernel {kernel}, CTA {cta}, warp {warp} (sub-core {uop.sub_core}, slot {uop.warp}), "
-            f"pc {uop.pc} ({text.strip()}): register R{register}, lane {lane}: expected {expected:#010x}, found {found:#010x}."
+            f"Operand mismatch in kernel {kernel}, CTA {cta}, warp {warp} (sub-core {uop.sub_core}, slot "
+            f"{uop.warp}), pc {uop.pc} ({text.strip()}): register R{register}, lane {lane}: expected "
+            f"{expected:#010x}, found {found:#010x}."
         )
         self.kernel, self.cta, self.warp, self.pc = kernel, cta, warp, uop.pc
         self.register, self.lane, self.expected, self.found = register, lane, expected, found
@@ -25,8 +38,9 @@ class OperandMismatch(Exception):
 class OperandChecker:
     """Compares every operand at dispatch with the value that program order gives it.
 
-    Uops issue in program order, so the state at a uop's issue is the state it must read, whatever the register file does later.
-    Compared are the active lanes that the warp has written before: a register that was never written has no defined value.
+    Uops issue in program order, so the state at a uop's issue is the state it must read, whatever the
+    register file does later. Compared are the active lanes that the warp has written before: a register that
+    was never written has no defined value.
 
     Parameters
     ----------
@@ -80,12 +94,22 @@ class OperandChecker:
                 trace = self._trace
                 row = trace.warps[self._rows[uop.sub_core][uop.warp]]
                 kernel = trace.kernels[int(trace.launches[int(row["launch"])]["kernel"])]
-                raise OperandMismatch(kernel, int(row["cta"]), int(row["index"]), uop, uop.sources[slot], lane,
-                                      int(expected[lane]), int(found[lane]), trace.text[uop.pc])
+                raise OperandMismatch(
+                    kernel,
+                    int(row["cta"]),
+                    int(row["index"]),
+                    uop,
+                    uop.sources[slot],
+                    lane,
+                    int(expected[lane]),
+                    int(found[lane]),
+                    trace.text[uop.pc],
+                )
 
 
 def _overlay(before: Value, value: Value, mask: int) -> Value:
-    """`value` over `before` on the lanes of `mask`; written apart from the banks' merge, so that one does not hide the other."""
+    """`value` over `before` on the lanes of `mask`; written apart from the banks' merge, so that one does not
+    hide the other."""
     result = before.copy()
     for lane in range(len(result)):
         if mask >> lane & 1:

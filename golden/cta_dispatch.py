@@ -1,4 +1,5 @@
-"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and CTA slots allow."""
+"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and
+CTA slots allow."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ class Cta:
 class CtaDispatch:
     """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
 
-    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if a warp slot is
-    missing there, with the next beginning that has them all. Slot s of a sub-core has the register rows from s x rows per warp
-    on, so that a launch's warps never fragment the banks.
+    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if
+    a warp slot is missing there, with the next beginning that has them all. Slot s of a sub-core has the
+    register rows from s x rows per warp on, so that a launch's warps never fragment the banks.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ class CtaDispatch:
         self.running: dict[int, Cta] = {}
 
     def next_launch(self) -> bool:
-        """Make the next launch current; False: there is none. Raises LaunchError if not one of its CTAs fits the machine."""
+        """Make the next launch current; False: there is none. Raises LaunchError if not one of its CTAs fits
+        the machine."""
         self._launch += 1
         if self._launch == len(self._trace.launches):
             return False
@@ -89,24 +91,36 @@ class CtaDispatch:
             problem = f"it has {self._warps_per_cta} warps and the SM has {config.warps} warp slots"
         elif needed > slots and config.takes_flags:
             problem = (
-                f"its {registers} registers per thread, with {self.exempt.bit_count()} that every warp keeps, do not fit the "
-                f"{config.sub_core.warp_registers} physical registers and the renaming table of a sub-core"
+                f"its {registers} registers per thread, with {self.exempt.bit_count()} that every warp "
+                f"keeps, do not fit the {config.sub_core.warp_registers} physical registers and the "
+                f"renaming table of a sub-core"
             )
         elif needed > slots:
             problem = (
-                f"its {self._warps_per_cta} warps of {registers} registers per thread need {needed * self.rows_per_warp} rows of "
-                f"every bank of a sub-core, and a bank has {config.sub_core.rows}"
+                f"its {self._warps_per_cta} warps of {registers} registers per thread need "
+                f"{needed * self.rows_per_warp} rows of every bank of a sub-core, and a bank has "
+                f"{config.sub_core.rows}"
             )
         elif self._shared_per_cta > config.cta.shared_bytes:
-            problem = f"it needs {self._shared_per_cta} bytes of shared memory and the SM has {config.cta.shared_bytes}"
+            problem = (
+                f"it needs {self._shared_per_cta} bytes of shared memory and the SM has "
+                f"{config.cta.shared_bytes}"
+            )
         if problem:
-            raise LaunchError(f"A CTA of kernel {kernel} does not fit the machine (preset {config.preset}): {problem}.")
+            raise LaunchError(
+                f"A CTA of kernel {kernel} does not fit the machine (preset {config.preset}): {problem}."
+            )
 
     def describe(self) -> dict[str, Any]:
         """The current launch, for reports."""
         launch = self._trace.launches[self._launch]
         kernel = self._trace.kernels[int(launch["kernel"])]
-        return {"kernel": kernel, "ctas": self._ctas, "warps_per_cta": self._warps_per_cta, "registers": int(launch["registers"])}
+        return {
+            "kernel": kernel,
+            "ctas": self._ctas,
+            "warps_per_cta": self._warps_per_cta,
+            "registers": int(launch["registers"]),
+        }
 
     @property
     def exhausted(self) -> bool:

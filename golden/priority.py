@@ -1,4 +1,5 @@
-"""Rotating priority over bit masks, as hardware does it: the first set bit at or after a pointer, wrapping around."""
+"""Rotating priority over bit masks, as hardware does it: the first set bit at or after a pointer, wrapping
+around."""
 
 from __future__ import annotations
 

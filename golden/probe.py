@@ -13,7 +13,8 @@ Sink = Callable[[Record], None]
 class Probe:
     """Counters and events of one sub-core (or, with number -1, of the units that the sub-cores share).
 
-    Units add to `counters` themselves and call `emit` only if `sink` is not None, so that a run without a listener pays nothing.
+    Units add to `counters` themselves and call `emit` only if `sink` is not None, so that a run without a
+    listener pays nothing.
     """
 
     __slots__ = ("counters", "cycle", "number", "sink")

@@ -14,12 +14,13 @@ class Result:
     ----------
     cycles : clock cycles from the first CTA's dispatch to the last retirement, all launches.
     warp_instructions : uops retired (each exactly once).
-    stalls : scheduler-cycles by reason (`warpbank.arch.events.Stall`), all schedulers; sums to cycles x schedulers.
+    stalls : scheduler-cycles by reason (`warpbank.arch.events.Stall`), all schedulers; sums to cycles x
+        schedulers.
     stalls_per_scheduler : the same for each scheduler; each sums to cycles.
     counters : every counter of `warpbank.arch.events.COUNTERS`.
     launches : per launch: kernel, ctas, warps_per_cta, registers, cycles.
-    operands_checked, operand_mismatches : operands compared at dispatch. A mismatch ends the run with an exception, so that a
-        result always has none.
+    operands_checked, operand_mismatches : operands compared at dispatch. A mismatch ends the run with an
+        exception, so that a result always has none.
     """
 
     cycles: int

@@ -1,4 +1,5 @@
-"""Which class stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line here."""
+"""Which class stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line
+here."""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ from warpbank.golden.storage.scalar_rf import ScalarRf
 COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
-    (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
+    (False, False): Flat,
+    (True, False): RenamedFlat,
+    (False, True): Compressed,
+    (True, True): RenamedCompressed,
 }
 #: The caches, by the same.
 CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
@@ -47,7 +51,13 @@ CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
     (True, True): {"ltrf": RenamedCompressedLtrf, "ltrf_plus": RenamedCompressedLtrfPlus},
 }
 MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
-STORAGES = {"plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf}
+STORAGES = {
+    "plain": Banks,
+    "gscalar": GScalar,
+    "gscalar_half": GScalarHalf,
+    "bdi": BdiBanks,
+    "scalar_rf": ScalarRf,
+}
 
 
 def _unit(room: str, units: dict[str, Any], name: str) -> Any:
@@ -68,20 +78,25 @@ def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, pr
         if isinstance(storage, ScalarRf):
             return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
         flat: Hierarchy = FLAT[renames, isinstance(storage, (GScalar, BdiBanks))](
-            config, mapping, storage, Arbiter(core.banks, probe), probe)
+            config, mapping, storage, Arbiter(core.banks, probe), probe
+        )
         if isinstance(flat, Compressed):
             flat.pending = scoreboard.pending
         return flat
     caches = CACHES[renames, isinstance(storage, (GScalar, BdiBanks))]
-    registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(config, mapping, storage, scoreboard.quiet, probe)
+    registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(
+        config, mapping, storage, scoreboard.quiet, probe
+    )
     if isinstance(registers, CompressedLtrf):
         registers.pending = scoreboard.pending
     return registers
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, read: Callable[[int, int], None],
-                     probe: Probe) -> Collector:
-    """The collectors of one sub-core; they call `read` with (warp, register) for every operand that no longer hinders a write."""
+def build_collectors(
+    config: SmConfig, scheme: Scheme, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+) -> Collector:
+    """The collectors of one sub-core; they call `read` with (warp, register) for every operand that no longer
+    hinders a write."""
     collectors: Collector = _unit("collector", COLLECTORS, scheme.collector)(config, registers, read, probe)
     return collectors
 

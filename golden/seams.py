@@ -1,4 +1,5 @@
-"""What crosses the seams of a register file: the interfaces that the units of each room fulfil (DESIGN, section 4).
+"""What crosses the seams of a register file: the interfaces that the units of each room fulfil (DESIGN,
+section 4).
 
 A scheme is another class behind one of these, entered in `warpbank.golden.rooms`.
 """
@@ -71,9 +72,14 @@ class Hierarchy(Protocol):
     """Seams 2 and 4: operands for the collectors, results from the execution units."""
 
     moves: Moves | None  # moves that must issue before some uops
-    land: Callable[[], list[tuple[int, int]]] | None  # first of a cycle, where results take longer: (warp, register) now written
-    dispatched: Callable[[TraceUop, int], bool] | None  # called with every uop dispatched and its collector: does one lane do it?
-    follows: bool  # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
+    land: (
+        Callable[[], list[tuple[int, int]]] | None
+    )  # first of a cycle, where results take longer: (warp, register) now written
+    dispatched: (
+        Callable[[TraceUop, int], bool] | None
+    )  # called with every uop dispatched and its collector: does one lane do it?
+    # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
+    follows: bool
 
     @property
     def may_issue(self) -> int:
@@ -115,8 +121,8 @@ class Hierarchy(Protocol):
         """Offer a value that a collector evicts, all lanes; whether it was taken in this cycle."""
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle of reads, after its writes; returns what arrives at the collectors: (collector, slot, tag, value), at most
-        one per collector."""
+        """One cycle of reads, after its writes; returns what arrives at the collectors: (collector, slot,
+        tag, value), at most one per collector."""
 
 
 class Units(Protocol):
@@ -152,7 +158,8 @@ class Collector(Protocol):
         """Mask of the warps that have cached values here."""
 
     def waits(self, ready: int) -> bool:
-        """Whether a warp of the mask `ready`, whose next uop needs a collector, is kept from one that is free."""
+        """Whether a warp of the mask `ready`, whose next uop needs a collector, is kept from one that is
+        free."""
 
     def wait(self) -> None:
         """Nothing issues in a cycle in which somebody `waits`."""
@@ -179,8 +186,9 @@ class Collector(Protocol):
         """Give complete uops to their units. Returns whether a unit refused one."""
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """Results that are offered in this cycle, as (unit, uop, register) in the order in which units are looked at. Returns
-        masks of units: those that have to wait, and those whose result goes nowhere but here."""
+        """Results that are offered in this cycle, as (unit, uop, register) in the order in which units are
+        looked at. Returns masks of units: those that have to wait, and those whose result goes nowhere but
+        here."""
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
         """A unit's result is written in this cycle (also into its bank, unless `claim` said otherwise)."""

@@ -31,8 +31,8 @@ _REPORT_CYCLES = 1000
 class Sm:
     """A whole SM that runs a trace.
 
-    Within a cycle: sub-cores, load/store unit, barriers, CTA dispatch. What they exchange passes through registers, so their
-    order is free. A launch starts when the one before has drained.
+    Within a cycle: sub-cores, load/store unit, barriers, CTA dispatch. What they exchange passes through
+    registers, so their order is free. A launch starts when the one before has drained.
 
     Parameters
     ----------
@@ -45,22 +45,45 @@ class Sm:
     #: The class of the sub-cores; tests put broken ones here.
     sub_core_class = SubCore
 
-    def __init__(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: Sink | None = None, check_operands: bool = True,
-                 skip: bool = True) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: Sink | None = None,
+        check_operands: bool = True,
+        skip: bool = True,
+    ) -> None:
         config = scheme.machine(config)
         self._trace = trace
         self._config = config
         self._skip = skip
         self._templates = templates_of(trace)
-        self.checker = OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+        self.checker = (
+            OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+        )
         self.probe = Probe(-1, events)
         self.cores = [
-            self.sub_core_class(number, config, scheme, self.checker, self._at_issue, self._at_drain, self._wake_lsu,
-                                Probe(number, events))
+            self.sub_core_class(
+                number,
+                config,
+                scheme,
+                self.checker,
+                self._at_issue,
+                self._at_drain,
+                self._wake_lsu,
+                Probe(number, events),
+            )
             for number in range(config.sub_cores)
         ]
-        self.lsu = Lsu(config, [core.pipelines for core in self.cores], self._wake_core, self.probe,
-                       [core.probe for core in self.cores])
+        self.lsu = Lsu(
+            config,
+            [core.pipelines for core in self.cores],
+            self._wake_core,
+            self.probe,
+            [core.probe for core in self.cores],
+        )
         self.barriers = Barriers(config.cta.barriers, self.probe, self._release)
         self.ctas = CtaDispatch(config, trace)
         self._cta_of: dict[tuple[int, int], Cta] = {}
@@ -115,7 +138,9 @@ class Sm:
         self.barriers.start(cta.slot, len(rows))
         for (number, warp), row in zip(cta.warps, rows, strict=True):
             self._cta_of[number, warp] = cta
-            stream = WarpStream(self._trace, self._templates, self._trace.warps[row], number, warp, self._config.lanes)
+            stream = WarpStream(
+                self._trace, self._templates, self._trace.warps[row], number, warp, self._config.lanes
+            )
             core = self.cores[number]
             core.probe.cycle = cycle
             core.start(warp, warp * self.ctas.rows_per_warp, stream)
@@ -139,7 +164,8 @@ class Sm:
         return ended
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Result:
-        """Run the trace to its end. `progress` is called with (warp instructions retired, of how many) now and then.
+        """Run the trace to its end. `progress` is called with (warp instructions retired, of how many) now
+        and then.
 
         Raises
         ------
@@ -172,7 +198,9 @@ class Sm:
                     running = self._next_launch()
             if progress is not None and cycle >= report_at:
                 report_at = cycle + _REPORT_CYCLES
-                progress(sum(core.probe.counters["retire.uops"] for core in cores), self._trace.warp_instructions)
+                progress(
+                    sum(core.probe.counters["retire.uops"] for core in cores), self._trace.warp_instructions
+                )
             following = min(lsu.wake, dispatch_at)
             for core in cores:
                 if core.wake < following:
@@ -209,8 +237,12 @@ class Sm:
         reasons = [reason.name.lower() for reason in Stall]
         per_scheduler = [dict(zip(reasons, core.stalls, strict=True)) for core in self.cores]
         stalls = {reason: sum(stall[reason] for stall in per_scheduler) for reason in reasons}
-        assert all(sum(stall.values()) == cycles for stall in per_scheduler), "a scheduler-cycle without, or with two reasons"
-        assert counters["retire.uops"] == counters["issue.uops"] == self._trace.warp_instructions, "a uop was lost"
+        assert all(sum(stall.values()) == cycles for stall in per_scheduler), (
+            "a scheduler-cycle without, or with two reasons"
+        )
+        assert counters["retire.uops"] == counters["issue.uops"] == self._trace.warp_instructions, (
+            "a uop was lost"
+        )
         return Result(
             cycles=cycles,
             warp_instructions=counters["retire.uops"],
@@ -243,8 +275,16 @@ class Sm:
         return f"Deadlock in cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + "."
 
 
-def simulate(trace: Trace, config: SmConfig, scheme: Scheme, *, events: Sink | list[Any] | None = None,
-             progress: Callable[[int, int], None] | None = None, check_operands: bool = True, skip: bool = True) -> Result:
+def simulate(
+    trace: Trace,
+    config: SmConfig,
+    scheme: Scheme,
+    *,
+    events: Sink | list[Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check_operands: bool = True,
+    skip: bool = True,
+) -> Result:
     """Run `trace` on the machine `config` with the register file `scheme`. See `Sm` and `Sm.run`.
 
     `events` may be a list, to which every event is appended, or a function that receives them.

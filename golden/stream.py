@@ -26,12 +26,12 @@ class TraceUop(Uop):
     values : the value of each destination register.
     lines, passes : memory lines touched, shared-memory passes.
     arrive, last, barrier, barrier_warps : barrier arrival (with waiting: `wait`), end of the warp.
-    collects : goes through a collector. A uop whose guard is false on all lanes, and a control uop without register operands,
-        are complete when they issue.
+    collects : goes through a collector. A uop whose guard is false on all lanes, and a control uop without
+        register operands, are complete when they issue.
     operands, missing : values of the source slots and how many are still to come (collector).
     written : destination registers written so far (result arbiter).
-    lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number of acceptance
-        (load/store unit).
+    lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number
+        of acceptance (load/store unit).
     releases : mask of the registers that it releases (a pbr).
     covered : first pc that its pir word covers; None: no word covers it.
     retired : its last write is done.
@@ -41,9 +41,31 @@ class TraceUop(Uop):
     """
 
     __slots__ = (
-        "arrive", "barrier", "barrier_warps", "collects", "covered", "expected", "hazard", "lane_mask", "last", "lines",
-        "lines_left", "missing", "operands", "order", "part", "passes", "ready", "releases", "retired", "sub_core", "values",
-        "wait", "working_set", "writes", "written",
+        "arrive",
+        "barrier",
+        "barrier_warps",
+        "collects",
+        "covered",
+        "expected",
+        "hazard",
+        "lane_mask",
+        "last",
+        "lines",
+        "lines_left",
+        "missing",
+        "operands",
+        "order",
+        "part",
+        "passes",
+        "ready",
+        "releases",
+        "retired",
+        "sub_core",
+        "values",
+        "wait",
+        "working_set",
+        "writes",
+        "written",
     )
 
     lane_mask: int
@@ -76,11 +98,38 @@ class TraceUop(Uop):
 class Template:
     """What all executions of one machine instruction have in common."""
 
-    __slots__ = ("control", "count", "covered", "dead", "destination", "fresh", "hazard", "near", "predicates_read",
-                 "predicates_written", "releases", "scalar", "sources", "unit", "working_set", "write_back", "writes")
+    __slots__ = (
+        "control",
+        "count",
+        "covered",
+        "dead",
+        "destination",
+        "fresh",
+        "hazard",
+        "near",
+        "predicates_read",
+        "predicates_written",
+        "releases",
+        "scalar",
+        "sources",
+        "unit",
+        "working_set",
+        "write_back",
+        "writes",
+    )
 
-    def __init__(self, row: Any, write_back: int = TO_COLLECTOR | TO_BANKS, near: int = 0, dead: int = 0, scalar: int = 0,
-                 fresh: int = 0, working_set: int = 0, releases: int = 0, covered: int | None = None) -> None:
+    def __init__(
+        self,
+        row: Any,
+        write_back: int = TO_COLLECTOR | TO_BANKS,
+        near: int = 0,
+        dead: int = 0,
+        scalar: int = 0,
+        fresh: int = 0,
+        working_set: int = 0,
+        releases: int = 0,
+        covered: int | None = None,
+    ) -> None:
         self.releases, self.covered = releases, covered
         self.working_set = working_set
         self.write_back, self.near, self.dead, self.scalar, self.fresh = write_back, near, dead, scalar, fresh
@@ -108,10 +157,24 @@ class WarpStream:
     lanes : lanes the machine carries.
     """
 
-    __slots__ = ("_barriers", "_columns", "_lane_mask", "_lanes", "_launched", "_lines", "_sub_core", "_templates", "_values",
-                 "_warp", "length", "position")
+    __slots__ = (
+        "_barriers",
+        "_columns",
+        "_lane_mask",
+        "_lanes",
+        "_launched",
+        "_lines",
+        "_sub_core",
+        "_templates",
+        "_values",
+        "_warp",
+        "length",
+        "position",
+    )
 
-    def __init__(self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int) -> None:
+    def __init__(
+        self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int
+    ) -> None:
         first, self.length = int(row["first"]), int(row["length"])
         rows = trace.dynamic[first : first + self.length]
         names = ("pc", "mask", "memory", "flags", "value", "line", "line_count", "passes")

@@ -25,12 +25,13 @@ from warpbank.golden.values import NEVER
 class SubCore:
     """One sub-core.
 
-    Within a cycle: write-back, bank read, dispatch, collect, fill, issue. All of them work on the state of the clock edge; the
-    calls are ordered so that none sees what another one writes in this cycle (dispatch before collect, fill before issue),
-    except that write-back takes banks from bank read, and a refused dispatch colours the stall reason.
+    Within a cycle: write-back, bank read, dispatch, collect, fill, issue. All of them work on the state of
+    the clock edge; the calls are ordered so that none sees what another one writes in this cycle (dispatch
+    before collect, fill before issue), except that write-back takes banks from bank read, and a refused
+    dispatch colours the stall reason.
 
-    A sub-core sleeps until `wake` when nothing can happen before; the cycles slept are accounted for when it wakes, or by
-    `settle`.
+    A sub-core sleeps until `wake` when nothing can happen before; the cycles slept are accounted for when it
+    wakes, or by `settle`.
 
     Parameters
     ----------
@@ -43,9 +44,17 @@ class SubCore:
     probe : receives the events; counts.
     """
 
-    def __init__(self, number: int, config: SmConfig, scheme: Scheme, checker: OperandChecker | None,
-                 at_issue: Callable[[TraceUop], None], at_drain: Callable[[int, int], None],
-                 wake_lsu: Callable[[int], None], probe: Probe) -> None:
+    def __init__(
+        self,
+        number: int,
+        config: SmConfig,
+        scheme: Scheme,
+        checker: OperandChecker | None,
+        at_issue: Callable[[TraceUop], None],
+        at_drain: Callable[[int, int], None],
+        wake_lsu: Callable[[int], None],
+        probe: Probe,
+    ) -> None:
         core = config.sub_core
         self.number = number
         self.probe = probe
@@ -62,7 +71,9 @@ class SubCore:
         self.renamed = self.registers if isinstance(self.registers, Renames) else None
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
-        self.results = ResultArbiter(self.pipelines, self.registers, self.collectors, self._written, self._retired, probe)
+        self.results = ResultArbiter(
+            self.pipelines, self.registers, self.collectors, self._written, self._retired, probe
+        )
         self.stalls = [0] * len(Stall)
         self.wake = NEVER
         self._flying = [0] * core.warps
@@ -153,7 +164,9 @@ class SubCore:
         self._settled = self._look(renamed) if renamed is not None else True
         self.wake = self._next_cycle(cycle)
         if self.wake > cycle + 1:
-            self._idle_reason = status.stall(bool(collectors.any_ready), self._active & self.registers.may_issue)
+            self._idle_reason = status.stall(
+                bool(collectors.any_ready), self._active & self.registers.may_issue
+            )
             self._ready_pending = (status.ready & ~self._active).bit_count()
 
     def _issue(self, warp: int, cycle: int) -> None:
@@ -197,13 +210,14 @@ class SubCore:
         return status.away if self.renamed is None else status.away | status.ready & self.renamed.lacking
 
     def _look(self, renamed: Renames) -> bool:
-        """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns whether the same warp is
-        served first as before."""
+        """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns
+        whether the same warp is served first as before."""
         first = [entries[0] if entries else None for entries in self.buffers.entries]
         return renamed.look(first, self.status.live & ~self.status.at_barrier)
 
     def _activate(self, came: int, gone: int, live: int) -> None:
-        """Tell the registers which warps have become active and pending in this cycle; `live`: those not over before it."""
+        """Tell the registers which warps have become active and pending in this cycle; `live`: those not over
+        before it."""
         for warp in range((came | gone).bit_length()):
             if came >> warp & 1:
                 self.registers.activate(warp)
@@ -290,7 +304,12 @@ class SubCore:
         soon = cycle + 1
         status = self.status
         ready = status.ready & self._active & self.registers.may_issue
-        if not self._settled or self.registers.busy or self.collectors.busy or ready & (self.collectors.may_issue | status.free):
+        if (
+            not self._settled
+            or self.registers.busy
+            or self.collectors.busy
+            or ready & (self.collectors.may_issue | status.free)
+        ):
             return soon
         if self._kept:
             return soon

@@ -1,4 +1,5 @@
-"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and CTA slots allow."""
+"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and
+CTA slots allow."""
 
 from __future__ import annotations
 
@@ -18,24 +19,28 @@ CTAS_WIDTH = 32
 
 
 def launch_layout(config: SmConfig) -> data.StructLayout:
-    """A kernel launch, as the testbench describes it. It must be one whose CTAs fit the machine (`LaunchError` in golden).
+    """A kernel launch, as the testbench describes it. It must be one whose CTAs fit the machine
+    (`LaunchError` in golden).
 
     Fields
     ------
     ctas, warps_per_cta, shared_bytes : as in the trace's launch; `shared_bytes` per CTA.
     rows : rows of every bank per warp, `SmConfig.rows_per_warp`.
     slots : warp slots of a sub-core that this leaves, `SmConfig.launch_shape`.
-    registers, exempt : if the machine takes release flags: registers per thread, and the mask of those that are not renamed.
+    registers, exempt : if the machine takes release flags: registers per thread, and the mask of those that
+        are not renamed.
     """
     flags = {"registers": REGISTER_WIDTH + 1, "exempt": 1 << REGISTER_WIDTH} if config.takes_flags else {}
-    return data.StructLayout({
-        "ctas": CTAS_WIDTH,
-        "warps_per_cta": bits(config.warps + 1),
-        "shared_bytes": bits(config.cta.shared_bytes + 1),
-        "rows": bits(config.sub_core.rows + 1),
-        "slots": bits(config.sub_core.warps + 1),
-        **flags,
-    })
+    return data.StructLayout(
+        {
+            "ctas": CTAS_WIDTH,
+            "warps_per_cta": bits(config.warps + 1),
+            "shared_bytes": bits(config.cta.shared_bytes + 1),
+            "rows": bits(config.sub_core.rows + 1),
+            "slots": bits(config.sub_core.warps + 1),
+            **flags,
+        }
+    )
 
 
 class Started(wiring.Signature):
@@ -45,24 +50,28 @@ class Started(wiring.Signature):
     -------
     valid : Out(1). In this cycle the launch's next CTA starts in CTA slot `cta`.
     cta : Out.
-    begin : Out. Its warp i goes to sub-core (begin + i) mod sub-cores, to the lowest slot of that sub-core's `start.warps` that
-        no warp before it got.
+    begin : Out. Its warp i goes to sub-core (begin + i) mod sub-cores, to the lowest slot of that sub-core's
+        `start.warps` that no warp before it got.
     warps : Out. How many warps it has.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "cta": Out(bits(config.cta.max_ctas)), "begin": Out(bits(config.sub_cores)),
-            "warps": Out(bits(config.warps + 1)),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "cta": Out(bits(config.cta.max_ctas)),
+                "begin": Out(bits(config.sub_cores)),
+                "warps": Out(bits(config.warps + 1)),
+            }
+        )
 
 
 class CtaDispatch(wiring.Component):
     """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
 
-    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if a warp slot is
-    missing there, with the next beginning that has them all. Slot s of a sub-core has the register rows from s x rows per warp
-    on, so that a launch's warps never fragment the banks.
+    Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if
+    a warp slot is missing there, with the next beginning that has them all. Slot s of a sub-core has the
+    register rows from s x rows per warp on, so that a launch's warps never fragment the banks.
 
     Parameters
     ----------
@@ -71,12 +80,13 @@ class CtaDispatch(wiring.Component):
 
     Members
     -------
-    launch : In, a stream of `launch_layout`. `ready` when all CTAs of the launch before have been started and the last of them
-        ends in this cycle, or has ended. The first CTA of a launch taken in cycle t starts in t + 1.
+    launch : In, a stream of `launch_layout`. `ready` when all CTAs of the launch before have been started and
+        the last of them ends in this cycle, or has ended. The first CTA of a launch taken in cycle t starts
+        in t + 1.
     start : Out, `Start` per sub-core. started : Out, `Started`.
     drain : In, per sub-core a bit per warp slot: the warp's last uop retires in this cycle.
-    warps : In, per sub-core: a warp slot. ctas, members : Out, per sub-core: the CTA slot of that warp and the warps of its CTA
-        (bit sub-core x warps + slot).
+    warps : In, per sub-core: a warp slot. ctas, members : Out, per sub-core: the CTA slot of that warp and
+        the warps of its CTA (bit sub-core x warps + slot).
     events : Out, if `probe`.
 
     Latency: slots freed in cycle t can be used in t + 1.
@@ -111,7 +121,10 @@ class CtaDispatch(wiring.Component):
         left = Signal(CTAS_WIDTH)  # CTAs to be started
         shared, rows = Signal(bits(config.cta.shared_bytes + 1)), Signal(bits(config.sub_core.rows + 1))
         per_cta = Signal(bits(config.warps + 1))
-        each, more = Signal(bits(warps + 1)), Signal(range(cores))  # warps of a CTA: per sub-core; so many have one more
+        each, more = (
+            Signal(bits(warps + 1)),
+            Signal(range(cores)),
+        )  # warps of a CTA: per sub-core; so many have one more
         begin = Signal(range(cores))
         usable, held, free = Signal(config.warps), Signal(config.warps), Signal(config.warps)  # warp slots
         running = Signal(config.warps)  # warps that have not drained
@@ -135,8 +148,11 @@ class CtaDispatch(wiring.Component):
         m.d.comb += [enough[core].eq(ranks[core][-1] >= each) for core in range(cores)]
         m.d.comb += [plenty[core].eq(ranks[core][-1] > each) for core in range(cores)]
         for first in range(cores):
-            m.d.comb += fits[first].eq(Cat(Mux(more > (core - first) % cores, plenty[core], enough[core])
-                                           for core in range(cores)).all())
+            m.d.comb += fits[first].eq(
+                Cat(
+                    Mux(more > (core - first) % cores, plenty[core], enough[core]) for core in range(cores)
+                ).all()
+            )
         place = first_from(m, fits, begin, "place")
         cta = chosen(m, ~active, "cta")
         room, starts = Signal(), Signal()
@@ -147,10 +163,14 @@ class CtaDispatch(wiring.Component):
         taken = Signal(config.warps)
         for core in range(cores):
             wanted = Signal(bits(warps + 1), name=f"wanted_{core}")
-            distance = Cat(place.one_hot[(core - shift) % cores] & (more > shift) for shift in range(cores)).any()
+            distance = Cat(
+                place.one_hot[(core - shift) % cores] & (more > shift) for shift in range(cores)
+            ).any()
             m.d.comb += wanted.eq(each + distance)
             for warp in range(warps):
-                m.d.comb += taken[core * warps + warp].eq(starts & shares[core][warp] & (ranks[core][warp] < wanted))
+                m.d.comb += taken[core * warps + warp].eq(
+                    starts & shares[core][warp] & (ranks[core][warp] < wanted)
+                )
             m.d.comb += [
                 self.start[core].warps.eq(taken.word_select(core, warps)),
                 self.start[core].rows.eq(rows),
@@ -158,10 +178,14 @@ class CtaDispatch(wiring.Component):
             if config.takes_flags:
                 start, launched = self.start[core], self.launch.payload
                 m.d.comb += [
-                    start.registers.eq(launched.registers), start.exempt.eq(launched.exempt), start.slots.eq(launched.slots),
+                    start.registers.eq(launched.registers),
+                    start.exempt.eq(launched.exempt),
+                    start.slots.eq(launched.slots),
                 ]
         m.d.comb += [
-            self.started.valid.eq(starts), self.started.cta.eq(cta.index), self.started.begin.eq(place.index),
+            self.started.valid.eq(starts),
+            self.started.cta.eq(cta.index),
+            self.started.begin.eq(place.index),
             self.started.warps.eq(per_cta),
         ]
 
@@ -172,12 +196,20 @@ class CtaDispatch(wiring.Component):
         ]
         with m.If(starts):
             m.d.sync += [left.eq(left - 1), begin.eq(self._modulo(place.index + more))]
-            m.d.sync += [plane.eq((plane & ~taken) | Mux(cta.index[place_], taken, 0)) for place_, plane in enumerate(numbers)]
+            m.d.sync += [
+                plane.eq((plane & ~taken) | Mux(cta.index[place_], taken, 0))
+                for place_, plane in enumerate(numbers)
+            ]
         with m.If(self.launch.valid & self.launch.ready):
             new = self.launch.payload
             m.d.sync += [
-                left.eq(new.ctas), shared.eq(new.shared_bytes), rows.eq(new.rows), per_cta.eq(new.warps_per_cta),
-                each.eq(new.warps_per_cta // cores), more.eq(new.warps_per_cta % cores), begin.eq(0),
+                left.eq(new.ctas),
+                shared.eq(new.shared_bytes),
+                rows.eq(new.rows),
+                per_cta.eq(new.warps_per_cta),
+                each.eq(new.warps_per_cta // cores),
+                more.eq(new.warps_per_cta % cores),
+                begin.eq(0),
                 usable.eq(Cat(warp < new.slots for _ in range(cores) for warp in range(warps))),
             ]
 

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 #: x^16 + x^14 + x^13 + x^11 + 1, of maximal length: 65 535 states.
 TAPS = 0xB400
 WIDTH = 16
-#: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so that all are reached.
+#: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so
+#: that all are reached.
 STRIDE = 7
 
 
@@ -32,7 +33,9 @@ class Lfsr(wiring.Component):
 
     def __init__(self, seed: int) -> None:
         if not 0 < seed < 1 << WIDTH:
-            raise ValueError(f"An LFSR of {WIDTH} bits needs a seed from 1 to {(1 << WIDTH) - 1}, not {seed}.")
+            raise ValueError(
+                f"An LFSR of {WIDTH} bits needs a seed from 1 to {(1 << WIDTH) - 1}, not {seed}."
+            )
         self._seed = seed
         super().__init__({"advance": In(1), "state": Out(WIDTH)})
 

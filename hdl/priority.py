@@ -1,4 +1,5 @@
-"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around; and what such a bit picks."""
+"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around; and what such a
+bit picks."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from warpbank.arch.rooms import bits
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen: `one_hot` (0 if the mask was), `index` (0 if the mask was), `any`, and the pointer behind it, `after`."""
+    """What was chosen: `one_hot` (0 if the mask was), `index` (0 if the mask was), `any`, and the pointer
+    behind it, `after`."""
 
     one_hot: Signal
     index: Signal
@@ -23,7 +25,8 @@ class Choice:
 
 
 def first_from(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
-    """The first set bit of `mask` at or after bit `pointer`, wrapping around: a thermometer mask and two x & -x.
+    """The first set bit of `mask` at or after bit `pointer`, wrapping around: a thermometer mask and two x &
+    -x.
 
     Combinational. `name` names the signals.
     """
@@ -45,11 +48,14 @@ def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
     return Choice(one_hot, index, mask.any(), after(index, width))
 
 
-def soonest(m: Module, mask: Value, pointer: Value, name: str = "choice", reached: Signal | None = None) -> Choice:
-    """The same as `first_from`, where delay counts and the mask is narrow: each set bit looks for others before it, all at once.
+def soonest(
+    m: Module, mask: Value, pointer: Value, name: str = "choice", reached: Signal | None = None
+) -> Choice:
+    """The same as `first_from`, where delay counts and the mask is narrow: each set bit looks for others
+    before it, all at once.
 
-    Its gates grow with the square of the width; which bits are before which follows from the pointer alone: from `reached`, the
-    places from the pointer on, where a register has them.
+    Its gates grow with the square of the width; which bits are before which follows from the pointer alone:
+    from `reached`, the places from the pointer on, where a register has them.
     """
     width = len(mask)
     if reached is None:
@@ -61,8 +67,13 @@ def soonest(m: Module, mask: Value, pointer: Value, name: str = "choice", reache
 
     one_hot, index = Signal(width, name=f"{name}_one_hot"), Signal(bits(width), name=f"{name}_index")
     m.d.comb += [
-        one_hot.eq(Cat(mask[place] & ~Cat(mask[other] & before(other, place) for other in range(width) if other != place).any()
-                       for place in range(width))),
+        one_hot.eq(
+            Cat(
+                mask[place]
+                & ~Cat(mask[other] & before(other, place) for other in range(width) if other != place).any()
+                for place in range(width)
+            )
+        ),
         index.eq(encode(one_hot)),
     ]
     return Choice(one_hot, index, mask.any(), after(index, width))
@@ -74,7 +85,9 @@ def lowest(mask: Value) -> Value:
 
 
 def first_number(mask: Value) -> Value:
-    """Number of the lowest set bit, found half by half: a small and shallow way to an address. Any number for 0."""
+    """Number of the lowest set bit, found half by half: a small and shallow way to an address. Any number for
+    0."""
+
     def found(mask: Value) -> tuple[Value, Value]:
         if len(mask) == 1:
             return mask, Const(0, 0)

@@ -1,12 +1,13 @@
-"""Where units report what they do: the events of `warpbank.arch.events` as ports, one bundle per event and place it can happen in.
+"""Where units report what they do: the events of `warpbank.arch.events` as ports, one bundle per event and
+place it can happen in.
 
-A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has none and nothing is
-generated for them. An event that can happen n times in a cycle (one grant per bank) has n instances. In a cycle in which
-`valid` of an instance is 1 the event of that name happened with these fields; the order of instances means nothing, so that
-lockstep compares the events of a cycle as a sorted list.
+A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has
+none and nothing is generated for them. An event that can happen n times in a cycle (one grant per bank) has n
+instances. In a cycle in which `valid` of an instance is 1 the event of that name happened with these fields;
+the order of instances means nothing, so that lockstep compares the events of a cycle as a sorted list.
 
-All fields of all events are functions of registers, so they stand after the clock edge, with one exception: `fill.seq` follows
-the testbench's answer within the cycle.
+All fields of all events are functions of registers, so they stand after the clock edge, with one exception:
+`fill.seq` follows the testbench's answer within the cycle.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Events(wiring.Signature):
     Parameters
     ----------
     config : the machine; widths of the fields.
-    counts : event name -> instances, at least one. Members come in the order of `warpbank.arch.events.EVENTS`.
+    counts : event name -> instances, at least one. Members come in the order of
+        `warpbank.arch.events.EVENTS`.
     """
 
     def __init__(self, config: SmConfig, counts: Mapping[str, int]) -> None:
@@ -54,12 +56,15 @@ class Events(wiring.Signature):
                 raise ValueError(f"Event {name!r} needs at least one instance, not {count}.")
             EventSignature(name, config)
         self.counts = {name: counts[name] for name in EVENTS if name in counts}
-        super().__init__({name: Out(EventSignature(name, config)).array(count) for name, count in self.counts.items()})
+        super().__init__(
+            {name: Out(EventSignature(name, config)).array(count) for name, count in self.counts.items()}
+        )
 
 
 @dataclass(frozen=True)
 class EventPort:
-    """One instance of an event among a component's ports: the event's name, its number, and its signals in registry order."""
+    """One instance of an event among a component's ports: the event's name, its number, and its signals in
+    registry order."""
 
     name: str
     index: int
@@ -68,12 +73,17 @@ class EventPort:
 
 
 def event_ports(events: Any) -> list[EventPort]:
-    """All instances of an `Events` interface, in the order of the registry: what an engine reads in every cycle."""
+    """All instances of an `Events` interface, in the order of the registry: what an engine reads in every
+    cycle."""
     ports: list[EventPort] = []
     for name, count in events.signature.counts.items():
         for index in range(count):
             port = getattr(events, name)[index]
-            ports.append(EventPort(name, index, port.valid, tuple(getattr(port, field) for field, _ in EVENTS[name].fields)))
+            ports.append(
+                EventPort(
+                    name, index, port.valid, tuple(getattr(port, field) for field, _ in EVENTS[name].fields)
+                )
+            )
     return ports
 
 

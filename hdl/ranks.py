@@ -19,7 +19,13 @@ def at_least(m: Module, mask: Value, most: int, name: str = "at_least") -> list[
     if len(mask) == 1:
         return [Const(1, 1), mask[0]]
     half = len(mask) // 2
-    return together(m, at_least(m, mask[:half], most, f"{name}_l"), at_least(m, mask[half:], most, f"{name}_h"), most, name)
+    return together(
+        m,
+        at_least(m, mask[:half], most, f"{name}_l"),
+        at_least(m, mask[half:], most, f"{name}_h"),
+        most,
+        name,
+    )
 
 
 def together(m: Module, one: list[Value], other: list[Value], most: int, name: str) -> list[Value]:
@@ -40,11 +46,18 @@ def exactly(counts: list[Value]) -> list[Value]:
 
 
 def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:
-    """For each k below `most` a mask with the set bit of `mask` that has k set bits below it; 0 if there is none."""
+    """For each k below `most` a mask with the set bit of `mask` that has k set bits below it; 0 if there is
+    none."""
     before, _ = _counts(m, mask, most, name)
     masks = [Signal(len(mask), name=f"{name}_{k}") for k in range(most)]
-    m.d.comb += [one.eq(Cat(mask[bit] & counts[k] if k < len(counts) else Const(0, 1) for bit, counts in enumerate(before)))
-                 for k, one in enumerate(masks)]
+    m.d.comb += [
+        one.eq(
+            Cat(
+                mask[bit] & counts[k] if k < len(counts) else Const(0, 1) for bit, counts in enumerate(before)
+            )
+        )
+        for k, one in enumerate(masks)
+    ]
     return masks
 
 
@@ -55,8 +68,9 @@ def _counts(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], 
     half = len(mask) // 2
     low, few = _counts(m, mask[:half], most, f"{name}_l")
     high, more = _counts(m, mask[half:], most, f"{name}_h")
-    return low + [_joined(m, few, one, most, f"{name}_{half + bit}") for bit, one in enumerate(high)], \
-        _joined(m, few, more, most, f"{name}_all")
+    return low + [
+        _joined(m, few, one, most, f"{name}_{half + bit}") for bit, one in enumerate(high)
+    ], _joined(m, few, more, most, f"{name}_all")
 
 
 def _joined(m: Module, one: Count, other: Count, most: int, name: str) -> Count:

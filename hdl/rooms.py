@@ -1,4 +1,5 @@
-"""Which component stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line here."""
+"""Which component stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line
+here."""
 
 from __future__ import annotations
 
@@ -39,11 +40,18 @@ from warpbank.hdl.storage.poison import POISONED
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
-    "ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu,
+    "ocu": Ocu,
+    "boc_write_through": WriteThroughBoc,
+    "boc": Boc,
+    "ccu": Ccu,
+    "ccu_lru": LruCcu,
 }
 #: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
 FLAT: dict[tuple[bool, bool], Any] = {
-    (False, False): Flat, (True, False): RenamedFlat, (False, True): Compressed, (True, True): RenamedCompressed,
+    (False, False): Flat,
+    (True, False): RenamedFlat,
+    (False, True): Compressed,
+    (True, True): RenamedCompressed,
 }
 #: The caches, by the same.
 CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
@@ -54,7 +62,11 @@ CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
 }
 MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct, "renaming": Renaming}
 STORAGES: dict[str, Callable[..., Any]] = {
-    "plain": Banks, "gscalar": GScalar, "gscalar_half": GScalarHalf, "bdi": BdiBanks, "scalar_rf": ScalarRf,
+    "plain": Banks,
+    "gscalar": GScalar,
+    "gscalar_half": GScalarHalf,
+    "bdi": BdiBanks,
+    "scalar_rf": ScalarRf,
 }
 #: Storages that compress.
 COMPRESSING = (GScalar, BdiBanks)
@@ -77,7 +89,11 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     """The register file of one sub-core below its collectors."""
     collectors = _unit("collector", COLLECTORS, scheme.collector)
     kind = _unit("storage", STORAGES, scheme.storage)
-    renames, compresses, cached = scheme.mapping == "renaming", issubclass(kind, COMPRESSING), scheme.hierarchy != "flat"
+    renames, compresses, cached = (
+        scheme.mapping == "renaming",
+        issubclass(kind, COMPRESSING),
+        scheme.hierarchy != "flat",
+    )
     found = CACHES[renames, compresses] if cached else {"flat": FLAT[renames, compresses]}
     hierarchy = _unit("hierarchy", found, scheme.hierarchy)
     told = {"told": True} if compresses and cached else {}
@@ -85,18 +101,26 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Com
     tags, entries = collectors.tags(config), collectors.entries(config)
     evicts = collectors.evicts
     place: Any = CacheRenaming if renames and cached else _unit("mapping", MAPPINGS, scheme.mapping)
-    mapping = (place(config, entries, UNITS + evicts + cached, tags, probe) if renames
-               else place(config, hierarchy.ports(config, evicts)))
+    mapping = (
+        place(config, entries, UNITS + evicts + cached, tags, probe)
+        if renames
+        else place(config, hierarchy.ports(config, evicts))
+    )
     if hierarchy.follows:
         return hierarchy(config, mapping, storage, entries, tags, evicts, probe)
     if isinstance(storage, ScalarRf):
-        return ScalarFile(config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe)
+        return ScalarFile(
+            config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe
+        )
     return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
     """The collectors of one sub-core. Those that keep values keep the storage's notes beside them."""
-    collectors, storage = _unit("collector", COLLECTORS, scheme.collector), _unit("storage", STORAGES, scheme.storage)
+    collectors, storage = (
+        _unit("collector", COLLECTORS, scheme.collector),
+        _unit("storage", STORAGES, scheme.storage),
+    )
     if collectors.caches and issubclass(storage, COMPRESSING):
         return collectors(config, probe, storage.parts)
     return collectors(config, probe)

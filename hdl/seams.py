@@ -1,15 +1,18 @@
-"""What crosses the seams, in signals: layouts of the records and signatures of the interfaces (DESIGN, section 4).
+"""What crosses the seams, in signals: layouts of the records and signatures of the interfaces (DESIGN,
+section 4).
 
-The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in which the RTL asks
-for it. Every question is a function of registers only, and every answer is used only for the next state, so a testbench needs no
-second look: after a clock edge it reads the questions, sets the answers, and gives the next edge.
+The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in
+which the RTL asks for it. Every question is a function of registers only, and every answer is used only for
+the next state, so a testbench needs no second look: after a clock edge it reads the questions, sets the
+answers, and gives the next edge.
 
 * `Fill` (per sub-core): which warp's stream is taken in this cycle; the answer is that warp's next uop.
-* `WriteBack` (per bank of a sub-core): which register of which uop is written in this cycle; the answer is its value.
+* `WriteBack` (per bank of a sub-core): which register of which uop is written in this cycle; the answer is
+  its value.
 * Lines of memory uops: see `warpbank.hdl.execute.lsu`.
 
-Operand values are in the collectors' slot memories. At the edge that ends a cycle with a `dispatch` event they may be overwritten
-(the collector is free from then on), so a checker looks at them in that cycle.
+Operand values are in the collectors' slot memories. At the edge that ends a cycle with a `dispatch` event
+they may be overwritten (the collector is free from then on), so a checker looks at them in that cycle.
 
 All of the RTL is one clock domain, `sync`.
 """
@@ -36,58 +39,67 @@ PAYLOAD_BITS = 54
 
 
 def uop_layout(config: SmConfig) -> data.StructLayout:
-    """One uop as it comes from the stream: the names of `warpbank.arch.uop.Uop`, and what the trace knows beyond them.
+    """One uop as it comes from the stream: the names of `warpbank.arch.uop.Uop`, and what the trace knows
+    beyond them.
 
     Fields
     ------
     seq, pc : as in the events.
     unit : `warpbank.arch.uop.Unit`.
-    sources, source_valid : register of each source slot, and which slots there are. Those of the instruction, also where its
-        guard is false on all lanes: hazards are checked all the same.
+    sources, source_valid : register of each source slot, and which slots there are. Those of the instruction,
+        also where its guard is false on all lanes: hazards are checked all the same.
     destination, count, predicates_read, predicates_written : likewise.
     mask : lanes that execute, of those the machine carries.
     memory, control : `warpbank.arch.uop.Memory`, `warpbank.arch.uop.Control`.
-    collects : the uop goes through a collector (guard true on some lane, carried or not, and not a bare control uop). Where 0
-        the uop is complete when it issues, reads and writes nothing.
-    arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0 for all of the CTA.
+    collects : the uop goes through a collector (guard true on some lane, carried or not, and not a bare
+        control uop). Where 0 the uop is complete when it issues, reads and writes nothing.
+    arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0
+        for all of the CTA.
     last : end of the warp's stream.
     lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
     write_back, near, dead : the compiler's hints.
-    release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or, where `wide`, six of 8.
+    release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or,
+        where `wide`, six of 8.
     write_back, near, dead, scalar, fresh : the compiler's hints.
     part : executes on other lanes than those the warp was launched with (divergent, or guarded).
     covered, first : likewise. A release flag instruction covers the uop, and others from pc `first` on.
     """
-    flags = {"release": PAYLOAD_BITS, "wide": 1, "covered": 1, "first": field_width("pc", config)} if config.takes_flags else {}
-    return data.StructLayout({
-        "seq": field_width("seq", config),
-        "pc": field_width("pc", config),
-        "unit": bits(UNITS),
-        "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
-        "source_valid": MAX_SOURCES,
-        "destination": REGISTER_WIDTH,
-        "count": bits(MAX_DESTINATIONS + 1),
-        "predicates_read": PREDICATES,
-        "predicates_written": PREDICATES,
-        "mask": config.lanes,
-        "memory": 4,
-        "control": bits(len(Control)),
-        "collects": 1,
-        "arrive": 1,
-        "wait": 1,
-        "barrier": BARRIER_WIDTH,
-        "barrier_warps": bits(config.warps + 1),
-        "last": 1,
-        "lines": COUNT_WIDTH,
-        "passes": COUNT_WIDTH,
-        "write_back": 2,
-        "near": MAX_SOURCES + 1,
-        "dead": MAX_SOURCES,
-        **flags,
-        "scalar": 1,
-        "fresh": 1,
-        "part": 1,
-    })
+    flags = (
+        {"release": PAYLOAD_BITS, "wide": 1, "covered": 1, "first": field_width("pc", config)}
+        if config.takes_flags
+        else {}
+    )
+    return data.StructLayout(
+        {
+            "seq": field_width("seq", config),
+            "pc": field_width("pc", config),
+            "unit": bits(UNITS),
+            "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
+            "source_valid": MAX_SOURCES,
+            "destination": REGISTER_WIDTH,
+            "count": bits(MAX_DESTINATIONS + 1),
+            "predicates_read": PREDICATES,
+            "predicates_written": PREDICATES,
+            "mask": config.lanes,
+            "memory": 4,
+            "control": bits(len(Control)),
+            "collects": 1,
+            "arrive": 1,
+            "wait": 1,
+            "barrier": BARRIER_WIDTH,
+            "barrier_warps": bits(config.warps + 1),
+            "last": 1,
+            "lines": COUNT_WIDTH,
+            "passes": COUNT_WIDTH,
+            "write_back": 2,
+            "near": MAX_SOURCES + 1,
+            "dead": MAX_SOURCES,
+            **flags,
+            "scalar": 1,
+            "fresh": 1,
+            "part": 1,
+        }
+    )
 
 
 def issue_layout(config: SmConfig) -> data.StructLayout:
@@ -96,53 +108,58 @@ def issue_layout(config: SmConfig) -> data.StructLayout:
 
 
 def result_layout(config: SmConfig) -> data.StructLayout:
-    """What is needed to write a uop's results back: queued in the pipelines, carried through the load/store unit, returned by it.
+    """What is needed to write a uop's results back: queued in the pipelines, carried through the load/store
+    unit, returned by it.
 
-    `fence`: the uop is a fence, whose warp may go on when it retires. `near`: the result's next reuse is near, by the compiler's
-    word. Other fields as in `uop_layout`.
+    `fence`: the uop is a fence, whose warp may go on when it retires. `near`: the result's next reuse is
+    near, by the compiler's word. Other fields as in `uop_layout`.
     """
     uop = uop_layout(config)
     names = ("seq", "destination", "count", "predicates_written", "mask", "part")
-    return data.StructLayout({
-        "warp": config.sub_core.warp_width,
-        **{name: uop[name].shape for name in names},
-        "fence": 1,
-        "near": 1,
-    })
+    return data.StructLayout(
+        {
+            "warp": config.sub_core.warp_width,
+            **{name: uop[name].shape for name in names},
+            "fence": 1,
+            "near": 1,
+        }
+    )
 
 
 def dispatch_layout(config: SmConfig) -> data.StructLayout:
     """Seam 3: a uop on its way from its collector to a unit. The operands are the collector's `operands`."""
-    return data.StructLayout({
-        "collector": config.sub_core.collector_width,
-        "memory": 4,
-        "lines": COUNT_WIDTH,
-        "passes": COUNT_WIDTH,
-        "result": result_layout(config),
-    })
+    return data.StructLayout(
+        {
+            "collector": config.sub_core.collector_width,
+            "memory": 4,
+            "lines": COUNT_WIDTH,
+            "passes": COUNT_WIDTH,
+            "result": result_layout(config),
+        }
+    )
 
 
 def lsu_layout(config: SmConfig) -> data.StructLayout:
-    """A uop in a sub-core's queue to the load/store unit. `result` is what the unit gives back when the uop is complete."""
-    return data.StructLayout({
-        "memory": 4,
-        "lines": COUNT_WIDTH,
-        "passes": COUNT_WIDTH,
-        "result": result_layout(config),
-    })
+    """A uop in a sub-core's queue to the load/store unit. `result` is what the unit gives back when the uop
+    is complete."""
+    return data.StructLayout(
+        {"memory": 4, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
+    )
 
 
 def write_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written, whether these are other
-    ones than the warp was launched with, and whether its next reuse is near."""
-    return data.StructLayout({
-        "warp": config.sub_core.warp_width,
-        "seq": field_width("seq", config),
-        "register": REGISTER_WIDTH,
-        "mask": config.lanes,
-        "part": 1,
-        "near": 1,
-    })
+    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written,
+    whether these are other ones than the warp was launched with, and whether its next reuse is near."""
+    return data.StructLayout(
+        {
+            "warp": config.sub_core.warp_width,
+            "seq": field_width("seq", config),
+            "register": REGISTER_WIDTH,
+            "mask": config.lanes,
+            "part": 1,
+            "near": 1,
+        }
+    )
 
 
 def tag_fields(tags: int) -> dict[str, int]:
@@ -151,26 +168,29 @@ def tag_fields(tags: int) -> dict[str, int]:
 
 
 def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
-    """Seam 2: operands of a uop, requested at once in slot order: one group of read requests. `tags`: uops per collector."""
-    return data.StructLayout({
-        **tag_fields(tags),
-        "collector": config.sub_core.collector_width,
-        "warp": config.sub_core.warp_width,
-        "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
-        "source_valid": MAX_SOURCES,
-    })
+    """Seam 2: operands of a uop, requested at once in slot order: one group of read requests. `tags`: uops
+    per collector."""
+    return data.StructLayout(
+        {
+            **tag_fields(tags),
+            "collector": config.sub_core.collector_width,
+            "warp": config.sub_core.warp_width,
+            "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
+            "source_valid": MAX_SOURCES,
+        }
+    )
 
 
 def evicted_layout(config: SmConfig) -> data.StructLayout:
     """Seam 4: a value that a collector evicts, on its way to the banks: all lanes of `register` of `warp`."""
-    return data.StructLayout({
-        "warp": config.sub_core.warp_width, "register": REGISTER_WIDTH, "value": config.value_width,
-    })
+    return data.StructLayout(
+        {"warp": config.sub_core.warp_width, "register": REGISTER_WIDTH, "value": config.value_width}
+    )
 
 
 class Always(wiring.Signature):
-    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a constant one cannot be a
-    port of exported Verilog)."""
+    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a
+    constant one cannot be a port of exported Verilog)."""
 
     def __init__(self, shape: data.StructLayout) -> None:
         super().__init__({"valid": Out(1), "payload": Out(shape)})
@@ -181,14 +201,16 @@ class Fill(wiring.Signature):
 
     Members
     -------
-    valid : Out. In this cycle the next uop of warp slot `warp`'s stream is taken; the testbench must supply it and advance the
-        stream. There is always a next one: a warp is not asked for after its `last` uop.
+    valid : Out. In this cycle the next uop of warp slot `warp`'s stream is taken; the testbench must supply
+        it and advance the stream. There is always a next one: a warp is not asked for after its `last` uop.
     warp : Out.
     uop : In, `uop_layout`. The answer, in the same cycle; used for the next state only.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "uop": In(uop_layout(config))})
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "uop": In(uop_layout(config))}
+        )
 
 
 class WriteBack(wiring.Signature):
@@ -196,18 +218,21 @@ class WriteBack(wiring.Signature):
 
     Members
     -------
-    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written there, on the lanes of `mask`.
+    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written there, on the lanes of
+        `mask`.
     warp, seq, register, mask : Out.
     value : In, 32 bits per lane, lane 0 lowest. The answer, in the same cycle; used for the next state only.
     """
 
     def __init__(self, config: SmConfig) -> None:
         layout = write_layout(config)
-        super().__init__({
-            "valid": Out(1),
-            **{name: Out(layout[name].shape) for name in ("warp", "seq", "register", "mask")},
-            "value": In(config.value_width),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                **{name: Out(layout[name].shape) for name in ("warp", "seq", "register", "mask")},
+                "value": In(config.value_width),
+            }
+        )
 
 
 class Start(wiring.Signature):
@@ -215,38 +240,50 @@ class Start(wiring.Signature):
 
     Members
     -------
-    warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next cycle on. Of
-        several, the lower slot is the older warp.
-    rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while warps run.
-    registers, exempt, slots : Out, if the machine takes release flags. Registers per thread of the launch that is taken in this
-        cycle, the mask of those that are not renamed, and the warp slots that it may use.
+    warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next
+        cycle on. Of several, the lower slot is the older warp.
+    rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while
+        warps run.
+    registers, exempt, slots : Out, if the machine takes release flags. Registers per thread of the launch
+        that is taken in this cycle, the mask of those that are not renamed, and the warp slots that it may
+        use.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        flags = {
-            "registers": Out(REGISTER_WIDTH + 1), "exempt": Out(1 << REGISTER_WIDTH),
-            "slots": Out(bits(config.sub_core.warps + 1)),
-        } if config.takes_flags else {}  # fmt: skip
-        super().__init__({"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1)), **flags})
+        flags = (
+            {
+                "registers": Out(REGISTER_WIDTH + 1),
+                "exempt": Out(1 << REGISTER_WIDTH),
+                "slots": Out(bits(config.sub_core.warps + 1)),
+            }
+            if config.takes_flags
+            else {}
+        )
+        super().__init__(
+            {"warps": Out(config.sub_core.warps), "rows": Out(bits(config.sub_core.rows + 1)), **flags}
+        )
 
 
 class Arrival(wiring.Signature):
-    """A uop issued that concerns the barriers or ends its warp (seen from the sub-core). A function of registers.
+    """A uop issued that concerns the barriers or ends its warp (seen from the sub-core). A function of
+    registers.
 
     Members
     -------
     warp : Out. The warp that issues.
-    arrive : Out. It arrives at `barrier`, which expects `barrier_warps` warps (0: all of the CTA that have not issued their last
-        uop).
-    wait : Out. It waits there (only with `arrive`) until its bit of the sub-core's input `release` is 1, in the same cycle or
-        later.
+    arrive : Out. It arrives at `barrier`, which expects `barrier_warps` warps (0: all of the CTA that have
+        not issued their last uop).
+    wait : Out. It waits there (only with `arrive`) until its bit of the sub-core's input `release` is 1, in
+        the same cycle or later.
     last : Out. It issues its last uop.
     """
 
     def __init__(self, config: SmConfig) -> None:
         uop = uop_layout(config)
         names = ("arrive", "wait", "barrier", "barrier_warps", "last")
-        super().__init__({"warp": Out(config.sub_core.warp_width), **{name: Out(uop[name].shape) for name in names}})
+        super().__init__(
+            {"warp": Out(config.sub_core.warp_width), **{name: Out(uop[name].shape) for name in names}}
+        )
 
 
 class Delivery(wiring.Signature):
@@ -260,10 +297,14 @@ class Delivery(wiring.Signature):
     """
 
     def __init__(self, config: SmConfig, tags: int = 1) -> None:
-        super().__init__({
-            "valid": Out(1), "slot": Out(config.sub_core.slot_width), "value": Out(config.value_width),
-            **{name: Out(width) for name, width in tag_fields(tags).items()},
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "slot": Out(config.sub_core.slot_width),
+                "value": Out(config.value_width),
+                **{name: Out(width) for name, width in tag_fields(tags).items()},
+            }
+        )
 
 
 class Location(wiring.Signature):
@@ -277,10 +318,14 @@ class Location(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
-        super().__init__({
-            "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
-            "bank": In(core.bank_width), "row": In(core.row_width),
-        })
+        super().__init__(
+            {
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "bank": In(core.bank_width),
+                "row": In(core.row_width),
+            }
+        )
 
 
 class BankPort(wiring.Signature):
@@ -296,15 +341,21 @@ class BankPort(wiring.Signature):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "row": Out(config.sub_core.row_width), "read": Out(1), "write": Out(1), "mask": Out(config.lanes),
-            "value": Out(config.value_width), "data": In(config.value_width),
-        })
+        super().__init__(
+            {
+                "row": Out(config.sub_core.row_width),
+                "read": Out(1),
+                "write": Out(1),
+                "mask": Out(config.lanes),
+                "value": Out(config.value_width),
+                "data": In(config.value_width),
+            }
+        )
 
 
 class Immediate(wiring.Signature):
-    """What stands behind an instruction in the code and is too long for its uop: the bit-vector of a PREFETCH (seen from the
-    sub-core).
+    """What stands behind an instruction in the code and is too long for its uop: the bit-vector of a PREFETCH
+    (seen from the sub-core).
 
     Members
     -------
@@ -317,7 +368,8 @@ class Immediate(wiring.Signature):
 
 
 class ReadDone(wiring.Signature):
-    """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a uop in collection.
+    """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a
+    uop in collection.
 
     There is one per uop that can be in collection at a time; the scoreboard knows the uop's registers.
     """
@@ -327,24 +379,33 @@ class ReadDone(wiring.Signature):
 
 
 class Written(wiring.Signature):
-    """Seam 6: a register of a warp has been written, for the RAW and WAW hazards (seen from the hierarchy)."""
+    """Seam 6: a register of a warp has been written, for the RAW and WAW hazards (seen from the
+    hierarchy)."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)})
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
+        )
 
 
 class Retired(wiring.Signature):
     """Seam 6: the last write of a uop is done (seen from the result arbiter): its predicates are written."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "warp": Out(config.sub_core.warp_width), "seq": Out(field_width("seq", config)),
-            "predicates": Out(PREDICATES), "fence": Out(1),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "warp": Out(config.sub_core.warp_width),
+                "seq": Out(field_width("seq", config)),
+                "predicates": Out(PREDICATES),
+                "fence": Out(1),
+            }
+        )
 
 
 def dispatch_stream(config: SmConfig) -> stream.Signature:
-    """Seam 3, per unit. `valid`: a complete collector has a uop for it; `ready`: the unit takes one in this cycle."""
+    """Seam 3, per unit. `valid`: a complete collector has a uop for it; `ready`: the unit takes one in this
+    cycle."""
     return stream.Signature(dispatch_layout(config))
 
 
@@ -354,17 +415,20 @@ def lsu_stream(config: SmConfig) -> stream.Signature:
 
 
 def returned_stream(config: SmConfig) -> Always:
-    """From the load/store unit back: a complete uop, offered to the banks from the next cycle on. Always taken."""
+    """From the load/store unit back: a complete uop, offered to the banks from the next cycle on. Always
+    taken."""
     return Always(result_layout(config))
 
 
 def result_stream(config: SmConfig) -> stream.Signature:
-    """Seam 4, per unit: a result register offered to the register file; `ready`: it is written in this cycle."""
+    """Seam 4, per unit: a result register offered to the register file; `ready`: it is written in this
+    cycle."""
     return stream.Signature(write_layout(config))
 
 
 class ResultOffer(wiring.Signature):
-    """Seam 4: a result register that a unit offers, as collectors that keep results see it (seen from the result arbiter).
+    """Seam 4: a result register that a unit offers, as collectors that keep results see it (seen from the
+    result arbiter).
 
     Members
     -------
@@ -375,13 +439,20 @@ class ResultOffer(wiring.Signature):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "payload": Out(write_layout(config)), "taken": Out(1), "held": In(1), "absorbed": In(1),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "payload": Out(write_layout(config)),
+                "taken": Out(1),
+                "held": In(1),
+                "absorbed": In(1),
+            }
+        )
 
 
 def evicted_stream(config: SmConfig) -> stream.Signature:
-    """Seam 4: what the collectors of a sub-core evict, one value at a time. `valid` and `payload` are from registers."""
+    """Seam 4: what the collectors of a sub-core evict, one value at a time. `valid` and `payload` are from
+    registers."""
     return stream.Signature(evicted_layout(config))
 
 
@@ -401,37 +472,48 @@ class SubCorePorts(wiring.Signature):
     Members
     -------
     start : In, `Start`. Warps start.
-    launch : In(1), if the machine takes release flags. A launch begins; `start.registers` and `start.exempt` are its.
-    release : In, a bit per warp slot. The barrier at which the warp waits is open; may depend on `arrival` of the same cycle.
+    launch : In(1), if the machine takes release flags. A launch begins; `start.registers` and `start.exempt`
+        are its.
+    release : In, a bit per warp slot. The barrier at which the warp waits is open; may depend on `arrival` of
+        the same cycle.
     arrival : Out, `Arrival`.
     drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
     fill : Out, `Fill`. Question to the testbench.
     write : Out, `WriteBack` per bank. Question to the testbench.
     issues : Out(1). A uop issues in this cycle.
     sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
-    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector or a cache keeps.
+    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector or a
+        cache keeps.
     immediate : Out, `Immediate`, if `immediates`. Question to the testbench.
     lsu : Out, `lsu_stream`. To the load/store unit.
     returned : In, `returned_stream`. From the load/store unit.
     events : Out, `Events`, if `events` is given (`warpbank.hdl.probe`). `lsu_accept` is among them.
     """
 
-    def __init__(self, config: SmConfig, events: wiring.Signature | None, caches: bool = False, waits: bool = False,
-                 immediates: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        events: wiring.Signature | None,
+        caches: bool = False,
+        waits: bool = False,
+        immediates: bool = False,
+    ) -> None:
         core = config.sub_core
-        super().__init__({
-            "start": In(Start(config)),
-            **({"launch": In(1)} if config.takes_flags else {}),
-            "release": In(core.warps),
-            "arrival": Out(Arrival(config)),
-            "drain": Out(core.warps),
-            "fill": Out(Fill(config)),
-            "write": Out(WriteBack(config)).array(core.banks),
-            "issues": Out(1),
-            **({"sthld": In(8)} if waits else {}),
-            **({"keep": Out(WriteBack(config)).array(UNITS)} if caches else {}),
-            **({"immediate": Out(Immediate(config))} if immediates else {}),
-            "lsu": Out(lsu_stream(config)),
-            "returned": In(returned_stream(config)),
-            **({} if events is None else {"events": Out(events)}),
-        })
+        super().__init__(
+            {
+                "start": In(Start(config)),
+                **({"launch": In(1)} if config.takes_flags else {}),
+                "release": In(core.warps),
+                "arrival": Out(Arrival(config)),
+                "drain": Out(core.warps),
+                "fill": Out(Fill(config)),
+                "write": Out(WriteBack(config)).array(core.banks),
+                "issues": Out(1),
+                **({"sthld": In(8)} if waits else {}),
+                **({"keep": Out(WriteBack(config)).array(UNITS)} if caches else {}),
+                **({"immediate": Out(Immediate(config))} if immediates else {}),
+                "lsu": Out(lsu_stream(config)),
+                "returned": In(returned_stream(config)),
+                **({} if events is None else {"events": Out(events)}),
+            }
+        )

@@ -22,9 +22,9 @@ from warpbank.hdl.sub_core import SubCore
 class Sm(wiring.Component):
     """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.seams`).
 
-    The testbench offers launch after launch; one is taken in the cycle in which the one before has drained, so that a job of
-    several launches loses no cycle between them. The cycle after the first launch was taken is golden's cycle 0. Where no launch
-    is offered while `launch.ready`, the job is over.
+    The testbench offers launch after launch; one is taken in the cycle in which the one before has drained,
+    so that a job of several launches loses no cycle between them. The cycle after the first launch was taken
+    is golden's cycle 0. Where no launch is offered while `launch.ready`, the job is over.
 
     Parameters
     ----------
@@ -35,13 +35,17 @@ class Sm(wiring.Component):
     Members
     -------
     launch : In, a stream of `warpbank.hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
-    started, start : Out, `warpbank.hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold which warps from now on.
+    started, start : Out, `warpbank.hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold
+        which warps from now on.
     fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
     write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
-    keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same question.
-    immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a PREFETCH.
+    keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same
+        question.
+    immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a
+        PREFETCH.
     lines : Out, `warpbank.hdl.execute.lsu.Lines`. Question: a memory line of a uop.
-    overflow : Out(1). A sub-core lost a uop that the load/store unit returned (`warpbank.hdl.execute.pipelines`): the run is void.
+    overflow : Out(1). A sub-core lost a uop that the load/store unit returned
+        (`warpbank.hdl.execute.pipelines`): the run is void.
     events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
     core_events : Out, if `probe`: per sub-core.
 
@@ -62,7 +66,9 @@ class Sm(wiring.Component):
         self.ctas = CtaDispatch(config, probe=probe)
         shape = config.sub_core.collector
         self._waiting_time = 0 if shape.sthld == "adaptive" else int(shape.sthld)
-        self.sthld = Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
+        self.sthld = (
+            Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
+        )
         shared = [self.lsu, self.barriers, self.ctas, *([] if self.sthld is None else [self.sthld])]
         self._shared = shared if probe else []
         cores = config.sub_cores
@@ -91,7 +97,10 @@ class Sm(wiring.Component):
         wiring.connect(m, wiring.flipped(self.launch), ctas.launch)
         wiring.connect(m, wiring.flipped(self.lines), lsu.lines)
         m.d.comb += [
-            *(getattr(self.started, name).eq(getattr(ctas.started, name)) for name in ctas.started.signature.members),
+            *(
+                getattr(self.started, name).eq(getattr(ctas.started, name))
+                for name in ctas.started.signature.members
+            ),
             lsu.launch.eq(self.launch.valid & self.launch.ready),
             barriers.start.eq(Cat(start.warps for start in ctas.start)),
         ]
@@ -104,11 +113,15 @@ class Sm(wiring.Component):
             m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
             for start in (core.start, self.start[number]):
                 given = ctas.start[number]
-                m.d.comb += [getattr(start, name).eq(getattr(given, name)) for name in start.signature.members]
+                m.d.comb += [
+                    getattr(start, name).eq(getattr(given, name)) for name in start.signature.members
+                ]
             if hasattr(core, "launch"):
                 m.d.comb += core.launch.eq(self.launch.valid & self.launch.ready)
             arrival = barriers.arrivals[number]
-            m.d.comb += [getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members]
+            m.d.comb += [
+                getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members
+            ]
             m.d.comb += [
                 ctas.drain[number].eq(core.drain),
                 ctas.warps[number].eq(core.arrival.warp),

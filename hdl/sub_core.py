@@ -54,31 +54,57 @@ class SubCore(wiring.Component):
         caches = self.collectors.caches
         two_level = isinstance(self.scheduler, TwoLevel)
         self.keeps = caches or self.registers.follows  # results are asked for by unit, not by bank
-        self.scoreboard = Scoreboard(config, self.collectors.entries(config), UNITS if self.keeps else None,
-                                     self.collectors.per_warp, two_level,
-                                     self.registers.notes and (self.collectors.evicts or self.registers.follows))
+        self.scoreboard = Scoreboard(
+            config,
+            self.collectors.entries(config),
+            UNITS if self.keeps else None,
+            self.collectors.per_warp,
+            two_level,
+            self.registers.notes and (self.collectors.evicts or self.registers.follows),
+        )
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
-        reporters = [self.buffers, self.status, self.collectors, self.registers, self.pipelines, self.results,
-                     *([self.scheduler] if two_level else [])]
+        reporters = [
+            self.buffers,
+            self.status,
+            self.collectors,
+            self.registers,
+            self.pipelines,
+            self.results,
+            *([self.scheduler] if two_level else []),
+        ]
         self.moves = self.scalar = None
         if self.registers.notes:
             if not self.registers.follows:  # a cache holds registers whole
                 self.moves = Moves(config, probe)
             parts, executes = self.registers.parts, self.registers.executes
-            self.scalar = (KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe) if caches
-                           else ScalarLanes(config, parts, executes, probe))
+            self.scalar = (
+                KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe)
+                if caches
+                else ScalarLanes(config, parts, executes, probe)
+            )
             reporters += [part for part in (self.moves, self.scalar) if part is not None]
         self._reporters = reporters if probe else []
         events = Events(config, total(part.events.signature for part in reporters)) if probe else None
-        super().__init__(SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.prefetches))
+        super().__init__(
+            SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.prefetches)
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._prefetch = Signal(name="prefetch")
         m.d.comb += self._prefetch.eq(self.status.done & (self.status.uop.control == Control.PREFETCH))
-        for name in ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard", "pipelines",
-                     "results"):
+        for name in (
+            "buffers",
+            "status",
+            "in_flight",
+            "scheduler",
+            "registers",
+            "collectors",
+            "scoreboard",
+            "pipelines",
+            "results",
+        ):
             m.submodules[name] = getattr(self, name)
         self._front_end(m)
         self._register_file(m)
@@ -99,19 +125,28 @@ class SubCore(wiring.Component):
         for port, hazards in zip(scoreboard.hazards, buffers.hazards, strict=True):
             wiring.connect(m, hazards, port)
         m.d.comb += [
-            buffers.start.eq(self.start.warps), scheduler.start.eq(self.start.warps), in_flight.start.eq(self.start.warps),
+            buffers.start.eq(self.start.warps),
+            scheduler.start.eq(self.start.warps),
+            in_flight.start.eq(self.start.warps),
             status.release.eq(self.release),
-            status.first.eq(buffers.first), status.collects.eq(buffers.collects),
+            status.first.eq(buffers.first),
+            status.collects.eq(buffers.collects),
             # A PREFETCH changes the places of registers, so that no operand may be on its way.
-            status.blocked.eq(scoreboard.blocked | buffers.prefetches & ~scoreboard.quiet), status.memory.eq(scoreboard.memory),
-            status.may_issue.eq(collectors.may_issue), status.may_slide.eq(collectors.may_slide),
+            status.blocked.eq(scoreboard.blocked | buffers.prefetches & ~scoreboard.quiet),
+            status.memory.eq(scoreboard.memory),
+            status.may_issue.eq(collectors.may_issue),
+            status.may_slide.eq(collectors.may_slide),
             status.refused.eq(collectors.refused),
-            scheduler.eligible.eq(status.eligible), status.pick.eq(scheduler.pick),
+            scheduler.eligible.eq(status.eligible),
+            status.pick.eq(scheduler.pick),
             buffers.warp.eq(scheduler.pick),
-            in_flight.live.eq(status.live), in_flight.issue.eq(status.issue.valid), in_flight.warp.eq(scheduler.pick),
+            in_flight.live.eq(status.live),
+            in_flight.issue.eq(status.issue.valid),
+            in_flight.warp.eq(scheduler.pick),
             self.drain.eq(in_flight.drain),
             scoreboard.entry.eq(collectors.entry),
-            collectors.start.eq(self.start.warps), collectors.slide.eq(status.done & ~notice),
+            collectors.start.eq(self.start.warps),
+            collectors.slide.eq(status.done & ~notice),
         ]
         if self.moves is None:
             m.d.comb += [buffers.pop.eq(status.issues), status.uop.eq(buffers.uop)]
@@ -122,7 +157,8 @@ class SubCore(wiring.Component):
         may_issue, short = self._may_issue(m)
         if isinstance(scheduler, TwoLevel):
             m.d.comb += [
-                scheduler.ready.eq(status.ready), scheduler.away.eq(status.away | short & status.ready),
+                scheduler.ready.eq(status.ready),
+                scheduler.away.eq(status.away | short & status.ready),
                 status.distant.eq(scoreboard.distant),
                 scheduler.may_activate.eq(self.registers.may_activate if self.registers.follows else ~0),
                 status.active.eq(scheduler.active & may_issue),
@@ -136,8 +172,11 @@ class SubCore(wiring.Component):
         """Moves issue in the place of uops."""
         m.submodules.moves = moves = self.moves
         m.d.comb += [
-            moves.warp.eq(self.scheduler.pick), moves.uop.eq(self.buffers.uop), moves.issues.eq(self.status.issues),
-            self.status.uop.eq(moves.goes), self.buffers.pop.eq(self.status.issues & ~moves.inserts),
+            moves.warp.eq(self.scheduler.pick),
+            moves.uop.eq(self.buffers.uop),
+            moves.issues.eq(self.status.issues),
+            self.status.uop.eq(moves.goes),
+            self.buffers.pop.eq(self.status.issues & ~moves.inserts),
         ]
         if self.registers.renames:
             m.d.comb += moves.missing.eq(Array(self.registers.missing)[self.scheduler.pick])
@@ -149,7 +188,9 @@ class SubCore(wiring.Component):
         m.submodules.scalar = scalar = self.scalar
         issue = self.status.issue
         m.d.comb += [
-            scalar.issue.valid.eq(issue.valid), scalar.issue.payload.eq(issue.payload), scalar.entry.eq(self.collectors.entry),
+            scalar.issue.valid.eq(issue.valid),
+            scalar.issue.payload.eq(issue.payload),
+            scalar.entry.eq(self.collectors.entry),
         ]
         if "alone" in self.pipelines.signature.members:
             m.d.comb += self.pipelines.alone.eq(scalar.clocked[Unit.SFU].alone)
@@ -157,17 +198,24 @@ class SubCore(wiring.Component):
         for source, sink in zip(self.registers.operand, takers.operand, strict=True):
             wiring.connect(m, source, sink)
         if self.collectors.caches:
-            m.d.comb += [sink.eq(source) for source, sink in zip(self.collectors.offered, scalar.offered, strict=True)]
+            m.d.comb += [
+                sink.eq(source) for source, sink in zip(self.collectors.offered, scalar.offered, strict=True)
+            ]
             for kept, known in zip(self.collectors.kept, scalar.kept, strict=True):
-                m.d.comb += [sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)]
+                m.d.comb += [
+                    sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)
+                ]
         for port, taker in zip(self.collectors.dispatch, scalar.dispatch, strict=True):
             m.d.comb += [
-                taker.valid.eq(port.valid & port.ready), taker.collector.eq(port.payload.collector),
-                taker.warp.eq(port.payload.result.warp), taker.seq.eq(port.payload.result.seq),
+                taker.valid.eq(port.valid & port.ready),
+                taker.collector.eq(port.payload.collector),
+                taker.warp.eq(port.payload.result.warp),
+                taker.seq.eq(port.payload.result.seq),
             ]
 
     def _may_issue(self, m: Module) -> tuple[Value, Value]:
-        """Masks of the warps that may issue as far as their registers are concerned, and of those that lack physical ones."""
+        """Masks of the warps that may issue as far as their registers are concerned, and of those that lack
+        physical ones."""
         registers = self.registers
         everyone = ~Const(0, len(self.status.active))
         there: Value = registers.may_issue if registers.follows else everyone
@@ -181,10 +229,16 @@ class SubCore(wiring.Component):
         """Registers that are renamed follow what issues, what is read and written, and which warps end."""
         registers, status, collectors = self.registers, self.status, self.collectors
         m.d.comb += [
-            registers.launch.eq(self.launch), registers.here.eq(status.here), registers.slide.eq(status.done),
-            registers.entry.eq(collectors.entry), registers.end.eq(self.in_flight.drain),
+            registers.launch.eq(self.launch),
+            registers.here.eq(status.here),
+            registers.slide.eq(status.done),
+            registers.entry.eq(collectors.entry),
+            registers.end.eq(self.in_flight.drain),
         ]
-        m.d.comb += [sink.slots.eq(source.slots) for source, sink in zip(collectors.read_done, registers.done, strict=True)]
+        m.d.comb += [
+            sink.slots.eq(source.slots)
+            for source, sink in zip(collectors.read_done, registers.done, strict=True)
+        ]
         if collectors.caches:
             results = [(offer.taken, offer.payload) for offer in self.results.offer]
         else:
@@ -216,7 +270,8 @@ class SubCore(wiring.Component):
         elif registers.follows:
             for result, written in zip(self.results.result, scoreboard.written, strict=True):
                 m.d.comb += [
-                    written.valid.eq(result.valid & result.ready), written.warp.eq(result.payload.warp),
+                    written.valid.eq(result.valid & result.ready),
+                    written.warp.eq(result.payload.warp),
                     written.register.eq(result.payload.register),
                 ]
         else:
@@ -224,40 +279,52 @@ class SubCore(wiring.Component):
                 wiring.connect(m, source, sink)
 
     def _cache_registers(self, m: Module) -> None:
-        """A register file cache: it follows what the scheduler and the PREFETCHes say, and asks for results by unit."""
+        """A register file cache: it follows what the scheduler and the PREFETCHes say, and asks for results
+        by unit."""
         registers, scheduler, status = self.registers, self.scheduler, self.status
         m.d.comb += [
-            registers.activate.eq(scheduler.activated.any()), registers.activated.eq(encode(scheduler.activated)),
-            registers.deactivate.eq(scheduler.deactivated), registers.ended.eq(status.over),
+            registers.activate.eq(scheduler.activated.any()),
+            registers.activated.eq(encode(scheduler.activated)),
+            registers.deactivate.eq(scheduler.deactivated),
+            registers.ended.eq(status.over),
             registers.quiet.eq(self.scoreboard.quiet),
         ]
         if registers.notes:
             wiring.connect(m, registers.owed, self.scoreboard.owed)
         if registers.prefetches:
             m.d.comb += [
-                registers.prefetch.eq(self._prefetch), registers.prefetching.eq(scheduler.pick),
-                registers.registers.eq(self.immediate.bits), self.immediate.valid.eq(self._prefetch),
+                registers.prefetch.eq(self._prefetch),
+                registers.prefetching.eq(scheduler.pick),
+                registers.registers.eq(self.immediate.bits),
+                self.immediate.valid.eq(self._prefetch),
                 self.immediate.pc.eq(status.uop.pc),
             ]
         for unit, (outer, inner) in enumerate(zip(self.keep, registers.keep, strict=True)):
             m.d.comb += inner.value.eq(outer.value)
             asks = [inner, *([self.collectors.keep[unit]] if self.collectors.caches else [])]
             m.d.comb += outer.valid.eq(reduce(or_, (ask.valid for ask in asks)))
-            m.d.comb += [getattr(outer, name).eq(getattr(inner, name)) for name in ("warp", "seq", "register", "mask")]
+            m.d.comb += [
+                getattr(outer, name).eq(getattr(inner, name)) for name in ("warp", "seq", "register", "mask")
+            ]
 
     def _keep_results(self, m: Module) -> None:
         """Collectors that keep results, and may evict them."""
         collectors, results = self.collectors, self.results
-        for offer, taker, written in zip(results.offer, collectors.result, self.scoreboard.written, strict=True):
+        for offer, taker, written in zip(
+            results.offer, collectors.result, self.scoreboard.written, strict=True
+        ):
             wiring.connect(m, offer, taker)
             domain = m.d.comb if self.moves is None else m.d.sync  # a result is compressed before it is there
             domain += [
-                written.valid.eq(offer.taken), written.warp.eq(offer.payload.warp), written.register.eq(offer.payload.register),
+                written.valid.eq(offer.taken),
+                written.warp.eq(offer.payload.warp),
+                written.register.eq(offer.payload.register),
             ]
         m.d.comb += collectors.first.eq(results.first)
         if collectors.waits:
             m.d.comb += [
-                collectors.ready.eq(self.status.collecting), collectors.idle.eq(~self.status.issues),
+                collectors.ready.eq(self.status.collecting),
+                collectors.idle.eq(~self.status.issues),
                 collectors.sthld.eq(self.sthld),
             ]
         for outer, inner in zip(self.keep, collectors.keep, strict=True):
@@ -277,8 +344,11 @@ class SubCore(wiring.Component):
         uop = issue.payload.uop
         writes = (evicted.register - uop.destination)[:8] < uop.count
         m.d.comb += [
-            owed.warp.eq(evicted.warp), owed.register.eq(evicted.register),
-            self.registers.plain.eq(owed.pending | issue.valid & (issue.payload.warp == evicted.warp) & writes),
+            owed.warp.eq(evicted.warp),
+            owed.register.eq(evicted.register),
+            self.registers.plain.eq(
+                owed.pending | issue.valid & (issue.payload.warp == evicted.warp) & writes
+            ),
         ]
 
     def _execution(self, m: Module) -> None:
@@ -291,5 +361,11 @@ class SubCore(wiring.Component):
             wiring.connect(m, pipelines.result[unit], results.head[unit])
             wiring.connect(m, results.result[unit], self.registers.result[unit])
             retired = results.retired[unit]
-            for taker in (self.scoreboard.retired[unit], self.status.retired[unit], self.in_flight.retired[unit]):
-                m.d.comb += [getattr(taker, name).eq(getattr(retired, name)) for name in retired.signature.members]
+            for taker in (
+                self.scoreboard.retired[unit],
+                self.status.retired[unit],
+                self.in_flight.retired[unit],
+            ):
+                m.d.comb += [
+                    getattr(taker, name).eq(getattr(retired, name)) for name in retired.signature.members
+                ]

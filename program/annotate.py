@@ -27,18 +27,23 @@ from warpbank.program.write_back import write_back_hints
 RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 
 
-def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]) -> Trace:
-    """The trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the others stay at what is safe.
+def annotate(
+    trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]
+) -> Trace:
+    """The trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the
+    others stay at what is safe.
 
-    `cached` sets `near` and `write_back` for a register file cache that the compiler manages (`warpbank.program.strand_cache`).
-    `release` is no field: it sets `dead` to what the flags of register renaming can tell, puts the flag instructions into the
-    code, and exempts registers that the machine's renaming table has no room for (`warpbank.program.release`).
-    `intervals` and `strands` are no fields, but PREFETCH instructions that are put into the code (`warpbank.program.intervals`).
+    `cached` sets `near` and `write_back` for a register file cache that the compiler manages
+    (`warpbank.program.strand_cache`). `release` is no field: it sets `dead` to what the flags of register
+    renaming can tell, puts the flag instructions into the code, and exempts registers that the machine's
+    renaming table has no room for (`warpbank.program.release`). `intervals` and `strands` are no fields, but
+    PREFETCH instructions that are put into the code (`warpbank.program.intervals`).
 
     Parameters
     ----------
     config : the machine, for the parameters of the passes.
-    kernels : gives the machine code of the trace's kernels, in the order of `trace.kernels`; called if a pass needs it.
+    kernels : gives the machine code of the trace's kernels, in the order of `trace.kernels`; called if a pass
+        needs it.
 
     Raises
     ------
@@ -69,7 +74,9 @@ def annotate(trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: C
     # Last, since it puts instructions behind those that the other hints are for.
     for name, rule in RULES.items():
         if name in wanted:
-            annotated = insert_prefetches(annotated, form_all(kernels(), config.sub_core.cache.registers, rule))
+            annotated = insert_prefetches(
+                annotated, form_all(kernels(), config.sub_core.cache.registers, rule)
+            )
     if "release" in wanted:
         made = kernels()
         release = release_all(made, exemptions(made, trace, config))

@@ -1,13 +1,15 @@
 """Control flow graph of a kernel: dominators, post-dominators, loops, reconvergence points.
 
-Blocks are numbered in layout order; one number past the last is the virtual exit, which every EXIT leads to. A guarded EXIT leads
-both there and to the next block: some lanes may leave while the others go on. A lane diverging at a conditional branch meets the
-others again at the first instruction of the branch block's immediate post-dominator, as a SIMT stack does it. Paths that leave
-early do not count for that: lanes that return in the middle of a kernel do not keep the others from meeting. Early is every exit
-but the one that most blocks lead to.
+Blocks are numbered in layout order; one number past the last is the virtual exit, which every EXIT leads to.
+A guarded EXIT leads both there and to the next block: some lanes may leave while the others go on. A lane
+diverging at a conditional branch meets the others again at the first instruction of the branch block's
+immediate post-dominator, as a SIMT stack does it. Paths that leave early do not count for that: lanes that
+return in the middle of a kernel do not keep the others from meeting. Early is every exit but the one that
+most blocks lead to.
 
-A loop that no path leaves has no post-dominator of its own accord. Its last block in reverse post-order is given an imaginary
-edge to the exit, one such region after the other, so that every block has one. These edges count for post-dominance only.
+A loop that no path leaves has no post-dominator of its own accord. Its last block in reverse post-order is
+given an imaginary edge to the exit, one such region after the other, so that every block has one. These edges
+count for post-dominance only.
 """
 
 from __future__ import annotations
@@ -49,13 +51,16 @@ class Loop:
 
 
 class Cfg:
-    """The control flow graph of one kernel. It keeps no link to later changes of the code: build it again after a pass.
+    """The control flow graph of one kernel. It keeps no link to later changes of the code: build it again
+    after a pass.
 
     Attributes
     ----------
-    starts : pc of each block's first instruction (an empty block: of the next instruction), then the number of instructions.
+    starts : pc of each block's first instruction (an empty block: of the next instruction), then the number
+        of instructions.
     exit : number of the virtual exit (the number of blocks).
-    successors, predecessors : per block, and for the virtual exit. A branch lists its target, then the fall-through.
+    successors, predecessors : per block, and for the virtual exit. A branch lists its target, then the
+        fall-through.
     order : reverse post-order of the blocks that the entry reaches.
     idom : immediate dominator; None for the entry and for unreachable blocks.
     meets : immediate post-dominator on the paths to the main exit; `ipdom` for blocks that do not lead there.
@@ -100,7 +105,8 @@ class Cfg:
     # ---- dominance
 
     def _post_dominators(self) -> list[int]:
-        """Immediate post-dominators over the graph with imaginary edges out of the regions that never leave."""
+        """Immediate post-dominators over the graph with imaginary edges out of the regions that never
+        leave."""
         n = self.exit
         imaginary: list[int] = []
         backward: list[list[int]] = [list(p) for p in self.predecessors]
@@ -110,12 +116,15 @@ class Cfg:
             stuck = [b for b in range(n) if b not in reached]
             if not stuck:
                 break
-            # The last one in reverse post-order: of a loop, its latch. Unreachable blocks come last and are served first.
+            # The last one in reverse post-order: of a loop, its latch. Unreachable blocks come last and are
+            # served first.
             chosen = max(stuck, key=lambda b: (forward_rank.get(b, n), b))
             imaginary.append(chosen)
             backward[n].append(chosen)
         order = _reverse_post_order(backward, n, n + 1)
-        forward: list[Sequence[int]] = [(*s, n) if b in imaginary else s for b, s in enumerate(self.successors)]
+        forward: list[Sequence[int]] = [
+            (*s, n) if b in imaginary else s for b, s in enumerate(self.successors)
+        ]
         doms = _dominators(forward, order)
         self.imaginary_exits = tuple(sorted(imaginary))
         return [doms[b] for b in range(n)]
@@ -150,21 +159,36 @@ class Cfg:
     # ---- loops
 
     def _find_loops(self, blocks: list[int], parent: Loop | None, reachable: frozenset[int]) -> None:
-        """Strongly connected regions of `blocks`; without the edges into their headers, those inside; and so on.
+        """Strongly connected regions of `blocks`; without the edges into their headers, those inside; and so
+        on.
 
-        On reducible graphs these are the natural loops, merged by header; an irreducible region is one with several headers."""
+        On reducible graphs these are the natural loops, merged by header; an irreducible region is one with
+        several headers.
+        """
         inside = set(blocks)
         if parent is not None:
-            inner = {b: tuple(s for s in self.successors[b] if s in inside and s not in parent.headers) for b in blocks}
+            inner = {
+                b: tuple(s for s in self.successors[b] if s in inside and s not in parent.headers)
+                for b in blocks
+            }
         else:
             inner = {b: tuple(s for s in self.successors[b] if s in inside) for b in blocks}
         for region in _strong_regions(blocks, inner):
             members = set(region)
             if len(region) == 1 and region[0] not in inner[region[0]]:
                 continue
-            headers = tuple(b for b in region if b == 0 or any(p not in members for p in self.predecessors[b] if p in reachable))
-            loop = Loop(len(self.loops), headers, tuple(region), None if parent is None else parent.index,
-                        1 if parent is None else parent.depth + 1)
+            headers = tuple(
+                b
+                for b in region
+                if b == 0 or any(p not in members for p in self.predecessors[b] if p in reachable)
+            )
+            loop = Loop(
+                len(self.loops),
+                headers,
+                tuple(region),
+                None if parent is None else parent.index,
+                1 if parent is None else parent.depth + 1,
+            )
             self.loops.append(loop)
             for b in region:
                 self.loop_of[b] = loop.index
@@ -209,7 +233,8 @@ class Cfg:
         return self.starts[at]
 
     def reach(self, start: int, stop: int | None) -> set[int]:
-        """Blocks that can run from the start of block `start` before `stop` is entered; the virtual exit left out."""
+        """Blocks that can run from the start of block `start` before `stop` is entered; the virtual exit left
+        out."""
         if start == stop or start == self.exit:
             return set()
         found, work = {start}, [start]
@@ -221,7 +246,8 @@ class Cfg:
         return found
 
     def region(self, block: int) -> set[int]:
-        """Influence region of the branch that ends `block`: blocks reachable from it before its reconvergence block."""
+        """Influence region of the branch that ends `block`: blocks reachable from it before its reconvergence
+        block."""
         stop = self.reconvergence_block(block)
         found: set[int] = set()
         for s in self.successors[block]:
@@ -255,7 +281,8 @@ def _reverse_post_order(successors: Sequence[Sequence[int]], start: int, limit: 
 
 
 def _dominators(predecessors: Sequence[Sequence[int]], order: list[int]) -> dict[int, int]:
-    """Immediate dominators by the iteration of Cooper, Harvey and Kennedy; the first of `order` is its own."""
+    """Immediate dominators by the iteration of Cooper, Harvey and Kennedy; the first of `order` is its
+    own."""
     rank = {b: i for i, b in enumerate(order)}
     idom = {order[0]: order[0]}
     changed = True
@@ -290,7 +317,8 @@ def _depths(parents: list[int], order: list[int]) -> list[int]:
 
 
 def _strong_regions(nodes: list[int], successors: dict[int, tuple[int, ...]]) -> list[list[int]]:
-    """Strongly connected components (Tarjan, iterative), each ascending, in the order of their smallest block."""
+    """Strongly connected components (Tarjan, iterative), each ascending, in the order of their smallest
+    block."""
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     on_stack: set[int] = set()

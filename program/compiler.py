@@ -1,4 +1,5 @@
-"""From PTX to machine code in one call: lower, schedule, allocate, schedule what the allocator inserted, verify."""
+"""From PTX to machine code in one call: lower, schedule, allocate, schedule what the allocator inserted,
+verify."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def compile_kernel(
     PtxError : the kernel cannot be lowered.
     WarpbankError : `max_registers` is out of range or too few for an instruction.
     """
-    return compile_with_report(module, entry, max_registers=max_registers, schedule=schedule, allocate=allocate)[0]
+    return compile_with_report(
+        module, entry, max_registers=max_registers, schedule=schedule, allocate=allocate
+    )[0]
 
 
 def compile_with_report(

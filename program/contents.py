@@ -44,11 +44,15 @@ def read_shape(table: Table) -> tuple[int, ...] | None:
         return None
     dims = tuple(shape) if isinstance(shape, list) else (shape,)
     if not dims or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in dims):
-        table.fail("shape", f"must be a positive integer or a list of them, such as 1024 or [32, 64], not {shape!r}")
+        table.fail(
+            "shape", f"must be a positive integer or a list of them, such as 1024 or [32, 64], not {shape!r}"
+        )
     return dims
 
 
-def read_array(table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None) -> np.ndarray:
+def read_array(
+    table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None
+) -> np.ndarray:
     """The array that the content keys of `table` describe.
 
     Parameters
@@ -70,9 +74,14 @@ def read_array(table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: t
     for key in CONTENTS[:4]:
         table.known.append(key)
     if shape is None:
-        table.fail("", f"the key 'shape' is missing, and {content!r} does not say how many elements there are")
+        table.fail(
+            "", f"the key 'shape' is missing, and {content!r} does not say how many elements there are"
+        )
     if prod(shape) * dtype.itemsize > _MAX_BYTES:
-        table.fail("shape", f"{list(shape)} has {prod(shape) * dtype.itemsize} bytes; at most {_MAX_BYTES} are supported")
+        table.fail(
+            "shape",
+            f"{list(shape)} has {prod(shape) * dtype.itemsize} bytes; at most {_MAX_BYTES} are supported",
+        )
     if content == "fill":
         value = table.take("fill", (int, float))
         return np.broadcast_to(_numbers(table, "fill", [value], dtype), shape).copy()
@@ -94,7 +103,11 @@ def _numbers(table: Table, key: str, values: list[Any], dtype: np.dtype[Any]) ->
         if isinstance(item, list):
             flat.extend(item)
         elif isinstance(item, bool) or not isinstance(item, int if integral else (int, float)):
-            table.fail(key, f"{item!r} is not {'an integer' if integral else 'a number'}, as type {type_name(dtype)} needs")
+            table.fail(
+                key,
+                f"{item!r} is not {'an integer' if integral else 'a number'}, as type {type_name(dtype)} "
+                "needs",
+            )
         elif integral and not np.iinfo(dtype).min <= item <= np.iinfo(dtype).max:
             table.fail(key, f"{item} does not fit type {type_name(dtype)}")
     try:
@@ -114,11 +127,15 @@ def _values(table: Table, dtype: np.dtype[Any], shape: tuple[int, ...] | None) -
 
 
 def _reshape(table: Table, key: str, array: np.ndarray, shape: tuple[int, ...] | None) -> np.ndarray:
-    """`array` in the shape that was declared: a flat list fits any shape of its size, a nested one only its own."""
+    """`array` in the shape that was declared: a flat list fits any shape of its size, a nested one only its
+    own."""
     if shape is None or array.shape == shape:
         return array
     if array.ndim != 1 or array.size != prod(shape):
-        table.fail(key, f"has shape {list(array.shape)}, but the shape should be {list(shape)} ({prod(shape)} elements)")
+        table.fail(
+            key,
+            f"has shape {list(array.shape)}, but the shape should be {list(shape)} ({prod(shape)} elements)",
+        )
     return array.reshape(shape)
 
 
@@ -146,7 +163,9 @@ def _random(table: Table, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.nd
     assert inner is not None
     name = inner.take("distribution", (str,), required=True)
     if name not in _DISTRIBUTIONS:
-        inner.fail("distribution", f"there is no distribution {name!r}; there are {', '.join(_DISTRIBUTIONS)}")
+        inner.fail(
+            "distribution", f"there is no distribution {name!r}; there are {', '.join(_DISTRIBUTIONS)}"
+        )
     seed = inner.take("seed", (int,), 0)
     if seed < 0:
         inner.fail("seed", f"must not be negative, and is {seed}")
@@ -156,7 +175,9 @@ def _random(table: Table, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.nd
         inner.done()
         limits = np.iinfo(dtype if dtype.kind in "iu" else np.int64)
         if not limits.min <= low < high <= int(limits.max) + 1:
-            inner.fail("high", f"[{low}, {high}) is not a range of {type_name(dtype)}; low is included, high is not")
+            inner.fail(
+                "high", f"[{low}, {high}) is not a range of {type_name(dtype)}; low is included, high is not"
+            )
         return rng.integers(low, high, shape, dtype=dtype if dtype.kind in "iu" else np.int64).astype(dtype)
     if dtype.kind != "f":
         inner.fail("distribution", f"{name} makes fractions; type {type_name(dtype)} needs 'integers'")
@@ -172,7 +193,9 @@ def _random(table: Table, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.nd
     return rng.uniform(first, second, shape).astype(dtype)
 
 
-def _file(table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None) -> np.ndarray:
+def _file(
+    table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None
+) -> np.ndarray:
     """An .npy file, or the raw little-endian elements that any other file is taken for."""
     name = table.take("file", (str,))
     path = folder / name
@@ -185,7 +208,9 @@ def _file(table: Table, folder: Path, dtype: np.dtype[Any] | None, shape: tuple[
                 table.fail("", f"the key 'type' is missing; the raw file {name} does not say its own")
             size, what = dtype.itemsize, type_name(dtype)
             if not raw or len(raw) % size:
-                table.fail("file", f"{name} has {len(raw)} bytes, not a positive multiple of the {size} of {what}")
+                table.fail(
+                    "file", f"{name} has {len(raw)} bytes, not a positive multiple of the {size} of {what}"
+                )
             array = np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype)
     except OSError as error:
         table.fail("file", f"cannot read {path}: {error.strerror or error}")

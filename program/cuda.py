@@ -1,7 +1,8 @@
 """From CUDA C to PTX text, with the LLVM that the `ziglang` wheel carries: no CUDA toolkit is needed.
 
-A source includes `warpbank.cuh` (in `workloads/cuda`), which stands in for the toolkit's headers and is always on the include
-path. A source that needs another GPU than `DEFAULT_ARCH` says so once, in its first line: `// arch: sm_80`.
+A source includes `warpbank.cuh` (in `workloads/cuda`), which stands in for the toolkit's headers and is
+always on the include path. A source that needs another GPU than `DEFAULT_ARCH` says so once, in its first
+line: `// arch: sm_80`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from warpbank.program.errors import WarpbankError
 #: The GPU that PTX is made for unless the source or the caller asks for another.
 DEFAULT_ARCH = "sm_75"
 
-#: PTX version to write, for GPUs up to sm_90 and for later ones. The older, the more drivers and tools read it; left alone, clang
-#: would take the version from whatever CUDA toolkit it finds installed, and without one a version too old for any GPU of today.
+#: PTX version to write, for GPUs up to sm_90 and for later ones. The older, the more drivers and tools read
+#: it; left alone, clang would take the version from whatever CUDA toolkit it finds installed, and without one
+#: a version too old for any GPU of today.
 _PTX_VERSION, _PTX_VERSION_LATER = "ptx78", "ptx88"
 
 _ARCH_COMMENT = re.compile(r"//\s*arch:\s*(\S+)\s*$")
@@ -47,7 +49,8 @@ def compile_cuda(
 ) -> str:
     """Compile a CUDA C file to PTX.
 
-    The text depends on the source, the options and the version of the wheel only: it holds no path and no date.
+    The text depends on the source, the options and the version of the wheel only: it holds no path and no
+    date.
 
     Parameters
     ----------
@@ -62,7 +65,8 @@ def compile_cuda(
 
     Raises
     ------
-    CompileError : no such source, no `ziglang` wheel, an architecture that is no `sm_NN`, or a source the compiler refuses.
+    CompileError : no such source, no `ziglang` wheel, an architecture that is no `sm_NN`, or a source the
+        compiler refuses.
     """
     source = Path(source)
     if not source.is_file():
@@ -74,13 +78,29 @@ def compile_cuda(
     version = _PTX_VERSION if int(known[1]) <= 90 and not known[2] else _PTX_VERSION_LATER
     if find_spec("ziglang") is None:
         raise CompileError(
-            "compiling CUDA needs the LLVM of the ziglang wheel, which is not installed: pip install 'warpbank[compile]'"
+            "compiling CUDA needs the LLVM of the ziglang wheel, which is not installed: pip install "
+            "'warpbank[compile]'"
         )
 
     with as_file(files("warpbank.workloads") / "cuda") as headers:
-        command = [sys.executable, "-m", "ziglang", "clang", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib"]
-        # A fixed host and no toolkit: the output must not depend on the machine, or on what else is installed there.
-        command += ["--target=x86_64-unknown-linux-gnu", f"--cuda-path={os.devnull}", f"--cuda-feature=+{version}"]
+        command = [
+            sys.executable,
+            "-m",
+            "ziglang",
+            "clang",
+            "-x",
+            "cuda",
+            "--cuda-device-only",
+            "-nocudainc",
+            "-nocudalib",
+        ]
+        # A fixed host and no toolkit: the output must not depend on the machine, or on what else is installed
+        # there.
+        command += [
+            "--target=x86_64-unknown-linux-gnu",
+            f"--cuda-path={os.devnull}",
+            f"--cuda-feature=+{version}",
+        ]
         command += [f"--cuda-gpu-arch={arch}", "-O3", "-S", "-Wno-unknown-cuda-version"]
         command += [f"-D{name}={value}" for name, value in (defines or {}).items()]
         command += [f"-I{folder}" for folder in (*include, headers)]

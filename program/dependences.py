@@ -1,11 +1,14 @@
 """Which instructions of a block must keep their order.
 
-- Registers and predicates: read after write, write after read, write after write; a guarded write also keeps what it may not
-change. - Memory: loads may pass loads. Nothing passes a store or an atomic to a space that may be the same memory; a generic
-address may be
-  anywhere but in the constant bank. Even with one base register and different offsets the order is kept, since another lane's
-  address may be equal; local memory is each lane's own, so there known places that do not overlap are free.
-- Barriers, fences, traps, volatile accesses and clock reads keep their order with each other and with all memory accesses.
+- Registers and predicates: read after write, write after read, write after write; a guarded write also keeps
+  what it may not
+change. - Memory: loads may pass loads. Nothing passes a store or an atomic to a space that may be the same
+memory; a generic address may be
+  anywhere but in the constant bank. Even with one base register and different offsets the order is kept,
+  since another lane's address may be equal; local memory is each lane's own, so there known places that do
+  not overlap are free.
+- Barriers, fences, traps, volatile accesses and clock reads keep their order with each other and with all
+  memory accesses.
 - Shuffles, votes and the like keep their order with each other and with these.
 - What ends the block stays at its end.
 """
@@ -29,7 +32,8 @@ def is_fence(instr: Instr) -> bool:
 
 
 def may_alias(one: Instr, other: Instr) -> bool:
-    """Whether two memory instructions, one of them a store or an atomic, may touch the same memory, in any two lanes."""
+    """Whether two memory instructions, one of them a store or an atomic, may touch the same memory, in any
+    two lanes."""
     if Space.CONST in (one.space, other.space):
         return False
     if one.space != other.space:
@@ -48,7 +52,8 @@ class Dependences:
 
     Parameters
     ----------
-    before : per instruction, earlier ones that it must follow, with the kind: True if it needs a result of them.
+    before : per instruction, earlier ones that it must follow, with the kind: True if it needs a result of
+        them.
     after : the same edges from the other end.
     """
 
@@ -73,7 +78,9 @@ def dependences(instrs: list[Instr]) -> Dependences:
     since: list[int] = []  # memory and lane instructions after the last fence
     for i, instr in enumerate(instrs):
         reads = [("r", r) for r in instr.registers_read()] + [("p", p) for p in instr.predicates_read()]
-        writes = [("r", r) for r in instr.registers_written()] + [("p", p) for p in instr.predicates_written()]
+        writes = [("r", r) for r in instr.registers_written()] + [
+            ("p", p) for p in instr.predicates_written()
+        ]
         for place in reads:
             if place in writer:
                 order(writer[place], i, value=True)

@@ -1,4 +1,5 @@
-"""A user's own kernel: PTX plus a TOML launch description (docs/launch.md) make a `Job`; and what makes any job a sound one."""
+"""A user's own kernel: PTX plus a TOML launch description (docs/launch.md) make a `Job`; and what makes any
+job a sound one."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from warpbank.program.ptx.ast import Function, Module, Variable
 from warpbank.program.ptx.parser import parse
 from warpbank.program.toml_table import Table
 
-#: What every CUDA device allows: CTAs of a grid, threads of a CTA along x, y and z, and threads of a CTA in all.
+#: What every CUDA device allows: CTAs of a grid, threads of a CTA along x, y and z, and threads of a CTA in
+#: all.
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
@@ -40,8 +42,8 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     text = _read(ptx, "the PTX file")
     if launch is None and not path.exists():
         raise LaunchError(
-            f"{path}: there is no launch description for {ptx.name}; write one under this name, or name one with --launch "
-            "(docs/launch.md describes them)"
+            f"{path}: there is no launch description for {ptx.name}; write one under this name, or name "
+            f"one with --launch (docs/launch.md describes them)"
         )
     try:
         top = Table(str(path), "", tomllib.loads(_read(path, "the launch description")))
@@ -56,7 +58,8 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
 
 
 def check_job(job: Job, module: Module) -> None:
-    """Raises LaunchError if `job` cannot run on its parsed PTX; says which launch, what is wrong and what would be right."""
+    """Raises LaunchError if `job` cannot run on its parsed PTX; says which launch, what is wrong and what
+    would be right."""
     problem = _problem(job, module)
     if problem:
         raise LaunchError(f"{job.name}: {problem}")
@@ -152,7 +155,10 @@ class _Reader:
         parameters = self.module.functions[entry].parameters
         if len(given) != len(parameters):
             table.fail("args", _wrong_count(len(given), self.module.functions[entry]))
-        args = (self._argument(table, f"args[{i}]", v, p) for i, (v, p) in enumerate(zip(given, parameters, strict=True)))
+        args = (
+            self._argument(table, f"args[{i}]", v, p)
+            for i, (v, p) in enumerate(zip(given, parameters, strict=True))
+        )
         return Launch(entry, grid, block, tuple(args), shared)
 
     def _dims(self, table: Table, key: str) -> tuple[int, int, int]:
@@ -165,7 +171,8 @@ class _Reader:
         return x, y, z
 
     def _argument(self, table: Table, key: str, value: Any, parameter: Variable) -> Argument:
-        """One argument: "buffer", "buffer+16", a number of the parameter's type, { f32 = 1.5 } or { bytes = "00 ff" }."""
+        """One argument: "buffer", "buffer+16", a number of the parameter's type, { f32 = 1.5 } or { bytes =
+        "00 ff" }."""
         if isinstance(value, str):
             buffer, plus, offset = value.partition("+")
             if plus and not re.fullmatch(r"\s*\d+\s*", offset):
@@ -195,7 +202,8 @@ class _Reader:
             table.fail(key, f"bytes must be a string of hexadecimal digits, two for each byte, not {value!r}")
 
     def _scalar(self, table: Table, key: str, value: Any, kind: str) -> np.generic:
-        """A number of type `kind`. The bits of an untyped or unsigned parameter may be written as a negative number."""
+        """A number of type `kind`. The bits of an untyped or unsigned parameter may be written as a negative
+        number."""
         dtype = TYPES[kind]
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             table.fail(key, f"{value!r} is not a number, as type {kind} needs; a buffer is named by a string")
@@ -206,7 +214,11 @@ class _Reader:
             except (OverflowError, FloatingPointError):
                 table.fail(key, f"{value} does not fit type {kind}")
         if not isinstance(value, int):
-            table.fail(key, f"{value!r} is not an integer, as type {kind} needs; write {{ f32 = {value} }} if a float is meant")
+            table.fail(
+                key,
+                f"{value!r} is not an integer, as type {kind} needs; write {{ f32 = {value} }} if a float "
+                "is meant",
+            )
         bits = 8 * dtype.itemsize
         if not -(1 << (bits - 1)) <= value < 1 << (bits - (dtype.kind == "i")):
             table.fail(key, f"{value} does not fit type {kind}")
@@ -226,16 +238,22 @@ def _problem(job: Job, module: Module) -> str:
         buffer = job.buffers[name]
         if expected.value.shape != buffer.shape or expected.value.dtype != buffer.dtype:
             return (
-                f"expected.{name}: is {type_name(expected.value.dtype)} of shape {list(expected.value.shape)}, but the buffer is "
-                f"{type_name(buffer.dtype)} of shape {list(buffer.shape)}"
+                f"expected.{name}: is {type_name(expected.value.dtype)} of shape "
+                f"{list(expected.value.shape)}, but the buffer is {type_name(buffer.dtype)} of shape "
+                f"{list(buffer.shape)}"
             )
     for name, value in job.symbols.items():
         variable = module.variables.get(name)
         filled = [v.name for v in module.variables.values() if v.space in ("const", "global")]
         if variable is None or variable.space not in ("const", "global"):
-            return f"symbols.{name}: the PTX has no .const or .global variable {name!r}; it has {_list(filled)}"
+            return (
+                f"symbols.{name}: the PTX has no .const or .global variable {name!r}; it has {_list(filled)}"
+            )
         if value.nbytes > variable.size:
-            return f"symbols.{name}: the content has {value.nbytes} bytes, but the variable has only {variable.size}"
+            return (
+                f"symbols.{name}: the content has {value.nbytes} bytes, but the variable has only "
+                f"{variable.size}"
+            )
     for index, launch in enumerate(job.launches):
         problem = _launch_problem(job, launch, module)
         if problem:
@@ -250,15 +268,24 @@ def _launch_problem(job: Job, launch: Launch, module: Module) -> str:
         return f"entry: the PTX has no kernel {launch.entry!r}; it has {_list(kernels)}"
     for key, dims, limits in (("grid", launch.grid, MAX_GRID), ("block", launch.block, MAX_BLOCK)):
         if len(dims) != 3 or not all(1 <= n <= limit for n, limit in zip(dims, limits, strict=True)):
-            return f"{key}: {list(dims)} is no size of a {key}; x, y and z must be at least 1 and at most {_list(limits)}"
+            return (
+                f"{key}: {list(dims)} is no size of a {key}; x, y and z must be at least 1 and at most "
+                f"{_list(limits)}"
+            )
     threads = prod(launch.block)
     if threads > MAX_THREADS:
         return f"block: {list(launch.block)} has {threads} threads; a CTA may have {MAX_THREADS}"
     required, most = function.directives.get("reqntid"), function.directives.get("maxntid")
     if required and required != tuple(launch.block):
-        return f"block: {list(launch.block)} is not the {list(required)} that {launch.entry} requires by .reqntid"
+        return (
+            f"block: {list(launch.block)} is not the {list(required)} that {launch.entry} requires by "
+            ".reqntid"
+        )
     if most and threads > prod(most):
-        return f"block: {list(launch.block)} has {threads} threads; {launch.entry} allows {prod(most)} by .maxntid"
+        return (
+            f"block: {list(launch.block)} has {threads} threads; {launch.entry} allows {prod(most)} by "
+            ".maxntid"
+        )
     if launch.dynamic_shared < 0:
         return f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 or more"
     if len(launch.args) != len(function.parameters):
@@ -279,9 +306,15 @@ def _argument_problem(job: Job, argument: Argument, parameter: Variable) -> str:
         if buffer is None:
             return f"there is no buffer {argument.buffer!r}; the buffers are {_list(job.buffers)}"
         if not 0 <= argument.offset <= buffer.nbytes:
-            return f"offset {argument.offset} is outside buffer {argument.buffer!r}, which has {buffer.nbytes} bytes"
+            return (
+                f"offset {argument.offset} is outside buffer {argument.buffer!r}, which has {buffer.nbytes} "
+                "bytes"
+            )
         if parameter.size != 8 or parameter.type[0] == "f":
-            return f"{what}, and cannot take the address of buffer {argument.buffer!r}, an integer of 8 bytes; give it a number"
+            return (
+                f"{what}, and cannot take the address of buffer {argument.buffer!r}, an integer of 8 bytes; "
+                "give it a number"
+            )
         return ""
     if isinstance(argument, bytes):
         return "" if len(argument) == parameter.size else f"{what}, but {len(argument)} bytes are given"
@@ -296,7 +329,10 @@ def _argument_problem(job: Job, argument: Argument, parameter: Variable) -> str:
 
 def _wrong_count(count: int, function: Function) -> str:
     parameters = ", ".join(f"{p.name} (.{p.type}, {p.size} bytes)" for p in function.parameters)
-    return f"{count} arguments are given, but {function.name} has {len(function.parameters)} parameters: {parameters or 'none'}"
+    return (
+        f"{count} arguments are given, but {function.name} has {len(function.parameters)} parameters: "
+        f"{parameters or 'none'}"
+    )
 
 
 def _list(names: Any) -> str:

@@ -1,13 +1,14 @@
 """Divergence: which registers, predicates and branches may differ between the lanes of a warp.
 
-A value is uniform if all lanes that execute together hold the same. Special registers of the thread, memory contents and values
-taken from other lanes are divergent; constants, parameters, CTA indices and votes are uniform; a computation is what its operands
-are; a write under a divergent guard is divergent. Registers are followed through the code, not judged once for all: after
-allocation one register serves many values.
+A value is uniform if all lanes that execute together hold the same. Special registers of the thread, memory
+contents and values taken from other lanes are divergent; constants, parameters, CTA indices and votes are
+uniform; a computation is what its operands are; a write under a divergent guard is divergent. Registers are
+followed through the code, not judged once for all: after allocation one register serves many values.
 
-Lanes that parted at a divergent branch may bring different values to the point where they meet, although each side computed
-uniformly, and lanes that leave a loop in different rounds bring values of different rounds. So whatever is written in the
-influence region of a divergent branch counts as divergent from its reconvergence point on.
+Lanes that parted at a divergent branch may bring different values to the point where they meet, although each
+side computed uniformly, and lanes that leave a loop in different rounds bring values of different rounds. So
+whatever is written in the influence region of a divergent branch counts as divergent from its reconvergence
+point on.
 """
 
 from __future__ import annotations
@@ -17,10 +18,22 @@ from warpbank.program.isa import PT, Const, Imm, Instr, Kernel, Op, Reg, Space, 
 from warpbank.program.liveness import Live, mask_of
 
 #: Special registers that all lanes of a warp read alike.
-UNIFORM_SREGS = frozenset({
-    Sreg.CTAID_X, Sreg.CTAID_Y, Sreg.CTAID_Z, Sreg.WARPID, Sreg.NWARPID, Sreg.SMID, Sreg.NSMID, Sreg.GRIDID,
-    Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI,
-})  # fmt: skip
+UNIFORM_SREGS = frozenset(
+    {
+        Sreg.CTAID_X,
+        Sreg.CTAID_Y,
+        Sreg.CTAID_Z,
+        Sreg.WARPID,
+        Sreg.NWARPID,
+        Sreg.SMID,
+        Sreg.NSMID,
+        Sreg.GRIDID,
+        Sreg.CLOCK,
+        Sreg.CLOCK_HI,
+        Sreg.GLOBALTIMER,
+        Sreg.GLOBALTIMER_HI,
+    }
+)
 
 #: Results that differ between lanes whatever the operands are.
 _DIVERGENT_OPS = frozenset({Op.ATOM, Op.SHFL, Op.MATCH, Op.MMA})
@@ -43,8 +56,15 @@ class Divergence:
         self.cfg = cfg or Cfg(kernel)
         n = len(kernel.blocks)
         # What nobody wrote may be anything in each lane.
-        registers = max([255, *(r + 1 for i in kernel.instructions() for r in i.registers_read() + i.registers_written())])
-        predicates = max([PT, *(p + 1 for i in kernel.instructions() for p in i.predicates_read() + i.predicates_written())])
+        registers = max(
+            [255, *(r + 1 for i in kernel.instructions() for r in i.registers_read() + i.registers_written())]
+        )
+        predicates = max(
+            [
+                PT,
+                *(p + 1 for i in kernel.instructions() for p in i.predicates_read() + i.predicates_written()),
+            ]
+        )
         self._undefined = Live((1 << registers) - 1, (1 << predicates) - 1)
         self.at_start = [Live(0, 0)] * n
         if n:
@@ -53,8 +73,11 @@ class Divergence:
         self.regions: dict[int, set[int]] = {}
         self._branches = set(self.cfg.branches())
         self._writes = [
-            Live(mask_of(r for i in b.instrs for r in i.registers_written()), mask_of(p for i in b.instrs for p in
-            i.predicates_written())) for b in kernel.blocks
+            Live(
+                mask_of(r for i in b.instrs for r in i.registers_written()),
+                mask_of(p for i in b.instrs for p in i.predicates_written()),
+            )
+            for b in kernel.blocks
         ]
         self._meet: dict[int, Live] = {}  # reconvergence block -> what becomes divergent there
         work = list(self.cfg.order)

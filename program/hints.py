@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-#: `write_back` of an instruction of which nothing is known: its result is wanted in the collector and in the banks.
+#: `write_back` of an instruction of which nothing is known: its result is wanted in the collector and in the
+#: banks.
 BOTH = 3
 
 

@@ -1,4 +1,5 @@
-"""What the host side of a CUDA program does, as data: buffers, launches, and what memory must hold at the end."""
+"""What the host side of a CUDA program does, as data: buffers, launches, and what memory must hold at the
+end."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ class Pointer:
     offset: int = 0
 
 
-#: A kernel argument: a buffer's name or a `Pointer` (passed as a 64-bit device address), a numpy scalar (its dtype must have the
-#: size of the PTX parameter), or raw bytes (a structure passed by value).
+#: A kernel argument: a buffer's name or a `Pointer` (passed as a 64-bit device address), a numpy scalar (its
+#: dtype must have the size of the PTX parameter), or raw bytes (a structure passed by value).
 Argument = str | Pointer | np.generic | bytes
 
 
@@ -43,7 +44,8 @@ class Launch:
 class Expected:
     """What a buffer must hold after the last launch.
 
-    Integers must match exactly, whatever the tolerances. Floats must satisfy `|found - value| <= atol + rtol * |value|`.
+    Integers must match exactly, whatever the tolerances. Floats must satisfy
+    `|found - value| <= atol + rtol * |value|`.
     """
 
     value: np.ndarray
@@ -63,7 +65,8 @@ class Job:
     buffers : initial contents of the device buffers. Never modified.
     launches : run in order, each to completion.
     expected : what some buffers must hold at the end.
-    symbols : initial contents of module-scope `.const`/`.global` variables that the host fills (cudaMemcpyToSymbol).
+    symbols : initial contents of module-scope `.const`/`.global` variables that the host fills
+        (cudaMemcpyToSymbol).
     """
 
     name: str

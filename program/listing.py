@@ -1,4 +1,5 @@
-"""Machine code as text, and the data behind `warpbank explain`: blocks, control flow, liveness. Nothing here prints."""
+"""Machine code as text, and the data behind `warpbank explain`: blocks, control flow, liveness. Nothing here
+prints."""
 
 from __future__ import annotations
 
@@ -29,8 +30,23 @@ from warpbank.program.liveness import Live, members, thread_liveness
 
 _COMPARES = (Op.ISETP, Op.ISETPX, Op.FSETP)
 _MEMORY = (Op.LD, Op.ST, Op.ATOM)
-_SIGNED = (Op.IMULHI, Op.IMULW, Op.IMADHI, Op.IMADW, Op.IDIV, Op.IREM, Op.IMIN, Op.IMAX, Op.SAD, Op.DP4A, Op.SHR, Op.SHF, Op.BFE,
-           Op.BFIND, Op.REDUX)  # fmt: skip
+_SIGNED = (
+    Op.IMULHI,
+    Op.IMULW,
+    Op.IMADHI,
+    Op.IMADW,
+    Op.IDIV,
+    Op.IREM,
+    Op.IMIN,
+    Op.IMAX,
+    Op.SAD,
+    Op.DP4A,
+    Op.SHR,
+    Op.SHF,
+    Op.BFE,
+    Op.BFIND,
+    Op.REDUX,
+)
 _FLOATS = (Op.FADD, Op.FMUL, Op.FFMA, Op.FMIN, Op.FMAX, Op.FDIV, Op.FRCP, Op.FSQRT, Op.MUFU, Op.MMA)
 _SHF = ("L.W", "L", "R.W", "R", "L.HI64", "R.LO64")
 _PRMT = ("", "F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
@@ -93,7 +109,11 @@ def mnemonic(instr: Instr) -> str:
             parts.append(BoolOp(instr.boolop).name)
     elif op is Op.CVT:
         parts += [instr.dtype.name, instr.stype.name]
-    elif op in _SIGNED or (op in _FLOATS and instr.dtype is not DType.F32) or (op is Op.MATCH and instr.dtype is DType.U64):
+    elif (
+        op in _SIGNED
+        or (op in _FLOATS and instr.dtype is not DType.F32)
+        or (op is Op.MATCH and instr.dtype is DType.U64)
+    ):
         parts.append(instr.dtype.name)
     parts += _aux(instr)
     if op is Op.CVT or (op in _FLOATS and instr.rnd is not Rnd.RN):
@@ -126,12 +146,18 @@ def disassemble(instr: Instr) -> str:
         operands.append(str(instr.dst))
     operands += [str(Pred(p)) for p in instr.pdst]
     if instr.op is Op.S2R:
-        operands.append("SR_" + Sreg(instr.aux).name.replace("_X", ".X").replace("_Y", ".Y").replace("_Z", ".Z"))
+        operands.append(
+            "SR_" + Sreg(instr.aux).name.replace("_X", ".X").replace("_Y", ".Y").replace("_Z", ".Z")
+        )
     operands += [_source(instr, i) for i in range(len(instr.srcs))]
     operands += [str(q) for q in instr.psrc]
     if instr.target is not None:
         operands.append(instr.target)
-    guard = "" if instr.guard is None or (instr.guard.index == PT and not instr.guard.negated) else f"@{instr.guard} "
+    guard = (
+        ""
+        if instr.guard is None or (instr.guard.index == PT and not instr.guard.negated)
+        else f"@{instr.guard} "
+    )
     return f"{guard}{mnemonic(instr)} {', '.join(operands)}".rstrip()
 
 
@@ -163,7 +189,8 @@ class BlockListing:
     predecessors, successors : labels; "exit" is the end of the thread.
     depth : loops around it.
     header : it is where a loop is entered.
-    reconvergence : for a conditional branch, the label of the block where its lanes meet again ("exit": not before the end).
+    reconvergence : for a conditional branch, the label of the block where its lanes meet again ("exit": not
+        before the end).
     divergent : that branch may part the lanes of a warp.
     live_in : registers alive at its start, as text.
     rows : its instructions.
@@ -231,7 +258,9 @@ def listing(kernel: Kernel, liveness: Callable[[Kernel, Cfg], _Alive] = thread_l
         rows = []
         for i, (instr, after) in enumerate(zip(block.instrs, live.after(b), strict=True)):
             dies = tuple(str(Reg(r)) for r in instr.registers_read() if not after.registers >> r & 1)
-            rows.append(Row(cfg.starts[b] + i, disassemble(instr), instr.line, after.registers.bit_count(), dies))
+            rows.append(
+                Row(cfg.starts[b] + i, disassemble(instr), instr.line, after.registers.bit_count(), dies)
+            )
         at_start: Live = live.at_start[b]
         blocks.append(
             BlockListing(
@@ -249,8 +278,17 @@ def listing(kernel: Kernel, liveness: Callable[[Kernel, Cfg], _Alive] = thread_l
         )
     loops = tuple(_loop_line(loop, labels) for loop in cfg.loops)
     pressure = max([row.live for block in blocks for row in block.rows], default=0)
-    return Listing(kernel.name, kernel.registers, kernel.predicates, kernel.shared_bytes, kernel.local_bytes, cfg.starts[-1],
-                   pressure, loops, tuple(blocks))  # fmt: skip
+    return Listing(
+        kernel.name,
+        kernel.registers,
+        kernel.predicates,
+        kernel.shared_bytes,
+        kernel.local_bytes,
+        cfg.starts[-1],
+        pressure,
+        loops,
+        tuple(blocks),
+    )
 
 
 def _loop_line(loop: Loop, labels: list[str]) -> str:
@@ -262,8 +300,9 @@ def _loop_line(loop: Loop, labels: list[str]) -> str:
 def render(shown: Listing) -> list[str]:
     """A listing as lines of text."""
     lines = [
-        f"{shown.name}: {shown.instructions} instructions, {shown.registers} registers, {shown.predicates} predicates, "
-        f"{shown.shared_bytes} bytes shared, {shown.local_bytes} bytes local, at most {shown.pressure} registers alive"
+        f"{shown.name}: {shown.instructions} instructions, {shown.registers} registers, {shown.predicates} "
+        f"predicates, {shown.shared_bytes} bytes shared, {shown.local_bytes} bytes local, at most "
+        f"{shown.pressure} registers alive"
     ]
     for block in shown.blocks:
         lines += ["", flow_line(block)]
@@ -282,7 +321,9 @@ def flow_line(block: BlockListing) -> str:
     if block.depth:
         facts.append(f"loop depth {block.depth}{' (header)' if block.header else ''}")
     if block.reconvergence is not None:
-        facts.append(f"{'divergent' if block.divergent else 'uniform'} branch, lanes meet at {block.reconvergence}")
+        facts.append(
+            f"{'divergent' if block.divergent else 'uniform'} branch, lanes meet at {block.reconvergence}"
+        )
     return f"{block.label}:  {'; '.join(facts)}"
 
 

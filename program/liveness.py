@@ -1,10 +1,12 @@
 """Thread liveness: which registers and predicates one lane may still read.
 
-Classic backward data flow over 32-bit registers and predicates. A guarded write does not kill, since lanes whose guard is false
-keep the old value, unless all that follows is read under the same guard; a write to some words of a group kills those words only.
-Sets are Python integers, bit i for register (or predicate) i: unions over thousands of virtual registers stay cheap.
+Classic backward data flow over 32-bit registers and predicates. A guarded write does not kill, since lanes
+whose guard is false keep the old value, unless all that follows is read under the same guard; a write to some
+words of a group kills those words only. Sets are Python integers, bit i for register (or predicate) i: unions
+over thousands of virtual registers stay cheap.
 
-What is true of a thread is not true of its warp: for hints that hardware acts on use `warpbank.program.simt_liveness`.
+What is true of a thread is not true of its warp: for hints that hardware acts on use
+`warpbank.program.simt_liveness`.
 """
 
 from __future__ import annotations
@@ -49,8 +51,9 @@ NOTHING = Live(0, 0)
 class Backward:
     """A walk backward through straight-line code, one lane's view.
 
-    A guarded write satisfies the reads that follow under the same guard, as long as the guard's predicate does not change
-    between; `_only` remembers under which guard a register (or predicate) is wanted, if under one alone.
+    A guarded write satisfies the reads that follow under the same guard, as long as the guard's predicate
+    does not change between; `_only` remembers under which guard a register (or predicate) is wanted, if under
+    one alone.
     """
 
     def __init__(self, live: Live) -> None:
@@ -65,7 +68,9 @@ class Backward:
     def step(self, instr: Instr) -> None:
         """From after an instruction to before it."""
         guard = None if always(instr) else instr.guard
-        for p in instr.pdst:  # what was wanted under the new value of a predicate is wanted, whatever its old one
+        for (
+            p
+        ) in instr.pdst:  # what was wanted under the new value of a predicate is wanted, whatever its old one
             for only in (self._only_registers, self._only_predicates):
                 for i in [i for i, g in only.items() if g.index == p]:
                     del only[i]
@@ -126,7 +131,10 @@ class Liveness:
                 predicates |= self.at_start[s].predicates
             self.at_end[b] = Live(registers, predicates)
             reads, kills = transfers[b]
-            new = Live(reads.registers | (registers & ~kills.registers), reads.predicates | (predicates & ~kills.predicates))
+            new = Live(
+                reads.registers | (registers & ~kills.registers),
+                reads.predicates | (predicates & ~kills.predicates),
+            )
             if new != self.at_start[b]:
                 self.at_start[b] = new
                 for p in self.cfg.predecessors[b]:
@@ -176,8 +184,8 @@ def thread_liveness(kernel: Kernel, cfg: Cfg | None = None) -> Liveness:
 
 
 def maybe_defined(kernel: Kernel, cfg: Cfg) -> list[Live]:
-    """Per block, what may have been written when it starts. A value alive but never written is nobody's: PTX may read registers
-    that it did not write, and what they then hold is undefined."""
+    """Per block, what may have been written when it starts. A value alive but never written is nobody's: PTX
+    may read registers that it did not write, and what they then hold is undefined."""
     n = len(kernel.blocks)
     writes = []
     for block in kernel.blocks:

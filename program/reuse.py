@@ -1,8 +1,9 @@
 """Reuse distances of registers: how soon a warp reads a register again (Malekeh, section III-A, Fig. 1).
 
-Distances count the warp's uops, all of them: a register read by the next uop has distance 1. An access is a source or a result
-register of an executed uop; its reuse is the warp's next read of that register. A result on all 32 lanes ends the value before
-it, so that an access whose register is overwritten first has no reuse; a result on fewer lanes does not.
+Distances count the warp's uops, all of them: a register read by the next uop has distance 1. An access is a
+source or a result register of an executed uop; its reuse is the warp's next read of that register. A result
+on all 32 lanes ends the value before it, so that an access whose register is overwritten first has no reuse;
+a result on fewer lanes does not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _ALL = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Votes:
-    """How often the accesses of each operand had a near reuse; per pc, a column per source slot and one for the results.
+    """How often the accesses of each operand had a near reuse; per pc, a column per source slot and one for
+    the results.
 
     Parameters
     ----------
@@ -41,12 +43,14 @@ class Votes:
 
     @property
     def bits(self) -> np.ndarray:
-        """Per pc: bit k: most accesses of source k have a near reuse; bit 6: of the results. Ties and what never ran are far."""
+        """Per pc: bit k: most accesses of source k have a near reuse; bit 6: of the results. Ties and what
+        never ran are far."""
         majority = 2 * self.near > self.total
         return (majority << np.arange(MAX_SOURCES + 1)).sum(axis=1).astype(np.uint8)
 
     def agreeing(self, bits: np.ndarray) -> float:
-        """Share of the accesses that are as near or as far as `bits` says of their operand. 1 if there are none."""
+        """Share of the accesses that are as near or as far as `bits` says of their operand. 1 if there are
+        none."""
         said = bits[:, None] >> np.arange(MAX_SOURCES + 1) & 1 == 1
         right = np.where(said, self.near, self.total - self.near).sum()
         return float(right / self.total.sum()) if self.total.any() else 1.0
@@ -60,15 +64,20 @@ def votes(trace: Trace, *, threshold: int = THRESHOLD, warps: np.ndarray | None 
     ValueError : the threshold is below 1.
     """
     if threshold < 1:
-        raise ValueError(f"The reuse distance up to which a reuse is near must be at least 1, not {threshold}.")
+        raise ValueError(
+            f"The reuse distance up to which a reuse is near must be at least 1, not {threshold}."
+        )
     shape = len(trace.code), MAX_SOURCES + 1
     found = Votes(np.zeros(shape, np.int64), np.zeros(shape, np.int64))
     _scan(_columns(trace, warps), threshold, found.near, found.total, np.zeros(len(CLASSES) + 1, np.int64))
     return found
 
 
-def near_hints(trace: Trace, *, threshold: int = THRESHOLD, profile: Trace | None = None, least: int = LEAST_WARPS) -> np.ndarray:
-    """The hint `near` (`warpbank.program.hints.Hints`) from the first warps of each kernel, by majority of each operand's accesses.
+def near_hints(
+    trace: Trace, *, threshold: int = THRESHOLD, profile: Trace | None = None, least: int = LEAST_WARPS
+) -> np.ndarray:
+    """The hint `near` (`warpbank.program.hints.Hints`) from the first warps of each kernel, by majority of
+    each operand's accesses.
 
     Parameters
     ----------
@@ -83,17 +92,23 @@ def near_hints(trace: Trace, *, threshold: int = THRESHOLD, profile: Trace | Non
     source = trace if profile is None else profile
     if source is not trace and not np.array_equal(source.code, trace.code):
         raise ValueError(
-            f"The profile is a trace of {source.meta.get('job', 'another job')} with other machine code than the trace that is "
-            "to be annotated; profile the same kernel, compiled with the same options."
+            f"The profile is a trace of {source.meta.get('job', 'another job')} with other machine code "
+            f"than the trace that is to be annotated; profile the same kernel, compiled with the same "
+            "options."
         )
     return votes(source, threshold=threshold, warps=first_warps(source, least)).bits
 
 
 def first_warps(trace: Trace, least: int = LEAST_WARPS) -> np.ndarray:
-    """Rows of `trace.warps`: the first warps of each kernel, some 0.01 % of its warps but at least `least`."""
+    """Rows of `trace.warps`: the first warps of each kernel, some 0.01 % of its warps but at least
+    `least`."""
     kernels = trace.launches["kernel"][trace.warps["launch"]]
     rows = [np.flatnonzero(kernels == kernel) for kernel in range(len(trace.kernels))]
-    return np.concatenate([own[: max(least, int(np.ceil(SHARE * len(own))))] for own in rows]) if rows else np.zeros(0, np.int64)
+    return (
+        np.concatenate([own[: max(least, int(np.ceil(SHARE * len(own))))] for own in rows])
+        if rows
+        else np.zeros(0, np.int64)
+    )
 
 
 def histogram(trace: Trace) -> np.ndarray:
@@ -108,10 +123,15 @@ def _columns(trace: Trace, warps: np.ndarray | None) -> tuple[np.ndarray, ...]:
     rows = trace.warps if warps is None else trace.warps[warps]
     code, dynamic = trace.code, trace.dynamic
     return (
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), rows["first"].astype(np.int64),
-        rows["length"].astype(np.int64), np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64),
-        code["destination"].astype(np.int64), code["count"].astype(np.int64),
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        rows["first"].astype(np.int64),
+        rows["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+    )
 
 
 @loop
@@ -128,12 +148,23 @@ def _scan(columns, threshold, near, total, classes):
             pc = pcs[row]
             for k in range(count[pc]):
                 register = destination[pc] + k
-                _vote(following[register] - t, pc, RESULT, following[register] >= 0, threshold, near, total, classes)
+                _vote(
+                    following[register] - t,
+                    pc,
+                    RESULT,
+                    following[register] >= 0,
+                    threshold,
+                    near,
+                    total,
+                    classes,
+                )
                 if masks[row] == _ALL:
                     following[register] = -1
             for k in range(source_count[pc]):
                 register = sources[pc, k]
-                _vote(following[register] - t, pc, k, following[register] >= 0, threshold, near, total, classes)
+                _vote(
+                    following[register] - t, pc, k, following[register] >= 0, threshold, near, total, classes
+                )
             for k in range(source_count[pc]):
                 following[sources[pc, k]] = t
 

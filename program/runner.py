@@ -53,7 +53,11 @@ def compile_job(job: Job, options: Options = Options()) -> dict[str, Kernel]:
     entries = dict.fromkeys(launch.entry for launch in job.launches)
     return {
         entry: compile_kernel(
-            module, entry, max_registers=options.max_registers, schedule=options.schedule, allocate=options.allocate
+            module,
+            entry,
+            max_registers=options.max_registers,
+            schedule=options.schedule,
+            allocate=options.allocate,
         )
         for entry in entries
     }
@@ -65,12 +69,14 @@ def execute(job: Job, options: Options = Options(), *, trace: bool = False) -> e
     return emulator.run_job(job, kernels, trace=trace, max_instructions=options.max_instructions)
 
 
-def trace_job(job: Job, options: Options = Options(), *, on_emulate: Callable[[], None] | None = None) -> Trace:
+def trace_job(
+    job: Job, options: Options = Options(), *, on_emulate: Callable[[], None] | None = None
+) -> Trace:
     """The job's trace, from the user's cache if an identical job was traced before.
 
-    `trace.meta` tells how the final memory compared with the job's expectation ("memory": buffers compared, elements compared,
-    elements wrong). Raises ExecutionError if it did not match: a trace of a wrong execution is of no use to anyone.
-    `on_emulate` is called if the trace has to be made.
+    `trace.meta` tells how the final memory compared with the job's expectation ("memory": buffers compared,
+    elements compared, elements wrong). Raises ExecutionError if it did not match: a trace of a wrong
+    execution is of no use to anyone. `on_emulate` is called if the trace has to be made.
     """
     key = job_key(job, options)
 
@@ -102,13 +108,14 @@ def trace_job(job: Job, options: Options = Options(), *, on_emulate: Callable[[]
 def wrong_memory(job: Job, check: MemoryCheck) -> str:
     """The paragraph that says which element is wrong."""
     return (
-        f"kernel {job.name} ({job.size}) left memory that differs from the expected result in {check.wrong} of "
-        f"{check.elements} elements; the first is {check.first}."
+        f"kernel {job.name} ({job.size}) left memory that differs from the expected result in "
+        f"{check.wrong} of {check.elements} elements; the first is {check.first}."
     )
 
 
 def job_key(job: Job, options: Options) -> str:
-    """Content hash of everything the trace depends on: the PTX, the launches, the data, the options and our own code."""
+    """Content hash of everything the trace depends on: the PTX, the launches, the data, the options and our
+    own code."""
     digest = hashlib.sha256()
 
     def add(*parts: object) -> None:

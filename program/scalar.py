@@ -1,5 +1,5 @@
-"""What G-Scalar's hardware is told of each instruction: whether one lane may execute it for all, and whether its destinations are
-fresh, so that no lane needs their old values."""
+"""What G-Scalar's hardware is told of each instruction: whether one lane may execute it for all, and whether
+its destinations are fresh, so that no lane needs their old values."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from warpbank.program.simt_liveness import SimtLiveness
 def scalar_hints(kernel: Kernel) -> np.ndarray:
     """Per pc (u1), 1: the result depends on the register operands alone.
 
-    An instruction with a predicate operand is left out, since the hardware does not know whether a predicate is the same in all
-    lanes; a guard is in the mask.
+    An instruction with a predicate operand is left out, since the hardware does not know whether a predicate
+    is the same in all lanes; a guard is in the mask.
     """
-    return np.array([kind_of(i) != NONE and all(p.index == PT for p in i.psrc) for i in kernel.instructions()], np.uint8)
+    return np.array(
+        [kind_of(i) != NONE and all(p.index == PT for p in i.psrc) for i in kernel.instructions()], np.uint8
+    )
 
 
 def fresh_hints(kernel: Kernel) -> np.ndarray:
     """Per pc (u1), 1: the instruction writes registers whose old values no lane needs.
 
-    Lanes that execute it overwrite them; so what is left are lanes that wait elsewhere (`SimtLiveness.waiting`, `.parked`), and,
-    under a guard, lanes for which it is false.
+    Lanes that execute it overwrite them; so what is left are lanes that wait elsewhere
+    (`SimtLiveness.waiting`, `.parked`), and, under a guard, lanes for which it is false.
     """
     live = SimtLiveness(kernel)
     bits = []

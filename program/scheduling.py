@@ -1,12 +1,12 @@
 """List scheduling of each block: long latencies first, within what the registers allow.
 
-Instructions are taken one per cycle, among those whose operands have arrived the one with the longest way to the end of the
-block; loads come early by their latency. Before register allocation the number of values alive is watched: at the limit, what
-frees most goes first. A block whose new order would need more registers than the limit and than its old order, or would take no
-fewer cycles, stays as it was.
+Instructions are taken one per cycle, among those whose operands have arrived the one with the longest way to
+the end of the block; loads come early by their latency. Before register allocation the number of values alive
+is watched: at the limit, what frees most goes first. A block whose new order would need more registers than
+the limit and than its old order, or would take no fewer cycles, stays as it was.
 
-The limit is what the kernel needs somewhere anyway, but at least `FREE_REGISTERS`, and less than `max_registers`: a shorter
-block is not worth an occupancy lost, nor a spill.
+The limit is what the kernel needs somewhere anyway, but at least `FREE_REGISTERS`, and less than
+`max_registers`: a shorter block is not worth an occupancy lost, nor a spill.
 """
 
 from __future__ import annotations
@@ -19,8 +19,17 @@ from warpbank.program.dependences import Dependences, dependences
 from warpbank.program.isa import Block, Instr, Kernel, Op, Space, unit_of
 from warpbank.program.liveness import Live, Liveness, mask_of
 
-#: Cycles from issue until a dependent instruction may issue, for the order only; the machine's latencies are its configuration.
-LATENCY = {Unit.ALU: 4, Unit.FMA: 4, Unit.SFU: 8, Unit.TENSOR: 16, Unit.FP64: 16, Unit.LSU: 24, Unit.CONTROL: 1}
+#: Cycles from issue until a dependent instruction may issue, for the order only; the machine's latencies are
+#: its configuration.
+LATENCY = {
+    Unit.ALU: 4,
+    Unit.FMA: 4,
+    Unit.SFU: 8,
+    Unit.TENSOR: 16,
+    Unit.FP64: 16,
+    Unit.LSU: 24,
+    Unit.CONTROL: 1,
+}
 #: Of loads and atomics that go beyond shared memory. Less than it is: other warps hide most of it.
 MEMORY_LATENCY = 80
 #: Registers that a block may use without asking.
@@ -99,7 +108,9 @@ class _Chooser:
         self.height = [0] * n  # longest way to the end of the block
         for i in range(n - 1, -1, -1):
             mine = latency(instrs[i])
-            self.height[i] = max([self.height[j] + (mine if value else 1) for j, value in order.after[i].items()], default=0)
+            self.height[i] = max(
+                [self.height[j] + (mine if value else 1) for j, value in order.after[i].items()], default=0
+            )
         self.ready_at = [0] * n
         self.missing = [len(b) for b in order.before]
         if limit is not None:
@@ -178,7 +189,9 @@ class _Chooser:
 
     def _choose(self, ready: list[int], now: int) -> int:
         if self.limit is not None and len(self.alive) + self.passing + 3 > self.limit:
-            tight = min(ready, key=lambda i: (self._growth(i), max(0, self.ready_at[i] - now) > 8, -self.height[i], i))
+            tight = min(
+                ready, key=lambda i: (self._growth(i), max(0, self.ready_at[i] - now) > 8, -self.height[i], i)
+            )
             if self._growth(tight) < 0 or len(self.alive) + self.passing + 1 > self.limit:
                 return tight
         return min(ready, key=lambda i: (max(0, self.ready_at[i] - now), -self.height[i], i))

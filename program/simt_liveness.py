@@ -1,15 +1,17 @@
 """Liveness that is safe for a whole warp: what hardware may be told to drop.
 
-A register of a warp is dead at a place only if no lane, on any path that is still to run, reads it before writing it. The lanes
-that are not executing must be counted in. While the warp runs at some place p, they wait
+A register of a warp is dead at a place only if no lane, on any path that is still to run, reads it before
+writing it. The lanes that are not executing must be counted in. While the warp runs at some place p, they
+wait
 
-- at the start of the other side of a divergent branch whose influence region holds p (which side runs first is not assumed),
+- at the start of the other side of a divergent branch whose influence region holds p (which side runs first
+  is not assumed),
 - at a CTA barrier on that other side: a side may be left at a barrier and taken up again,
 - at that branch's reconvergence point.
 
-So what is alive at p is what is alive there for a thread, and what is alive for a thread at each of these places. Hence inside a
-divergent region no write of one side frees what the other side or the common continuation needs. Lanes that have exited need
-nothing.
+So what is alive at p is what is alive there for a thread, and what is alive for a thread at each of these
+places. Hence inside a divergent region no write of one side frees what the other side or the common
+continuation needs. Lanes that have exited need nothing.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ class SimtLiveness:
     thread : liveness of a single lane.
     divergence : which branches part the lanes.
     waiting : per block, what lanes that are elsewhere may still read while the block runs.
-    parked : what lanes may still read that are parked anywhere while others run out of turn. If lanes of a warp may be apart at
-        a CTA barrier, others may run while they wait, inside the divergent region or, having gone on from where they should
-        have met, behind it. Nothing in kernels without such a barrier.
+    parked : what lanes may still read that are parked anywhere while others run out of turn. If lanes of a
+        warp may be apart at a CTA barrier, others may run while they wait, inside the divergent region or,
+        having gone on from where they should have met, behind it. Nothing in kernels without such a barrier.
     """
 
     def __init__(self, kernel: Kernel, cfg: Cfg | None = None) -> None:
@@ -93,7 +95,9 @@ class SimtLiveness:
     def after(self, block: int) -> list[Live]:
         """What is alive for the warp after each instruction of a block.
 
-        After a branch it is what the lanes that took it or did not will read; the regions of its sides begin after it."""
+        After a branch it is what the lanes that took it or did not will read; the regions of its sides begin
+        after it.
+        """
         waiting = self.waiting[block]
         return [live | waiting for live in self.thread.after(block)]
 

@@ -1,13 +1,15 @@
-"""What a compiler-managed register file cache holds: which results go into it, and which sources are found there (SW-RFC).
+"""What a compiler-managed register file cache holds: which results go into it, and which sources are found
+there (SW-RFC).
 
-A value may be in the cache within a strand only, straight code in which its warp is not descheduled: a strand ends with its
-block, before an instruction that may wait for the result of a load or atomic from beyond the SM, and behind a barrier or fence.
-So nothing has to be saved when a warp is, and the order in which the sides of a branch run does not matter.
+A value may be in the cache within a strand only, straight code in which its warp is not descheduled: a strand
+ends with its block, before an instruction that may wait for the result of a load or atomic from beyond the
+SM, and behind a barrier or fence. So nothing has to be saved when a warp is, and the order in which the sides
+of a branch run does not matter.
 
-A register's place is its number modulo the size of the cache. A result is kept if its place is free until its last read in the
-strand, and if some read of it is sure to happen: then it has been written before anything else comes to that place. It goes to
-the banks as well if somebody may read it behind the strand. Results under a guard go to the banks only, since lanes keep what was
-there.
+A register's place is its number modulo the size of the cache. A result is kept if its place is free until its
+last read in the strand, and if some read of it is sure to happen: then it has been written before anything
+else comes to that place. It goes to the banks as well if somebody may read it behind the strand. Results
+under a guard go to the banks only, since lanes keep what was there.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Step:
 
 
 def strand_cache_hints(kernels: Mapping[str, Kernel], entries: int) -> Hints:
-    """`near` (source or result in the cache) and `write_back` (result also in the banks) for a cache of `entries` registers."""
+    """`near` (source or result in the cache) and `write_back` (result also in the banks) for a cache of
+    `entries` registers."""
     pieces = []
     for kernel in kernels.values():
         blocks = _blocks(kernel)
@@ -69,8 +72,14 @@ def _blocks(kernel: Kernel) -> list[list[Step]]:
 
 def _step(instr: Instr, after: int) -> Step:
     distant = instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST)
-    return Step(tuple(instr.registers_read()), tuple(instr.registers_written()), always(instr), distant,
-                instr.op in (Op.BAR, Op.MEMBAR), after)
+    return Step(
+        tuple(instr.registers_read()),
+        tuple(instr.registers_written()),
+        always(instr),
+        distant,
+        instr.op in (Op.BAR, Op.MEMBAR),
+        after,
+    )
 
 
 def assign(block: Sequence[Step], entries: int, distant: frozenset[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +95,12 @@ def assign(block: Sequence[Step], entries: int, distant: frozenset[int]) -> tupl
     ends = _ends(block, distant)
     free = [0] * entries  # first instruction whose result may come to each place
     for number, step in enumerate(block):
-        if not step.written or not step.certain or step.distant or any(free[r % entries] > number for r in step.written):
+        if (
+            not step.written
+            or not step.certain
+            or step.distant
+            or any(free[r % entries] > number for r in step.written)
+        ):
             continue
         stays = [_stay(block, number, ends[number], register) for register in step.written]
         if not all(stay.sure for stay in stays):

@@ -1,4 +1,5 @@
-"""A TOML table whose every mistake becomes one sentence: which file, which key, what is wrong, what would be right."""
+"""A TOML table whose every mistake becomes one sentence: which file, which key, what is wrong, what would be
+right."""
 
 from __future__ import annotations
 
@@ -39,12 +40,15 @@ class Table:
         raise LaunchError(f"{self.file}: {where + ': ' if where else ''}{message}")
 
     def take(self, key: str, kinds: tuple[type, ...], default: Any = None, *, required: bool = False) -> Any:
-        """The value of `key`, which must be of one of `kinds`; an integer also serves where a float is wanted."""
+        """The value of `key`, which must be of one of `kinds`; an integer also serves where a float is
+        wanted."""
         self.known.append(key)
         if key not in self.values:
             if required:
                 found = get_close_matches(key, self.values, 1)
-                self.fail("", f"the key {key!r} is missing{f' (did you mean it by {found[0]!r}?)' if found else ''}")
+                self.fail(
+                    "", f"the key {key!r} is missing{f' (did you mean it by {found[0]!r}?)' if found else ''}"
+                )
             return default
         value = self.values[key]
         matches = isinstance(value, kinds) or (float in kinds and isinstance(value, int))

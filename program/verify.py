@@ -1,8 +1,23 @@
-"""Structural check of machine code, cheap enough to run after every pass: what `warpbank.program.isa` demands of each instruction."""
+"""Structural check of machine code, cheap enough to run after every pass: what `warpbank.program.isa` demands
+of each instruction."""
 
 from __future__ import annotations
 
-from warpbank.program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import (
+    PT,
+    RZ,
+    VIRTUAL,
+    VIRTUAL_PREDICATE,
+    Const,
+    DType,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Pred,
+    Reg,
+    Space,
+)
 
 
 class MachineCodeError(Exception):
@@ -11,13 +26,26 @@ class MachineCodeError(Exception):
 
 #: Number of source operands, fewest and most.
 _SOURCES: dict[Op, tuple[int, int]] = {
-    **dict.fromkeys((Op.NOP, Op.S2R, Op.VOTE, Op.ACTIVEMASK, Op.PLOP, Op.BRA, Op.EXIT, Op.MEMBAR, Op.TRAP), (0, 0)),
-    **dict.fromkeys((Op.MOV, Op.IABS, Op.NOT, Op.CLZ, Op.POPC, Op.BREV, Op.BFIND, Op.MUFU, Op.CVT, Op.FRCP, Op.FSQRT), (1, 1)),
+    **dict.fromkeys(
+        (Op.NOP, Op.S2R, Op.VOTE, Op.ACTIVEMASK, Op.PLOP, Op.BRA, Op.EXIT, Op.MEMBAR, Op.TRAP), (0, 0)
+    ),
+    **dict.fromkeys(
+        (Op.MOV, Op.IABS, Op.NOT, Op.CLZ, Op.POPC, Op.BREV, Op.BFIND, Op.MUFU, Op.CVT, Op.FRCP, Op.FSQRT),
+        (1, 1),
+    ),
     **dict.fromkeys((Op.LD, Op.MATCH, Op.REDUX), (1, 1)),
-    **dict.fromkeys((Op.SEL, Op.IADD, Op.IADDC, Op.ISUB, Op.ISUBC, Op.IMUL, Op.IMULHI, Op.IMULW, Op.IDIV, Op.IREM), (2, 2)),
-    **dict.fromkeys((Op.IMIN, Op.IMAX, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.ISETP, Op.ISETPX, Op.FSETP, Op.ST), (2, 2)),
+    **dict.fromkeys(
+        (Op.SEL, Op.IADD, Op.IADDC, Op.ISUB, Op.ISUBC, Op.IMUL, Op.IMULHI, Op.IMULW, Op.IDIV, Op.IREM), (2, 2)
+    ),
+    **dict.fromkeys(
+        (Op.IMIN, Op.IMAX, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.ISETP, Op.ISETPX, Op.FSETP, Op.ST),
+        (2, 2),
+    ),
     **dict.fromkeys((Op.FADD, Op.FMUL, Op.FMIN, Op.FMAX, Op.FDIV), (2, 2)),
-    **dict.fromkeys((Op.IMAD, Op.IMADHI, Op.IMADW, Op.SAD, Op.DP4A, Op.LOP3, Op.SHF, Op.BFE, Op.PRMT, Op.FNS, Op.FFMA), (3, 3)),
+    **dict.fromkeys(
+        (Op.IMAD, Op.IMADHI, Op.IMADW, Op.SAD, Op.DP4A, Op.LOP3, Op.SHF, Op.BFE, Op.PRMT, Op.FNS, Op.FFMA),
+        (3, 3),
+    ),
     Op.SHFL: (3, 3),
     Op.BFI: (4, 4),
     Op.ATOM: (2, 3),
@@ -25,9 +53,13 @@ _SOURCES: dict[Op, tuple[int, int]] = {
     Op.MMA: (3, 5),
 }
 #: Instructions without a register result, and those that may have one.
-_NO_RESULT = frozenset({Op.NOP, Op.ISETP, Op.ISETPX, Op.FSETP, Op.PLOP, Op.ST, Op.BRA, Op.EXIT, Op.MEMBAR, Op.TRAP})
+_NO_RESULT = frozenset(
+    {Op.NOP, Op.ISETP, Op.ISETPX, Op.FSETP, Op.PLOP, Op.ST, Op.BRA, Op.EXIT, Op.MEMBAR, Op.TRAP}
+)
 _MAYBE_RESULT = frozenset({Op.ATOM, Op.VOTE, Op.BAR})
-_TYPED = frozenset({Op.FADD, Op.FMUL, Op.FFMA, Op.FMIN, Op.FMAX, Op.FDIV, Op.FRCP, Op.FSQRT, Op.MUFU, Op.IDIV, Op.IREM})
+_TYPED = frozenset(
+    {Op.FADD, Op.FMUL, Op.FFMA, Op.FMIN, Op.FMAX, Op.FDIV, Op.FRCP, Op.FSQRT, Op.MUFU, Op.IDIV, Op.IREM}
+)
 
 
 def _words(dtype: DType) -> int:
@@ -75,7 +107,8 @@ def source_widths(instr: Instr) -> list[int]:
 
 
 def verify(kernel: Kernel) -> Kernel:
-    """The kernel itself, if it keeps the rules; raises `MachineCodeError` naming the instruction otherwise."""
+    """The kernel itself, if it keeps the rules; raises `MachineCodeError` naming the instruction
+    otherwise."""
     labels = [b.label for b in kernel.blocks]
     if not labels or len(set(labels)) < len(labels):
         raise MachineCodeError(f"kernel {kernel.name}: no blocks, or two with one label")
@@ -84,8 +117,10 @@ def verify(kernel: Kernel) -> Kernel:
         for i, instr in enumerate(block.instrs):
             why = _fault(kernel, instr, i == len(block.instrs) - 1, set(labels))
             if why:
-                raise MachineCodeError(f"kernel {kernel.name}, block {block.label}, pc {pc}, {instr.op.name} "
-                                       f"(line {instr.line}): {why}")  # fmt: skip
+                raise MachineCodeError(
+                    f"kernel {kernel.name}, block {block.label}, pc {pc}, {instr.op.name} "
+                    f"(line {instr.line}): {why}"
+                )
             pc += 1
     last = next((b.instrs[-1] for b in reversed(kernel.blocks) if b.instrs), None)
     if last is None or last.op not in (Op.BRA, Op.EXIT, Op.TRAP) or last.guard is not None:
@@ -96,7 +131,9 @@ def verify(kernel: Kernel) -> Kernel:
 def _fault(kernel: Kernel, instr: Instr, is_last: bool, labels: set[str]) -> str:
     if instr.op in (Op.BRA, Op.EXIT) and not is_last:
         return "does not end its block"
-    if (instr.op is Op.BRA) != (instr.target is not None) or (instr.target is not None and instr.target not in labels):
+    if (instr.op is Op.BRA) != (instr.target is not None) or (
+        instr.target is not None and instr.target not in labels
+    ):
         return f"branches to {instr.target!r}, which is not a block"
     fewest, most = _SOURCES[instr.op]
     if not fewest <= len(instr.srcs) <= most:

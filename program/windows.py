@@ -1,9 +1,10 @@
 """What a window of recent uops saves, on a trace and without a machine (BOW, Fig. 3 and 8).
 
-Per warp, in program order. A register that a uop reads or writes stays in the warp's window until `window` uops after its last
-access; uops of all kinds count, those without an executing lane too, but these access nothing. A read brings the whole register
-in; a result on all 32 lanes makes its own place; one on fewer lanes joins the register if it is there and goes to the banks
-otherwise. There is room for everything, and results arrive at once.
+Per warp, in program order. A register that a uop reads or writes stays in the warp's window until `window`
+uops after its last access; uops of all kinds count, those without an executing lane too, but these access
+nothing. A read brings the whole register in; a result on all 32 lanes makes its own place; one on fewer lanes
+joins the register if it is there and goes to the banks otherwise. There is room for everything, and results
+arrive at once.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ class Savings:
     reads : distinct source registers of executed uops.
     reads_saved : of them, found in the window.
     writes : results, one per destination register of an executed uop.
-    bank_writes : per architectural register, writes into the banks with write-back: of results that do not enter the window, and
-        of values that leave it with results the banks have not seen. Such a value goes unwritten if a full result
-        replaces it first, or if its newest result is collector only. At a warp's end all others are written.
+    bank_writes : per architectural register, writes into the banks with write-back: of results that do not
+        enter the window, and of values that leave it with results the banks have not seen. Such a value goes
+        unwritten if a full result replaces it first, or if its newest result is collector only. At a warp's
+        end all others are written.
     """
 
     reads: int
@@ -45,7 +47,8 @@ class Savings:
 
 
 def savings(trace: Trace, window: int, hints: Hints | None = None) -> Savings:
-    """Savings of a window of `window` uops (at least 2): write-back, with `hints.write_back` if there are hints.
+    """Savings of a window of `window` uops (at least 2): write-back, with `hints.write_back` if there are
+    hints.
 
     With hints, results for the banks alone never enter, so that `reads_saved` can be less.
     """
@@ -56,21 +59,33 @@ def savings(trace: Trace, window: int, hints: Hints | None = None) -> Savings:
     found = np.zeros(3, np.int64)
     banks = np.zeros(256, np.int64)
     _replay(
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), warps["first"].astype(np.int64),
-        warps["length"].astype(np.int64), np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64),
-        code["destination"].astype(np.int64), code["count"].astype(np.int64), bits, window, found, banks,
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+        bits,
+        window,
+        found,
+        banks,
+    )
     return Savings(int(found[0]), int(found[1]), int(found[2]), banks)
 
 
 def source_counts(trace: Trace) -> np.ndarray:
-    """Executed instructions with 0, 1, 2, and 3 or more register sources (BOW, Fig. 8). A 64-bit operand is two registers."""
+    """Executed instructions with 0, 1, 2, and 3 or more register sources (BOW, Fig. 8). A 64-bit operand is
+    two registers."""
     counts = np.minimum(trace.code["source_count"][trace.dynamic["pc"]], 3)
     return np.bincount(counts, minlength=4)
 
 
 @loop
-def _replay(pcs, masks, firsts, lengths, sources, source_count, destination, count, bits, window, found, banks):
+def _replay(
+    pcs, masks, firsts, lengths, sources, source_count, destination, count, bits, window, found, banks
+):
     last = np.empty(256, np.int64)
     dirty = np.empty(256, np.bool_)
     keep = np.empty(256, np.bool_)

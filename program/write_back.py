@@ -1,20 +1,22 @@
 """Where results go: into the collector, into the banks, or both. BOW, section IV-B; the hints of BOW-WR.
 
-A value stays in its collector for as long as each access follows the one before it by at most `window` - 1 uops of its warp, all
-uops counted. A result need not go to the banks if, whatever path the warp takes, every read that may still see it is made during
-that stay. One pass backward finds, per place and register, the greatest age (uops since the last access) with which a value may
-arrive there; `DEAD` if nobody reads it any more, `NEVER` if no age is small enough.
+A value stays in its collector for as long as each access follows the one before it by at most `window` - 1
+uops of its warp, all uops counted. A result need not go to the banks if, whatever path the warp takes, every
+read that may still see it is made during that stay. One pass backward finds, per place and register, the
+greatest age (uops since the last access) with which a value may arrive there; `DEAD` if nobody reads it any
+more, `NEVER` if no age is small enough.
 
 What makes it safe for a warp and not only for a thread:
 
 - A register that lanes waiting elsewhere may read (`SimtLiveness.waiting`) has to be in the banks.
 - Behind a divergent branch either side may run first: what is alive there has to be in the banks.
-- If lanes of a warp may be apart at a CTA barrier, others may run while they wait, inside the divergent region or, having gone
-  on from where they should have met, behind it: what is alive at any barrier or guarded exit of such a kernel has to be in the
-  banks.
+- If lanes of a warp may be apart at a CTA barrier, others may run while they wait, inside the divergent
+  region or, having gone on from where they should have met, behind it: what is alive at any barrier or
+  guarded exit of such a kernel has to be in the banks.
 - A guarded write does not kill. A guarded access need not happen, so it does not prolong the stay either.
 
-The number of entries does not matter: a value squeezed out for lack of them is written back whatever its hint says.
+The number of entries does not matter: a value squeezed out for lack of them is written back whatever its hint
+says.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class WriteBack:
     Attributes
     ----------
     bits : per pc, `Hints.write_back`. One pair of bits serves all destination registers of an instruction.
-    unread : per pc, whether there are results and no path reads any. They are collector only, which drops them.
+    unread : per pc, whether there are results and no path reads any. They are collector only, which drops
+        them.
 
     Raises
     ------
@@ -61,7 +64,9 @@ class WriteBack:
         if window not in WINDOWS:
             raise ValueError(f"a window of {window} uops is outside {WINDOWS[0]}..{WINDOWS[-1]}.")
         if not kernel.allocated:
-            raise ValueError(f"kernel {kernel.name} is on virtual registers; write-back hints need allocated ones.")
+            raise ValueError(
+                f"kernel {kernel.name} is on virtual registers; write-back hints need allocated ones."
+            )
         self.kernel, self.window = kernel, window
         self.cfg = Cfg(kernel)
         self.live = SimtLiveness(kernel, self.cfg)
@@ -74,8 +79,14 @@ class WriteBack:
         self.unread = np.zeros(len(self.bits), bool)
         ages, reads = self._fixpoint(self._age_before), self._fixpoint(self._read_before)
         for b, start in enumerate(self.cfg.starts[:-1]):
-            after = zip(self._walk(self._age_before, ages, b)[1:], self._walk(self._read_before, reads, b)[1:], strict=True)
-            for pc, (instr, (age, read)) in enumerate(zip(kernel.blocks[b].instrs, after, strict=True), start):
+            after = zip(
+                self._walk(self._age_before, ages, b)[1:],
+                self._walk(self._read_before, reads, b)[1:],
+                strict=True,
+            )
+            for pc, (instr, (age, read)) in enumerate(
+                zip(kernel.blocks[b].instrs, after, strict=True), start
+            ):
                 written = instr.registers_written()
                 if written:
                     held = self._age_after(b, instr, age)[written]
@@ -110,7 +121,8 @@ class WriteBack:
     # --- One instruction, from after it to before it.
 
     def _age_after(self, block: int, instr: Instr, following: np.ndarray) -> np.ndarray:
-        """The same after an instruction, given what follows: less if other lanes may want a register or run first."""
+        """The same after an instruction, given what follows: less if other lanes may want a register or run
+        first."""
         after = np.where(following == DEAD, DEAD, NEVER) if self._breaks(block, instr) else following.copy()
         after[self._waiting[block]] = NEVER
         return after
@@ -130,7 +142,8 @@ class WriteBack:
         return before
 
     def _read_before(self, _: int, instr: Instr, after: np.ndarray) -> np.ndarray:
-        """Uops until the next read of each register on the shortest path to one, of a lane's point of view."""
+        """Uops until the next read of each register on the shortest path to one, of a lane's point of
+        view."""
         before = np.minimum(after + 1, DEAD)
         if always(instr):
             before[instr.registers_written()] = DEAD
@@ -145,12 +158,14 @@ class WriteBack:
 
 
 def write_back(kernel: Kernel, window: int) -> np.ndarray:
-    """`Hints.write_back` of one kernel for a window of `window` uops (2..7), one row per pc. Raises as `WriteBack` does."""
+    """`Hints.write_back` of one kernel for a window of `window` uops (2..7), one row per pc. Raises as
+    `WriteBack` does."""
     return WriteBack(kernel, window).bits
 
 
 def write_back_hints(kernels: Mapping[str, Kernel], window: int) -> Hints:
-    """Hints for the trace of a job with these kernels (`warpbank.program.runner.compile_job`); only `write_back` is filled in."""
+    """Hints for the trace of a job with these kernels (`warpbank.program.runner.compile_job`); only
+    `write_back` is filled in."""
     pieces = []
     for kernel in kernels.values():
         bits = write_back(kernel, window)
@@ -164,7 +179,8 @@ class Shares:
 
     Parameters
     ----------
-    banks, collector, both : instructions whose results are wanted in the banks only, the collector only, both.
+    banks, collector, both : instructions whose results are wanted in the banks only, the collector only,
+        both.
     """
 
     banks: int
@@ -173,17 +189,20 @@ class Shares:
 
 
 def shares(code: np.ndarray, bits: np.ndarray, pcs: np.ndarray | None = None) -> Shares:
-    """Class counts of `Trace.code` under `write_back` bits: static, or dynamic over the executed `pcs` (`dynamic["pc"]`)."""
+    """Class counts of `Trace.code` under `write_back` bits: static, or dynamic over the executed `pcs`
+    (`dynamic["pc"]`)."""
     weight = np.ones(len(code), np.int64) if pcs is None else np.bincount(pcs, minlength=len(code))
     weight = np.where(code["count"] > 0, weight, 0)
-    return Shares(*(int(weight[bits == to].sum()) for to in (TO_BANKS, TO_COLLECTOR, TO_COLLECTOR | TO_BANKS)))
+    return Shares(
+        *(int(weight[bits == to].sum()) for to in (TO_BANKS, TO_COLLECTOR, TO_COLLECTOR | TO_BANKS))
+    )
 
 
 def transient_registers(kernel: Kernel, bits: np.ndarray) -> list[int]:
     """Registers that need no place in the banks: written, and by collector-only instructions alone.
 
-    They would save `len(...) / kernel.registers` of the register file, if every partial result found its register's entry in the
-    collector and no entry were ever squeezed out.
+    They would save `len(...) / kernel.registers` of the register file, if every partial result found its
+    register's entry in the collector and no entry were ever squeezed out.
     """
     written: set[int] = set()
     stored: set[int] = set()

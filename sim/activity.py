@@ -1,4 +1,5 @@
-"""What a unit's ports are while a real kernel runs through the SM around it: the activity that power is estimated from."""
+"""What a unit's ports are while a real kernel runs through the SM around it: the activity that power is
+estimated from."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ CYCLES = 2000
 
 
 def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimulus:
-    """Run a kernel in Amaranth's simulator and note the ports of the first instance of a unit, from the first cycle on.
+    """Run a kernel in Amaranth's simulator and note the ports of the first instance of a unit, from the first
+    cycle on.
 
     Parameters
     ----------
@@ -47,13 +49,20 @@ def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimu
         return elaborate(self, platform)
 
     with mock.patch.object(kind, "elaborate", noted):
-        session = PysimSession(design(experiment.config, experiment.scheme), trace, experiment.config, events=False,
-                               check_operands=True, waves=None)
+        session = PysimSession(
+            design(experiment.config, experiment.scheme),
+            trace,
+            experiment.config,
+            events=False,
+            check_operands=True,
+            waves=None,
+        )
     found = next((one for one in instances if _widths(one).items() >= expected.items()), None)
     if found is None:
         raise WarpbankError(
             f"a kernel's activity cannot be taken for {unit}: the SM of scheme {experiment.scheme.name} has "
-            f"{'one with other ports' if instances else 'none'}; name the scheme that uses it (--scheme), or leave out --kernel"
+            f"{'one with other ports' if instances else 'none'}; name the scheme that uses it (--scheme), or "
+            "leave out --kernel"
         )
     inputs: dict[str, list[int]] = {}
     outputs: dict[str, list[int]] = {}
@@ -61,7 +70,9 @@ def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimu
     for path, member, signal in found.signature.flatten(found):
         name = "__".join(str(part) for part in path)
         if name in expected:
-            watched.append(((outputs if member.flow is Out else inputs).setdefault(name, []), Value.cast(signal)))
+            watched.append(
+                ((outputs if member.flow is Out else inputs).setdefault(name, []), Value.cast(signal))
+            )
     inputs["rst"] = []
 
     async def sample(context: Any) -> None:
@@ -75,8 +86,12 @@ def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimu
     while not session.finished and len(inputs["rst"]) < cycles:
         session.advance(session.cycle + 100)
     session.close()
-    return Stimulus(inputs, outputs, f"Activity: {len(inputs['rst'])} cycles of {experiment.job.name} ({experiment.job.size}) on "
-                                     f"{experiment.preset}, {experiment.scheme.name}, ports of the unit's first instance.")
+    return Stimulus(
+        inputs,
+        outputs,
+        f"Activity: {len(inputs['rst'])} cycles of {experiment.job.name} ({experiment.job.size}) on "
+        f"{experiment.preset}, {experiment.scheme.name}, ports of the unit's first instance.",
+    )
 
 
 def _widths(component: Any) -> dict[str, int]:

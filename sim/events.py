@@ -1,7 +1,7 @@
 """Events in bulk: the records of `warpbank.arch.events` as rows of an array, in batches of whole cycles.
 
-An engine that is asked for events gives them so: every batch holds all events of its cycles, and the batches follow each other
-without a gap. Within a cycle the order of records means nothing; `ordered` makes it one.
+An engine that is asked for events gives them so: every batch holds all events of its cycles, and the batches
+follow each other without a gap. Within a cycle the order of records means nothing; `ordered` makes it one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ WIDTH = max(len(event.fields) for event in EVENTS.values())
 #: Event names by number, and back.
 NAMES = list(EVENTS)
 IDS = {name: number for number, name in enumerate(NAMES)}
-#: One event. `core`: -1 for what the sub-cores share. Values in registry order; those the event does not have are 0.
-RECORD = np.dtype([("cycle", "<u8"), ("core", "<i2"), ("event", "<u2"), ("spare", "<u4"), ("values", "<u8", (WIDTH,))])
+#: One event. `core`: -1 for what the sub-cores share. Values in registry order; those the event does not have
+#: are 0.
+RECORD = np.dtype(
+    [("cycle", "<u8"), ("core", "<i2"), ("event", "<u2"), ("spare", "<u4"), ("values", "<u8", (WIDTH,))]
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ def encode(records: list[Record]) -> np.ndarray:
     for name, places in by_name.items():
         rows["event"][places] = IDS[name]
         width = len(EVENTS[name].fields)
-        rows["values"][places, :width] = np.array([records[place][3] for place in places], np.uint64).reshape(-1, width)
+        rows["values"][places, :width] = np.array([records[place][3] for place in places], np.uint64).reshape(
+            -1, width
+        )
     return rows
 
 
@@ -110,8 +115,8 @@ _EARLY = "l2_access"
 class Batcher:
     """A sink for single events in the order of cycles that gives them on in batches.
 
-    `l2_access` may come before its cycle, since the golden memory knows every time when a request arrives; it is kept. Those
-    that the run does not live to see are in the last batch.
+    `l2_access` may come before its cycle, since the golden memory knows every time when a request arrives; it
+    is kept. Those that the run does not live to see are in the last batch.
 
     Parameters
     ----------
@@ -158,6 +163,8 @@ class Totals:
             fields = [name for name, _ in EVENTS[counter.event].fields]
             if counter.when is not None:
                 chosen = chosen[chosen[:, fields.index(counter.when[0])] == counter.when[1]]
-            self.counters[counter.name] += int(chosen[:, fields.index(counter.field)].sum()) if counter.field else len(chosen)
+            self.counters[counter.name] += (
+                int(chosen[:, fields.index(counter.field)].sum()) if counter.field else len(chosen)
+            )
             if counter.also:
                 self.counters[counter.name] += int((rows["event"] == IDS[counter.also]).sum())

@@ -39,7 +39,8 @@ class Experiment:
     job : the kernel with its data and launches.
     config : the machine; `preset` is the name it started from.
     scheme : the register file.
-    max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch fit.
+    max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch
+        fit.
     max_instructions : warp instructions after which the job counts as endless.
     trace : the job's trace, where it does not come from the emulator (`warpbank.sim.traced`).
     """
@@ -95,9 +96,13 @@ def find(
     max_registers: int | None,
     max_instructions: int,
 ) -> Experiment:
-    """The experiment that a command's arguments name. Raises WarpbankError that says which of them is wrong."""
+    """The experiment that a command's arguments name. Raises WarpbankError that says which of them is
+    wrong."""
     if file is not None and preset_name is not None:
-        raise WarpbankError(f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a preset")
+        raise WarpbankError(
+            f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a "
+            "preset"
+        )
     name = str(file) if file is not None else preset_name or DEFAULT_PRESET
     config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
     check_machine(chosen, config)
@@ -119,7 +124,10 @@ def find_job(kernel: str, size: str, launch: Path | None) -> Job:
     if kernel.endswith(".ptx"):
         return load_job(Path(kernel), launch)
     if launch is not None:
-        raise LaunchError(f"--launch describes a PTX file, but {kernel!r} is a shipped kernel, which brings its own launches")
+        raise LaunchError(
+            f"--launch describes a PTX file, but {kernel!r} is a shipped kernel, which brings its own "
+            "launches"
+        )
     try:
         return workloads.get(kernel).job(size)
     except ValueError as error:
@@ -143,7 +151,8 @@ def find_scheme(text: str) -> Scheme:
 
 
 def register_limit(job: Job, config: SmConfig) -> int:
-    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch bounds.
+    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch
+    bounds.
 
     Between `MIN_REGISTERS` and 255: a CTA that does not fit even so is the simulation's to refuse.
     """
@@ -181,20 +190,38 @@ def run(
     checks = bool(trace.meta.get("values", True))
     traced = time.perf_counter()
     if isinstance(simulator, RtlEngine):
-        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks,
-                               on_build=on_build)
+        result = simulator.run(
+            trace,
+            config,
+            experiment.scheme,
+            waves=waves,
+            progress=progress,
+            check_operands=checks,
+            on_build=on_build,
+        )
     else:
-        result = simulator.run(trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks)
+        result = simulator.run(
+            trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks
+        )
     done = time.perf_counter()
     registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}
     seconds = {"trace": traced - started, "simulate": done - traced}
-    return Report(experiment, trace, result, simulator.name, registers, {name: round(took, 3) for name, took in seconds.items()})
+    return Report(
+        experiment,
+        trace,
+        result,
+        simulator.name,
+        registers,
+        {name: round(took, 3) for name, took in seconds.items()},
+    )
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
     """The trace with the hints that the scheme asks of the compiler."""
     wanted, config = experiment.scheme.hints, experiment.scheme.machine(experiment.config)
-    return annotate(trace, wanted, config, lambda: runner.compile_job(experiment.job, compile_options(experiment)))
+    return annotate(
+        trace, wanted, config, lambda: runner.compile_job(experiment.job, compile_options(experiment))
+    )
 
 
 def compile_options(experiment: Experiment) -> runner.Options:

@@ -1,4 +1,5 @@
-"""Units and schemes from outside the package: Python that enters them into the registries when it is loaded."""
+"""Units and schemes from outside the package: Python that enters them into the registries when it is
+loaded."""
 
 from __future__ import annotations
 
@@ -11,14 +12,16 @@ from types import ModuleType
 
 from warpbank.program.errors import WarpbankError
 
-#: Paths that every process loads, separated as in PATH: `--load` adds to it, so that worker processes know what this one knows.
+#: Paths that every process loads, separated as in PATH: `--load` adds to it, so that worker processes know
+#: what this one knows.
 VARIABLE = "WARPBANK_LOAD"
 
 _LOADED: dict[Path, ModuleType] = {}
 
 
 def load(path: Path) -> ModuleType:
-    """Run a Python file, or a folder with an `__init__.py`, once in this process; it registers what it brings:
+    """Run a Python file, or a folder with an `__init__.py`, once in this process; it registers what it
+    brings:
 
     - `warpbank.arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
     - `warpbank.golden.rooms.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;

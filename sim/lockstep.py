@@ -1,7 +1,8 @@
 """Lockstep: the golden model and the RTL run the same trace, and every event of every cycle is compared.
 
-The golden model leads; each time it has made a batch of cycles the RTL makes the same cycles, and the two batches must hold
-the same events. At the end cycles, counters, stall reasons and launches must be equal. There is no tolerance.
+The golden model leads; each time it has made a batch of cycles the RTL makes the same cycles, and the two
+batches must hold the same events. At the end cycles, counters, stall reasons and launches must be equal.
+There is no tolerance.
 """
 
 from __future__ import annotations
@@ -131,8 +132,15 @@ def first_difference(golden: np.ndarray, rtl: np.ndarray) -> int | None:
     return int(cycles[low]) if low < len(cycles) else None
 
 
-def lockstep(trace: Trace, config: SmConfig, scheme: Scheme, engine: RtlEngine, *, progress: Progress | None = None,
-             on_build: Callable[[], None] | None = None) -> Outcome:
+def lockstep(
+    trace: Trace,
+    config: SmConfig,
+    scheme: Scheme,
+    engine: RtlEngine,
+    *,
+    progress: Progress | None = None,
+    on_build: Callable[[], None] | None = None,
+) -> Outcome:
     """Run both and compare.
 
     Raises what the engines raise, save for what the RTL does wrong: that is a divergence.
@@ -150,17 +158,33 @@ def lockstep(trace: Trace, config: SmConfig, scheme: Scheme, engine: RtlEngine, 
         session.close()
     done = time.perf_counter()
     cycles = result.cycles if result else session.cycle
-    seconds = {"build": round(built - started, 3), "run": round(done - built, 3), "rtl": round(comparer.seconds, 3)}
+    seconds = {
+        "build": round(built - started, 3),
+        "run": round(done - built, 3),
+        "rtl": round(comparer.seconds, 3),
+    }
     return Outcome(comparer.events, cycles, result, divergence, seconds)
 
 
 def _compare_results(golden: Result, session: Session) -> Divergence | None:
     empty = np.zeros(0, session.take().dtype)
     if not session.finished:
-        return Divergence(None, f"The golden model is done after {golden.cycles} cycles, the RTL is not.", empty, empty)
+        return Divergence(
+            None, f"The golden model is done after {golden.cycles} cycles, the RTL is not.", empty, empty
+        )
     expected, found = golden.to_dict(), session.result().to_dict()
-    wrong = [f"{name} (golden {expected[name]}, RTL {found[name]})" for name in expected
-             if name != "counters" and expected[name] != found[name]]
-    wrong += [f"counter {name} (golden {count}, RTL {found['counters'].get(name)})" for name, count in golden.counters.items()
-              if found["counters"].get(name) != count]
-    return Divergence(None, "All events are equal, but not: " + "; ".join(wrong) + ".", empty, empty) if wrong else None
+    wrong = [
+        f"{name} (golden {expected[name]}, RTL {found[name]})"
+        for name in expected
+        if name != "counters" and expected[name] != found[name]
+    ]
+    wrong += [
+        f"counter {name} (golden {count}, RTL {found['counters'].get(name)})"
+        for name, count in golden.counters.items()
+        if found["counters"].get(name) != count
+    ]
+    return (
+        Divergence(None, "All events are equal, but not: " + "; ".join(wrong) + ".", empty, empty)
+        if wrong
+        else None
+    )

@@ -18,4 +18,6 @@ def write_text(path: Path, text: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise WarpbankError(f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to") from None
+        raise WarpbankError(
+            f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"
+        ) from None

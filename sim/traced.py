@@ -1,4 +1,5 @@
-"""Experiments on traces of Accel-Sim, which have no values and come without machine code that a compiler pass could read."""
+"""Experiments on traces of Accel-Sim, which have no values and come without machine code that a compiler pass
+could read."""
 
 from __future__ import annotations
 
@@ -33,17 +34,25 @@ def choose(
     """
     if trace is None:
         if kernel is None:
-            raise WarpbankError("name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE")
-        return exp.find(kernel, size, launch, preset, file, scheme, overrides, max_registers, max_instructions), []
+            raise WarpbankError(
+                "name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE"
+            )
+        return exp.find(
+            kernel, size, launch, preset, file, scheme, overrides, max_registers, max_instructions
+        ), []
     if kernel is not None or launch is not None or max_registers is not None:
-        raise WarpbankError("--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch and "
-                            "--max-registers")
+        raise WarpbankError(
+            "--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
+            "and --max-registers"
+        )
     return find(trace, preset, file, scheme, overrides)
 
 
-def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrides: list[str] | None
-         ) -> tuple[exp.Experiment, list[str]]:
-    """The experiment that a trace and a command's other arguments name, and what a user should know of the trace.
+def find(
+    path: Path, preset: str | None, file: Path | None, scheme: str, overrides: list[str] | None
+) -> tuple[exp.Experiment, list[str]]:
+    """The experiment that a trace and a command's other arguments name, and what a user should know of the
+    trace.
 
     Parameters
     ----------
@@ -53,7 +62,9 @@ def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrid
     Raises WarpbankError that says which of them is wrong, or why the scheme cannot run on a trace.
     """
     if file is not None and preset is not None:
-        raise WarpbankError(f"--config {file} and --preset {preset} both name a machine; the file may begin with a preset")
+        raise WarpbankError(
+            f"--config {file} and --preset {preset} both name a machine; the file may begin with a preset"
+        )
     name = str(file) if file is not None else preset or exp.DEFAULT_PRESET
     chosen = exp.find_scheme(scheme)
     check(chosen)
@@ -68,11 +79,16 @@ def find(path: Path, preset: str | None, file: Path | None, scheme: str, overrid
 def check(scheme: Scheme) -> None:
     """Raise WarpbankError if the scheme needs what such traces do not have."""
     if scheme.storage != "plain" or {"scalar", "fresh"} & set(scheme.hints):
-        raise WarpbankError(f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; {_REMEDY}")
+        raise WarpbankError(
+            f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; "
+            f"{_REMEDY}"
+        )
     missing = [hint for hint in scheme.hints if hint not in _FROM_TRACES]
     if missing:
-        raise WarpbankError(f"scheme {scheme.name} needs what a compiler pass finds in a kernel's code ({', '.join(missing)}), "
-                            f"and an Accel-Sim trace has only what was executed; {_REMEDY}")
+        raise WarpbankError(
+            f"scheme {scheme.name} needs what a compiler pass finds in a kernel's code "
+            f"({', '.join(missing)}), and an Accel-Sim trace has only what was executed; {_REMEDY}"
+        )
 
 
 def _kernels(path: Path) -> list[Path]:

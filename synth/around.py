@@ -1,9 +1,9 @@
 """The logic before and behind memories that are read within a cycle, apart from the rest of a netlist.
 
-Yosys hands the mapper all gates between registers, ports and black boxes, and the mapper takes each of these for the start and
-end of a path: it does not see that an address has to be early and that data come late. So what leads to addresses is copied, and
-so is what data meet on their way; these, and what follows from data, are mapped by themselves, as fast as they can be. The rest
-of the netlist uses the originals.
+Yosys hands the mapper all gates between registers, ports and black boxes, and the mapper takes each of these
+for the start and end of a path: it does not see that an address has to be early and that data come late. So
+what leads to addresses is copied, and so is what data meet on their way; these, and what follows from data,
+are mapped by themselves, as fast as they can be. The rest of the netlist uses the originals.
 """
 
 from __future__ import annotations
@@ -16,14 +16,34 @@ from typing import Any
 #: Attributes of the gates before addresses, of those that lead to what data meet, and of those behind data.
 APART = BEFORE, BESIDE, BEHIND = "before_memory", "beside_memory", "behind_memory"
 #: What Yosys calls gates: registers are none.
-_GATES = frozenset(f"$_{name}_" for name in (
-    "NOT", "BUF", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "ANDNOT", "ORNOT", "MUX", "NMUX", "AOI3", "OAI3", "AOI4", "OAI4"))
+_GATES = frozenset(
+    f"$_{name}_"
+    for name in (
+        "NOT",
+        "BUF",
+        "AND",
+        "OR",
+        "XOR",
+        "NAND",
+        "NOR",
+        "XNOR",
+        "ANDNOT",
+        "ORNOT",
+        "MUX",
+        "NMUX",
+        "AOI3",
+        "OAI3",
+        "AOI4",
+        "OAI4",
+    )
+)
 
 _Cell = dict[str, Any]
 
 
 def part(path: Path, top: str, boxes: set[str]) -> None:
-    """Mark, and where needed copy, the gates around the cells of the types `boxes` in a JSON netlist of Yosys, in place."""
+    """Mark, and where needed copy, the gates around the cells of the types `boxes` in a JSON netlist of
+    Yosys, in place."""
     design = json.loads(path.read_text())
     cells: dict[str, _Cell] = design["modules"][top]["cells"]
     gates = [cell for cell in cells.values() if cell["type"] in _GATES]
@@ -38,7 +58,9 @@ def part(path: Path, top: str, boxes: set[str]) -> None:
     path.write_text(json.dumps(design))
 
 
-def _copied(cells: dict[str, _Cell], drives: dict[int, _Cell], users: list[_Cell], pins: Iterable[str], name: str) -> None:
+def _copied(
+    cells: dict[str, _Cell], drives: dict[int, _Cell], users: list[_Cell], pins: Iterable[str], name: str
+) -> None:
     """Give these pins of `users` a copy, marked as `name`, of all the gates that lead to them."""
     ends = [(user, pin) for user in users for pin in pins if pin in user["connections"]]
     bits = [bit for user, pin in ends for bit in _bits(user, pin)]
@@ -81,4 +103,6 @@ def _bits(cell: _Cell, pin: str) -> list[int]:
 
 
 def _ends(cell: _Cell, direction: str) -> list[int]:
-    return [bit for pin, way in cell["port_directions"].items() if way == direction for bit in _bits(cell, pin)]
+    return [
+        bit for pin, way in cell["port_directions"].items() if way == direction for bit in _bits(cell, pin)
+    ]

@@ -1,4 +1,5 @@
-"""What a memory that is a black box costs: SRAM by its macros, an array of flip-flops by two slices that are mapped."""
+"""What a memory that is a black box costs: SRAM by its macros, an array of flip-flops by two slices that are
+mapped."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ FAN = 8
 
 @dataclass(frozen=True)
 class Price:
-    """Area in um2, flip-flops, timing; how it was found: the macros, or the larger slice with its columns and area."""
+    """Area in um2, flip-flops, timing; how it was found: the macros, or the larger slice with its columns and
+    area."""
 
     area: float
     flops: int
@@ -39,7 +41,9 @@ class Price:
         return found
 
 
-def prices(found: Sequence[Memory], tools: Tools, folder: Path, clock: float, tell: Callable[[str], None]) -> dict[Any, Price]:
+def prices(
+    found: Sequence[Memory], tools: Tools, folder: Path, clock: float, tell: Callable[[str], None]
+) -> dict[Any, Price]:
     """The price of each shape among the memories. Raises what mapping raises."""
     made: dict[Any, Price] = {}
     for memory in found:
@@ -48,7 +52,9 @@ def prices(found: Sequence[Memory], tools: Tools, folder: Path, clock: float, te
         if memory.kind == "sram":
             tiling = memories.tiling(memory)
             macro = tiling.macro
-            made[memory.shape] = Price(tiling.area, 0, BoxTiming(macro.access_ns, 0.0, memories.table()["setup_ns"]), tiling)
+            made[memory.shape] = Price(
+                tiling.area, 0, BoxTiming(macro.access_ns, 0.0, memories.table()["setup_ns"]), tiling
+            )
         else:
             tell(f"mapping an array of {memory.rows} x {memory.width}")
             made[memory.shape] = (_tall if memory.tall else _array)(memory, tools, folder, clock)
@@ -56,7 +62,8 @@ def prices(found: Sequence[Memory], tools: Tools, folder: Path, clock: float, te
 
 
 def _tall(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
-    """A narrow array from two slices of its rows: area in a straight line, time in one with every doubling."""
+    """A narrow array from two slices of its rows: area in a straight line, time in one with every
+    doubling."""
     rows = (memories.SLICE_ROWS, 2 * memories.SLICE_ROWS)
     areas, outs, intos = [], [], []
     for count in rows:
@@ -69,7 +76,9 @@ def _tall(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
     doublings, flop = math.log2(memory.rows / rows[0]), timing.overhead(tools.library, tools.load)
     out, into = (times[0] + max(0.0, times[1] - times[0]) * doublings for times in (outs, intos))
     address = 0.0 if any(memory.synchronous) else max(0.0, out - flop)
-    return Price(area, memory.bits, BoxTiming(out, address, into - flop), sample=(net, memory.width, areas[1]))
+    return Price(
+        area, memory.bits, BoxTiming(out, address, into - flop), sample=(net, memory.width, areas[1])
+    )
 
 
 def _array(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
@@ -87,7 +96,9 @@ def _array(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
     tree = _tree(tools, memory.width / large)
     dynamic = any(place is None for place in memory.reads)
     address = max(0.0, out - flop) + tree if dynamic and not any(memory.synchronous) else 0.0
-    return Price(area, memory.bits, BoxTiming(out, address, into - flop + tree), sample=(net, large, areas[1]))
+    return Price(
+        area, memory.bits, BoxTiming(out, address, into - flop + tree), sample=(net, large, areas[1])
+    )
 
 
 def _slice(memory: Memory, columns: int, tools: Tools, folder: Path, clock: float) -> Netlist:
@@ -97,7 +108,13 @@ def _slice(memory: Memory, columns: int, tools: Tools, folder: Path, clock: floa
     kept = (folder / "coarse.il").read_text() if (folder / "coarse.il").exists() else ""
     (folder / "coarse.il").write_text((folder / "coarse_slice.il").read_text())
     try:
-        flow.mapped(tools, "slice", folder, picoseconds=1000 * (clock - timing.overhead(tools.library, tools.load)), boxes={})
+        flow.mapped(
+            tools,
+            "slice",
+            folder,
+            picoseconds=1000 * (clock - timing.overhead(tools.library, tools.load)),
+            boxes={},
+        )
         return mapped.read(folder / "mapped.json", "slice")
     finally:
         (folder / "coarse.il").write_text(kept)

@@ -1,4 +1,5 @@
-"""Recorded cost of every unit at the size of its paper, so that a change of area or delay is seen and said."""
+"""Recorded cost of every unit at the size of its paper, so that a change of area or delay is seen and
+said."""
 
 from __future__ import annotations
 
@@ -20,13 +21,22 @@ FOLDER = Path(__file__).parent / "baselines"
 TOLERANCE = 0.02
 #: Numbers that are compared, in a library and in generic gates.
 COMPARED = ("area_um2", "memory_um2", "delay_ns", "flops", "transistors", "logic_depth")
-_KEPT = (*COMPARED, "nand2_equivalents", "cells", "clock_gates", "effort", "delay_ns_guard_band", "opensta_ns", "meets_clock")
+_KEPT = (
+    *COMPARED,
+    "nand2_equivalents",
+    "cells",
+    "clock_gates",
+    "effort",
+    "delay_ns_guard_band",
+    "opensta_ns",
+    "meets_clock",
+)
 
 
 @dataclass(frozen=True)
 class Size:
-    """How a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy is of; how much is
-    tried."""
+    """How a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy
+    is of; how much is tried."""
 
     preset: str
     scheme: str = "baseline"
@@ -44,8 +54,12 @@ class Size:
 #: BOW's collectors are held to 1 ns, and less is aimed at: the mapper does not see what loads registers.
 _GSCALAR = Size("fermi", "gscalar", 0.6, "hotspot")
 _HALF = Size("fermi", "gscalar-half", 0.6)
-_BOW, _MALEKEH, _LTRF, _RENAMING = (Size("pascal", "bow-wr"), Size("turing", "malekeh"), Size("maxwell", "ltrf"),
-                                     Size("fermi", "renaming"))
+_BOW, _MALEKEH, _LTRF, _RENAMING = (
+    Size("pascal", "bow-wr"),
+    Size("turing", "malekeh"),
+    Size("maxwell", "ltrf"),
+    Size("fermi", "renaming"),
+)
 _BASELINE = Size("turing")
 #: Units by size, small ones first within a paper.
 SIZES: dict[str, Size] = {
@@ -60,19 +74,68 @@ SIZES: dict[str, Size] = {
     "ltrf_plus": Size("maxwell", "ltrf-plus"),
     **dict.fromkeys(("tag_row", "departing", "rfc"), Size("maxwell", "rfc")),
     "sw_rfc": Size("maxwell", "sw-rfc"),
-    **dict.fromkeys(("release", "availability", "exempt", "reserve", "renaming_table", "renaming_table_1k", "flag_cache", "names",
-                     "renaming"), _RENAMING),
+    **dict.fromkeys(
+        (
+            "release",
+            "availability",
+            "exempt",
+            "reserve",
+            "renaming_table",
+            "renaming_table_1k",
+            "flag_cache",
+            "names",
+            "renaming",
+        ),
+        _RENAMING,
+    ),
     **dict.fromkeys(("inserter", "boc_arbiter"), _BOW),
     "boc": replace(_BOW, clock=0.7),
     "boc_write_through": Size("pascal", "bow", 0.7),
     **dict.fromkeys(
-        ("lrr", "gto", "direct", "banks", "registers", "arbiter", "ocu", "result_arbiter", "barriers", "status", "in_flight",
-         "instruction_buffers", "cta_dispatch", "pipelines", "l1_tags", "mshrs", "memory", "lsu", "scoreboard"), _BASELINE,
+        (
+            "lrr",
+            "gto",
+            "direct",
+            "banks",
+            "registers",
+            "arbiter",
+            "ocu",
+            "result_arbiter",
+            "barriers",
+            "status",
+            "in_flight",
+            "instruction_buffers",
+            "cta_dispatch",
+            "pipelines",
+            "l1_tags",
+            "mshrs",
+            "memory",
+            "lsu",
+            "scoreboard",
+        ),
+        _BASELINE,
     ),
 }
 #: Units so large that they are mapped once only, the quick way.
-_LARGE = ("ltrf", "ltrf_plus", "warp_control_blocks", "rfc", "sw_rfc", "gscalar", "bdi_banks", "scalar_rf", "scalar_registers",
-          "renaming", "release", "availability", "boc", "boc_write_through", "ccu", "ccu_lru", "lsu")
+_LARGE = (
+    "ltrf",
+    "ltrf_plus",
+    "warp_control_blocks",
+    "rfc",
+    "sw_rfc",
+    "gscalar",
+    "bdi_banks",
+    "scalar_rf",
+    "scalar_registers",
+    "renaming",
+    "release",
+    "availability",
+    "boc",
+    "boc_write_through",
+    "ccu",
+    "ccu_lru",
+    "lsu",
+)
 SIZES.update({unit: replace(SIZES[unit], effort=QUICK) for unit in _LARGE})
 #: Units whose check takes seconds.
 FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
@@ -99,23 +162,39 @@ class Checked:
         """What is to be said."""
         if self.why:
             return [f"{self.unit}: {self.why}"]
-        return [f"{self.unit}: {name} moved by {_share(old, new)}, from {old:g} to {new:g} ({self.key})"
-                for name, old, new in self.moved]
+        return [
+            f"{self.unit}: {name} moved by {_share(old, new)}, from {old:g} to {new:g} ({self.key})"
+            for name, old, new in self.moved
+        ]
 
 
 def _share(old: float, new: float) -> str:
     return f"{100 * (new - old) / old:+.1f} %" if old else "more than any share"
 
 
-def measure(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None,
-            activity: Callable[[], power.Stimulus] | None = None) -> Synthesis:
-    """A unit at its paper's size, by our own timing; for `activity` see `synthesize`. Raises WarpbankError if it has no size."""
+def measure(
+    unit: str,
+    files: Sequence[Path],
+    on_step: Callable[[str], None] | None = None,
+    activity: Callable[[], power.Stimulus] | None = None,
+) -> Synthesis:
+    """A unit at its paper's size, by our own timing; for `activity` see `synthesize`. Raises WarpbankError if
+    it has no size."""
     if unit not in SIZES:
         raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
     size = SIZES[unit]
     config, scheme = size.machine()
-    return synthesize(unit, config, scheme, files, clock=size.clock, effort=size.effort, signoff=False,
-                      activity=activity, on_step=on_step)
+    return synthesize(
+        unit,
+        config,
+        scheme,
+        files,
+        clock=size.clock,
+        effort=size.effort,
+        signoff=False,
+        activity=activity,
+        on_step=on_step,
+    )
 
 
 def record(made: Synthesis) -> None:
@@ -127,8 +206,12 @@ def record(made: Synthesis) -> None:
     ends = {name: data["critical_path"][name] for name in ("start", "end")} if data["critical_path"] else {}
     if data["opensta_ns"] is not None:
         ends["opensta"] = opensta.version()
-    results[_key(made)] = {"liberty_digest": data["liberty_digest"], "tools": data["tools"],
-                           **{name: data[name] for name in _KEPT if data[name] is not None}, **ends}
+    results[_key(made)] = {
+        "liberty_digest": data["liberty_digest"],
+        "tools": data["tools"],
+        **{name: data[name] for name in _KEPT if data[name] is not None},
+        **ends,
+    }
     if made.power is not None:
         results[_key(made)]["energy"] = _energy(made.power, made.clock_ns, SIZES[made.unit].kernel)
     boxes = _boxes(data["memories"])
@@ -142,7 +225,11 @@ def record(made: Synthesis) -> None:
 def _energy(milliwatts: dict[str, float], clock: float, kernel: str) -> dict[str, Any]:
     """Power without the clock that it is at: picojoules of a cycle, and milliwatts of leakage."""
     leakage = milliwatts["leakage"]
-    return {"kernel": kernel, "pj_per_cycle": round((milliwatts["total"] - leakage) * clock, 6), "leakage_mw": leakage}
+    return {
+        "kernel": kernel,
+        "pj_per_cycle": round((milliwatts["total"] - leakage) * clock, 6),
+        "leakage_mw": leakage,
+    }
 
 
 def _boxes(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -164,7 +251,8 @@ def _key(made: Synthesis) -> str:
 
 
 def same_machine(known: dict[str, Any], config: SmConfig) -> bool:
-    """Whether a baseline is of this machine: every field that it names has the same value. Fields may have been added since."""
+    """Whether a baseline is of this machine: every field that it names has the same value. Fields may have
+    been added since."""
     return "config" in known and _within(known["config"], config.to_dict())
 
 
@@ -182,14 +270,19 @@ def recorded(unit: str) -> dict[str, Any] | None:
 
 
 def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Checked:
-    """Measure a unit again and compare. What was recorded for another machine, library or tool is not compared."""
+    """Measure a unit again and compare. What was recorded for another machine, library or tool is not
+    compared."""
     size_config, _ = SIZES[unit].machine() if unit in SIZES else (None, None)
     known = recorded(unit)
     key = pdk.name(files) if files else "generic"
     if known is None or key not in known["results"]:
-        return Checked(unit, key, why=f"no baseline for {key}; record one with: warpbank synth {unit} --record")
+        return Checked(
+            unit, key, why=f"no baseline for {key}; record one with: warpbank synth {unit} --record"
+        )
     if size_config is not None and not same_machine(known, size_config):
-        return Checked(unit, key, why="the configuration is another than the baseline's; record it again with --record")
+        return Checked(
+            unit, key, why="the configuration is another than the baseline's; record it again with --record"
+        )
     return compare(measure(unit, files, on_step), known)
 
 
@@ -199,12 +292,23 @@ def compare(made: Synthesis, known: dict[str, Any]) -> Checked:
     before = known["results"][key]
     for name, version in before["tools"].items():
         if data["tools"].get(name) != version:
-            return Checked(made.unit, key, why=f"recorded with {name} {version}, now {data['tools'].get(name)}: not compared")
+            return Checked(
+                made.unit,
+                key,
+                why=f"recorded with {name} {version}, now {data['tools'].get(name)}: not compared",
+            )
     effort = before.get("effort", FULL)
     if effort != data["effort"]:
-        return Checked(made.unit, key, why=f"recorded with {effort} effort, now {data['effort']}: not compared")
+        return Checked(
+            made.unit, key, why=f"recorded with {effort} effort, now {data['effort']}: not compared"
+        )
     if before["liberty_digest"] != data["liberty_digest"]:
         return Checked(made.unit, key, why=f"recorded with other content of {key}: not compared")
-    moved = [(name, before[name], data[name]) for name in COMPARED
-             if name in before and data[name] is not None and abs(data[name] - before[name]) > TOLERANCE * abs(before[name])]
+    moved = [
+        (name, before[name], data[name])
+        for name in COMPARED
+        if name in before
+        and data[name] is not None
+        and abs(data[name] - before[name]) > TOLERANCE * abs(before[name])
+    ]
     return Checked(made.unit, key, moved)

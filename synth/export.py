@@ -1,4 +1,5 @@
-"""`warpbank export`: a unit as a file that others can read: deterministic, with its configuration and its ports at the top."""
+"""`warpbank export`: a unit as a file that others can read: deterministic, with its configuration and its
+ports at the top."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
         f"and Yosys {yosys.version()}; change the source, not this file.",
         "",
         f"Configuration {config_hash(config)}, preset {config.preset}, scheme {scheme.name}.",
-        f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}" + _continued(_differences(config)),
+        f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}"
+        + _continued(_differences(config)),
         "",
         *(inspect.getdoc(entry.component) or "").splitlines(),
         "",
@@ -92,10 +94,24 @@ def _flat(values: dict[str, Any], prefix: str) -> dict[str, Any]:
 def _tidy(verilog: str) -> str:
     """Yosys' Verilog with loops where it writes a line per row or per lane."""
     text = verilog.partition("\n")[2].lstrip("\n")  # its own first line names the build, not the version
-    text = _runs(_INIT, text, lambda one, other: (one["memory"], one["width"]) == (other["memory"], other["width"])
-                 and int(other["row"]) == int(one["row"]) + 1, _init_loop)
-    return _runs(_LANE, text, lambda one, other: all(one[name] == other[name] for name in ("enable", "memory", "data"))
-                 and int(other["lane"]) == int(one["lane"]) + 1, _lane_loop)
+    text = _runs(
+        _INIT,
+        text,
+        lambda one, other: (
+            (one["memory"], one["width"]) == (other["memory"], other["width"])
+            and int(other["row"]) == int(one["row"]) + 1
+        ),
+        _init_loop,
+    )
+    return _runs(
+        _LANE,
+        text,
+        lambda one, other: (
+            all(one[name] == other[name] for name in ("enable", "memory", "data"))
+            and int(other["lane"]) == int(one["lane"]) + 1
+        ),
+        _lane_loop,
+    )
 
 
 def _runs(pattern: re.Pattern[str], text: str, continues: Any, replace: Any) -> str:
@@ -106,7 +122,10 @@ def _runs(pattern: re.Pattern[str], text: str, continues: Any, replace: Any) -> 
         run = [first]
         while (following := pattern.match(text, run[-1].end())) is not None and continues(run[-1], following):
             run.append(following)
-        out += [text[at : first.start()], replace(run) if len(run) > 2 else text[first.start() : run[-1].end()]]
+        out += [
+            text[at : first.start()],
+            replace(run) if len(run) > 2 else text[first.start() : run[-1].end()],
+        ]
         at = run[-1].end()
     return "".join([*out, text[at:]])
 
@@ -127,5 +146,6 @@ def _lane_loop(run: list[re.Match[str]]) -> str:
         f"    begin : lanes_{first.start()}\n      integer lane;\n"
         f"      for (lane = {first['lane']}; lane <= {last['lane']}; lane = lane + 1)\n"
         f"        if ({first['enable']}[lane])\n"
-        f"          {first['memory']}[{width}*lane +: {width}] <= {first['data']}[{width}*lane +: {width}];\n    end\n"
+        f"          {first['memory']}[{width}*lane +: {width}] <= {first['data']}[{width}*lane +: "
+        f"{width}];\n    end\n"
     )

@@ -12,18 +12,47 @@ from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
 COARSE = (
-    "proc", "flatten", "opt_expr", "opt_clean", "check -assert", "opt -nodffe -nosdff", "fsm", "opt", "wreduce", "peepopt",
-    "opt_clean", "alumacc", "share", "opt", "opt_mem", "memory_share -nosat -nowiden", "memory_collect", "opt_clean",
+    "proc",
+    "flatten",
+    "opt_expr",
+    "opt_clean",
+    "check -assert",
+    "opt -nodffe -nosdff",
+    "fsm",
+    "opt",
+    "wreduce",
+    "peepopt",
+    "opt_clean",
+    "alumacc",
+    "share",
+    "opt",
+    "opt_mem",
+    "memory_share -nosat -nowiden",
+    "memory_collect",
+    "opt_clean",
 )
 #: Fewest registers behind one enable for which a clock gate is put in.
 GATED = 8
-#: Ways from logic to cells: restructured for speed in small steps, which takes less area; balanced and mapped by delay, which
-#: is faster where many terms are joined; and two that do not search for what is equal, for designs that are too large for these:
-#: by the mapper of `FAST`, which does not take every library, and by that of `SMALL`.
+#: Ways from logic to cells: restructured for speed in small steps, which takes less area; balanced and mapped
+#: by delay, which is faster where many terms are joined; and two that do not search for what is equal, for
+#: designs that are too large for these: by the mapper of `FAST`, which does not take every library, and by
+#: that of `SMALL`.
 SMALL, FAST, QUICK, BARE = "small", "fast", "quick", "bare"
 _WAYS = {
     SMALL: ("&get -n", "&st", "&dch", "&nf", *("&st", "&syn2", "&if -g -K 6", "&synch2", "&nf") * 3, "&put"),
-    FAST: ("strash", "ifraig", "scorr", "dc2", "strash", "st", "dch", "if -g -K 6", "dch", "map -B 0.9", "topo"),
+    FAST: (
+        "strash",
+        "ifraig",
+        "scorr",
+        "dc2",
+        "strash",
+        "st",
+        "dch",
+        "if -g -K 6",
+        "dch",
+        "map -B 0.9",
+        "topo",
+    ),
     QUICK: ("strash", "dc2", "if -g -K 6", "strash", "map -B 0.9", "topo"),
     BARE: ("&get -n", "&st", "&syn2", "&if -g -K 6", "&nf", "&put"),
 }
@@ -39,7 +68,10 @@ _APART = "".join(
 )
 #: The result, a wire per net.
 _WRITTEN = (
-    "setundef -zero", "splitnets", "opt_clean -purge", "write_json mapped.json",
+    "setundef -zero",
+    "splitnets",
+    "opt_clean -purge",
+    "write_json mapped.json",
     "write_verilog -noattr -noexpr -nohex -nodec mapped.v",
 )
 
@@ -84,31 +116,54 @@ def coarse(source: str, top: str, folder: Path) -> None:
     """From RTLIL text to words: `coarse.il` and `coarse.json` in `folder`. Raises YosysError."""
     (folder / "unit.il").write_text(source)
     yosys.run(
-        ["read_rtlil unit.il", f"hierarchy -check -top {top}", "setattr -set keep 1 t:$memrd_v2", *COARSE,
-         "write_rtlil coarse.il", "write_json coarse.json"], folder,
+        [
+            "read_rtlil unit.il",
+            f"hierarchy -check -top {top}",
+            "setattr -set keep 1 t:$memrd_v2",
+            *COARSE,
+            "write_rtlil coarse.il",
+            "write_json coarse.json",
+        ],
+        folder,
     )
 
 
-def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: dict[str, str], read: str = PLAIN,
-           unread: Sequence[str] = (), way: str = SMALL, around: Sequence[str] = ()) -> str:
+def mapped(
+    tools: Tools,
+    top: str,
+    folder: Path,
+    *,
+    picoseconds: float,
+    boxes: dict[str, str],
+    read: str = PLAIN,
+    unread: Sequence[str] = (),
+    way: str = SMALL,
+    around: Sequence[str] = (),
+) -> str:
     """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
 
     Parameters
     ----------
     picoseconds : for the logic between registers.
-    boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in `boxes.v`.
+    boxes : memories that become black boxes: cell name in `coarse.il` to module name; their modules are in
+        `boxes.v`.
     read : how registers are read: `PLAIN`, `INVERTED` at their inverted output, `BOTH` at either.
     unread : memories that stay though nothing of the design reads them.
     way : from logic to cells: `SMALL`, `FAST`, `QUICK` or `BARE`.
-    around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind their data is mapped by
-        itself, as fast as it can be, since the mapper does not see the time that such a memory takes. Not by `SMALL`.
+    around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind
+        their data is mapped by itself, as fast as it can be, since the mapper does not see the time that such
+        a memory takes. Not by `SMALL`.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
-        (folder / f"{name}.abc").write_text("\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{target:.0f}") + "\n")
+        (folder / f"{name}.abc").write_text(
+            "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{target:.0f}") + "\n"
+        )
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     gates = any(cell.gate for cell in tools.library)
-    passes = [f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files]
+    passes = [
+        f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files
+    ]
     passes += ["read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top, way in (QUICK, BARE))]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
     if read == INVERTED:
@@ -119,7 +174,13 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
         (folder / "apart.v").write_text(_APART)
         (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
         (folder / "both.v").write_text(_pair(flop, "N", ""))
-        passes += ["techmap -map apart.v", "opt_merge", "extract -map pair.v", "techmap -map both.v", "opt_clean"]
+        passes += [
+            "techmap -map apart.v",
+            "opt_merge",
+            "extract -map pair.v",
+            "techmap -map both.v",
+            "opt_clean",
+        ]
     if way != SMALL:
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
@@ -132,13 +193,24 @@ def mapped(tools: Tools, top: str, folder: Path, *, picoseconds: float, boxes: d
     return yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
 
 
-def generic(top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False) -> None:
-    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed. `quick`: as in `QUICK`."""
+def generic(
+    top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False
+) -> None:
+    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed. `quick`: as
+    in `QUICK`."""
     (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
-    yosys.run([
-        "read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top, quick),
-        "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01", "abc -g simple,cmos4,XNOR -script gates.abc", *_WRITTEN,
-    ], folder)
+    yosys.run(
+        [
+            "read_rtlil coarse.il",
+            *_kept(unread),
+            *_boxed(boxes),
+            *_fine(top, quick),
+            "dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01",
+            "abc -g simple,cmos4,XNOR -script gates.abc",
+            *_WRITTEN,
+        ],
+        folder,
+    )
 
 
 def _kept(unread: Sequence[str]) -> list[str]:
@@ -147,7 +219,8 @@ def _kept(unread: Sequence[str]) -> list[str]:
 
 
 def _fine(top: str, quick: bool) -> list[str]:
-    """From words to gates. What `opt -full` joins of gates are multiplexers of words again. `quick`: gates stay as they are."""
+    """From words to gates. What `opt -full` joins of gates are multiplexers of words again. `quick`: gates
+    stay as they are."""
     return [f"synth -flatten{' -noabc' * quick} -top {top} -run fine:check", "opt -full", "simplemap t:$mux"]
 
 
@@ -160,13 +233,17 @@ def _boxed(boxes: dict[str, str]) -> list[str]:
 
 def can_invert(flop: Cell) -> bool:
     """Whether a flop has an inverted output beside the other, and no pin more."""
-    return bool(flop.state) and not flop.settable and any(pin.function == flop.state[1] for pin in flop.outputs)  # type: ignore[index]
+    return (
+        bool(flop.state) and not flop.settable and any(pin.function == flop.state[1] for pin in flop.outputs)
+    )  # type: ignore[index]
 
 
 def _outputs(flop: Cell) -> tuple[str, str]:
     """Pins of the state and of its inverse."""
     assert flop.state is not None
-    plain, inverse = (next(pin.name for pin in flop.outputs if pin.function == state) for state in flop.state[:2])
+    plain, inverse = (
+        next(pin.name for pin in flop.outputs if pin.function == state) for state in flop.state[:2]
+    )
     return plain, inverse
 
 
@@ -174,7 +251,8 @@ def _inverted(flop: Cell) -> str:
     """A register as a flop that holds the inverse, read at its inverted output."""
     return (
         "module \\$_DFF_P_ (input D, C, output Q);\n  wire other;\n  \\$_NOT_ invert (.A(D), .Y(other));\n"
-        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), .{_outputs(flop)[1]}(Q));\nendmodule\n"
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), "
+        f".{_outputs(flop)[1]}(Q));\nendmodule\n"
     )
 
 
@@ -183,7 +261,8 @@ def _seen(flop: Cell) -> str:
     pins = [pin.name for pin in flop.outputs]
     ports = "".join(f", .{pin}({pin})" for pin in (flop.clocked, *pins))
     return (
-        f"module {flop.name} (input {flop.following}, {flop.clocked}, output {', '.join(pins)});\n  wire seen;\n"
+        f"module {flop.name} (input {flop.following}, {flop.clocked}, output {', '.join(pins)});\n  wire "
+        "seen;\n"
         f"  \\$_BUF_ see (.A({flop.following}), .Y(seen));\n"
         f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(seen){ports});\nendmodule\n"
     )
@@ -194,5 +273,6 @@ def _pair(flop: Cell, net: str, more: str) -> str:
     plain, inverse = _outputs(flop)
     return (
         "module pair (input D, C, output Q, N);\n  wire left;\n"
-        f"  {flop.name} register (.{flop.following}(D), .{flop.clocked}(C), .{plain}(Q), .{inverse}({net}));\n{more}endmodule\n"
+        f"  {flop.name} register (.{flop.following}(D), .{flop.clocked}(C), .{plain}(Q), "
+        f".{inverse}({net}));\n{more}endmodule\n"
     )

@@ -1,4 +1,5 @@
-"""A mapped netlist, simulated cycle by cycle without delays: how often each net changes, and how often each clock gate opens."""
+"""A mapped netlist, simulated cycle by cycle without delays: how often each net changes, and how often each
+clock gate opens."""
 
 from __future__ import annotations
 
@@ -63,8 +64,20 @@ def simulate(net: Netlist, library: Library, stimulus: dict[str, list[int]]) -> 
     flops, gates, gated = _registers(net, library, place)
     watched = [place[bit] for bits in net.outputs.values() for bit in bits]
     toggles, opened, seen = _run(
-        len(place), given, np.array(columns, np.int64), tables, ins, outs, flops["table"], flops["ins"], flops["gate"],
-        flops["first"], flops["q"], flops["qn"], gates, np.array(watched, np.int64),
+        len(place),
+        given,
+        np.array(columns, np.int64),
+        tables,
+        ins,
+        outs,
+        flops["table"],
+        flops["ins"],
+        flops["gate"],
+        flops["first"],
+        flops["q"],
+        flops["qn"],
+        gates,
+        np.array(watched, np.int64),
     )
     outputs: dict[str, list[int]] = {}
     at = 0
@@ -72,8 +85,12 @@ def simulate(net: Netlist, library: Library, stimulus: dict[str, list[int]]) -> 
         part = seen[:, at : at + len(bits)]
         outputs[name] = [sum(int(bit) << index for index, bit in enumerate(row)) for row in part]
         at += len(bits)
-    return Activity(cycles, {bit: int(toggles[index]) for bit, index in place.items()},
-                    {clock: int(opened[index]) for index, clock in enumerate(gated)}, outputs)
+    return Activity(
+        cycles,
+        {bit: int(toggles[index]) for bit, index in place.items()},
+        {clock: int(opened[index]) for index, clock in enumerate(gated)},
+        outputs,
+    )
 
 
 def _places(net: Netlist) -> dict[int, int]:
@@ -110,13 +127,17 @@ def _table(function: str, names: list[str], kind: str) -> int:
         raise NetlistError(f"cell {kind} cannot be simulated for its power: {error}") from None
 
 
-def _registers(net: Netlist, library: Library, place: dict[int, int]) -> tuple[dict[str, Any], Any, list[int]]:
+def _registers(
+    net: Netlist, library: Library, place: dict[int, int]
+) -> tuple[dict[str, Any], Any, list[int]]:
     """Flops as arrays, enable places of the clock gates, and the gates' clock nets."""
     enables, gated = [], []
     for cell in net.cells:
         kind = library[cell.type]
         if kind.gate:
-            enable = next(cell.pins[pin.name] for pin in kind.inputs if not pin.clock and pin.name in cell.pins)
+            enable = next(
+                cell.pins[pin.name] for pin in kind.inputs if not pin.clock and pin.name in cell.pins
+            )
             enables.append(place[enable])
             gated.append(cell.pins[kind.outputs[0].name])
     rows: dict[str, list[Any]] = {name: [] for name in ("table", "ins", "gate", "first", "q", "qn")}
@@ -129,12 +150,20 @@ def _registers(net: Netlist, library: Library, place: dict[int, int]) -> tuple[d
         rows["ins"].append([place[cell.pins.get(name, -1)] for name in names] + [0] * (_PINS - len(names)))
         clock = cell.pins[kind.clocked]
         rows["gate"].append(gated.index(clock) if clock in gated else -1)
-        q, qn = ([place[cell.pins[pin.name]] for pin in kind.outputs if pin.function == name and pin.name in cell.pins]
-                 for name in kind.state)
+        q, qn = (
+            [
+                place[cell.pins[pin.name]]
+                for pin in kind.outputs
+                if pin.function == name and pin.name in cell.pins
+            ]
+            for name in kind.state
+        )
         rows["q"].append(q[0] if q else -1)
         rows["qn"].append(qn[0] if qn else -1)
         rows["first"].append(initial(net, cell, kind))
-    flops = {name: np.array(values, np.uint64 if name == "table" else np.int64) for name, values in rows.items()}
+    flops = {
+        name: np.array(values, np.uint64 if name == "table" else np.int64) for name, values in rows.items()
+    }
     flops["ins"] = flops["ins"].reshape(-1, _PINS)
     return flops, np.array(enables, np.int64), gated
 
@@ -148,8 +177,22 @@ def initial(net: Netlist, cell: Instance, kind: Cell) -> int:
     return 0
 
 
-def _kernel(count: int, given: Any, columns: Any, tables: Any, ins: Any, outs: Any, flop_tables: Any, flop_ins: Any,
-            flop_gate: Any, first: Any, q: Any, qn: Any, gates: Any, watched: Any) -> Any:
+def _kernel(
+    count: int,
+    given: Any,
+    columns: Any,
+    tables: Any,
+    ins: Any,
+    outs: Any,
+    flop_tables: Any,
+    flop_ins: Any,
+    flop_gate: Any,
+    first: Any,
+    q: Any,
+    qn: Any,
+    gates: Any,
+    watched: Any,
+) -> Any:
     values = np.zeros(count, np.uint8)
     before = np.zeros(count, np.uint8)
     toggles = np.zeros(count, np.int64)

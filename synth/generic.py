@@ -6,12 +6,31 @@ from collections.abc import Container, Mapping
 
 from warpbank.synth.mapped import Instance, Netlist, sorted_cells
 
-#: Transistors of a gate in static CMOS. A register with enable counts as one behind a clock gate it shares with others.
+#: Transistors of a gate in static CMOS. A register with enable counts as one behind a clock gate it shares
+#: with others.
 TRANSISTORS = {
-    "$_NOT_": 2, "$_BUF_": 4, "$_NAND_": 4, "$_NOR_": 4, "$_AND_": 6, "$_OR_": 6, "$_ANDNOT_": 6, "$_ORNOT_": 6, "$_XOR_": 12,
-    "$_XNOR_": 12, "$_MUX_": 12, "$_AOI3_": 6, "$_OAI3_": 6, "$_AOI4_": 8, "$_OAI4_": 8, "$_DFF_P_": 24, "$_DFFE_PP_": 24,
+    "$_NOT_": 2,
+    "$_BUF_": 4,
+    "$_NAND_": 4,
+    "$_NOR_": 4,
+    "$_AND_": 6,
+    "$_OR_": 6,
+    "$_ANDNOT_": 6,
+    "$_ORNOT_": 6,
+    "$_XOR_": 12,
+    "$_XNOR_": 12,
+    "$_MUX_": 12,
+    "$_AOI3_": 6,
+    "$_OAI3_": 6,
+    "$_AOI4_": 8,
+    "$_OAI4_": 8,
+    "$_DFF_P_": 24,
+    "$_DFFE_PP_": 24,
 }
-METHOD = "generic gates of Yosys and the transistors of static CMOS gates (24 for a register); no cell library was given or found"
+METHOD = (
+    "generic gates of Yosys and the transistors of static CMOS gates (24 for a register); no cell library "
+    "was given or found"
+)
 _REGISTERS = ("$_DFF_P_", "$_DFFE_PP_")
 
 
@@ -26,7 +45,8 @@ def transistors(counts: Mapping[str, int]) -> int:
 
 
 def depth(net: Netlist, boxes: Container[str]) -> int:
-    """Most gates between two registers, ports or memories; inverters count. Raises NetlistError for a loop."""
+    """Most gates between two registers, ports or memories; inverters count. Raises NetlistError for a
+    loop."""
 
     def through(cell: Instance) -> list[tuple[list[str], list[str]]]:
         if cell.type in boxes:

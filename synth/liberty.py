@@ -51,11 +51,15 @@ class Group:
 
 
 def parse(text: str, name: str) -> Group:
-    """The library group of a text. Raises LibertyError if it is none; `name` is the file's, for the message."""
+    """The library group of a text. Raises LibertyError if it is none; `name` is the file's, for the
+    message."""
     plain = _COMMENT.sub(" ", text).replace("\r\n", "\n").replace("\\\n", " ")
     tokens = _TOKEN.findall(_UNCLOSED.sub(r"\1;", plain))
     if tokens[:2] != ["library", "("]:
-        raise LibertyError(f"{name} is not a Liberty file: it does not begin with library (...); give the .lib of a cell library")
+        raise LibertyError(
+            f"{name} is not a Liberty file: it does not begin with library (...); give the .lib of a cell "
+            "library"
+        )
     try:
         return _parse(tokens)
     except IndexError:
@@ -152,7 +156,8 @@ class Pin:
     function: str
     clock: bool
     arcs: tuple[Arc, ...]
-    #: Energy in fJ of a rise and of a fall, per group: related pin ("" for an input of its own) and the tables.
+    #: Energy in fJ of a rise and of a fall, per group: related pin ("" for an input of its own) and the
+    #: tables.
     energies: tuple[tuple[str, dict[str, Table]], ...]
 
 
@@ -160,8 +165,9 @@ class Pin:
 class Cell:
     """A cell: area in um2, leakage in nW.
 
-    `state`: names of a flop's state and its inverse; `following`: what it becomes; `clocked`: at the rise of this.
-    `gate`: a clock gate; `usable`: for logic or as a flop (not scan, three-state, latch, fill or marked as not to be used).
+    `state`: names of a flop's state and its inverse; `following`: what it becomes; `clocked`: at the rise of
+    this. `gate`: a clock gate; `usable`: for logic or as a flop (not scan, three-state, latch, fill or marked
+    as not to be used).
     """
 
     name: str
@@ -230,20 +236,28 @@ class Library:
 
     @cached_property
     def flop(self) -> Cell:
-        """The smallest flip-flop on the rising edge, without set and reset if there is one. Raises LibertyError if none."""
-        found = [cell for cell in self if cell.usable and cell.state and not cell.clocked.startswith(("!", "(!"))]
+        """The smallest flip-flop on the rising edge, without set and reset if there is one. Raises
+        LibertyError if none."""
+        found = [
+            cell for cell in self if cell.usable and cell.state and not cell.clocked.startswith(("!", "(!"))
+        ]
         if not found:
             raise LibertyError(f"library {self.name} has no rising-edge flip-flop; {_ALL}")
         return min(found, key=lambda cell: (cell.settable, cell.area, cell.name))
 
     @cached_property
     def nand2(self) -> Cell:
-        """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is none."""
+        """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is
+        none."""
         from warpbank.synth.logic import truth
 
         found = [
-            cell for cell in self
-            if cell.usable and not cell.state and len(cell.inputs) == 2 and len(cell.outputs) == 1
+            cell
+            for cell in self
+            if cell.usable
+            and not cell.state
+            and len(cell.inputs) == 2
+            and len(cell.outputs) == 1
             and truth(cell.outputs[0].function, [pin.name for pin in cell.inputs]) == 0b0111
         ]
         if not found:
@@ -256,8 +270,12 @@ class Library:
         from warpbank.synth.logic import truth
 
         found = [
-            cell for cell in self
-            if cell.usable and not cell.state and len(cell.inputs) == 1 and len(cell.outputs) == 1
+            cell
+            for cell in self
+            if cell.usable
+            and not cell.state
+            and len(cell.inputs) == 1
+            and len(cell.outputs) == 1
             and truth(cell.outputs[0].function, [cell.inputs[0].name]) == 0b10
         ]
         if not found:
@@ -275,7 +293,9 @@ class Library:
         if not self.wire_load or not fanout:
             return 0.0
         group = next(group for group in self._wires.of("wire_load") if group.args[:1] == [self.wire_load])
-        lengths = sorted((int(float(n)), float(length)) for n, length in group.complex.get("fanout_length", []))
+        lengths = sorted(
+            (int(float(n)), float(length)) for n, length in group.complex.get("fanout_length", [])
+        )
         unit = _Reader(self._wires).farads * group.number("capacitance")
         if not lengths:
             return unit * group.number("slope") * fanout
@@ -298,12 +318,19 @@ class _Reader:
         self._pin = library.number("default_input_pin_cap")
         self._templates = {
             group.args[0]: group
-            for kind in ("lu_table_template", "power_lut_template") for group in library.of(kind) if group.args
+            for kind in ("lu_table_template", "power_lut_template")
+            for group in library.of(kind)
+            if group.args
         }
 
     def cell(self, group: Group) -> Cell:
         """A cell."""
-        pins = {name: self._read_pin(name, pin) for pin in group.of("pin") for name in pin.args if self._shown(pin)}
+        pins = {
+            name: self._read_pin(name, pin)
+            for pin in group.of("pin")
+            for name in pin.args
+            if self._shown(pin)
+        }
         flops = list(group.of("ff"))
         state = (flops[0].args[0], [*flops[0].args, ""][1]) if flops else None
         latch = any(True for _ in group.of("latch"))
@@ -312,18 +339,28 @@ class _Reader:
         scan = any(True for _ in group.of("test_cell")) or any(
             "scan" in pin.attributes.get("nextstate_type", "") for pin in group.of("pin")
         )
-        logic = any(pin.output and pin.function for pin in pins.values()) and any(not pin.output for pin in pins.values())
-        barred = group.attributes.get("dont_use", "false") == "true" or any(word in group.args[0] for word in _SPECIAL)
+        logic = any(pin.output and pin.function for pin in pins.values()) and any(
+            not pin.output for pin in pins.values()
+        )
+        barred = group.attributes.get("dont_use", "false") == "true" or any(
+            word in group.args[0] for word in _SPECIAL
+        )
         stated = [one.number("value") for one in group.of("leakage_power") if "value" in one.attributes]
         leakage = group.number("cell_leakage_power", sum(stated) / len(stated) if stated else 0.0)
         table = any(True for _ in group.of("statetable"))
         usable = (bool(state) or logic) and not (latch or gate or odd or scan or barred or table)
         return Cell(
-            name=group.args[0], area=group.number("area"), leakage=leakage * self._watts, pins=pins, state=state,
+            name=group.args[0],
+            area=group.number("area"),
+            leakage=leakage * self._watts,
+            pins=pins,
+            state=state,
             following=flops[0].attributes.get("next_state", "") if flops else "",
             clocked=flops[0].attributes.get("clocked_on", "") if flops else "",
             settable=bool(flops) and any(name in flops[0].attributes for name in ("clear", "preset")),
-            gate=gate, latch=latch, usable=usable,
+            gate=gate,
+            latch=latch,
+            usable=usable,
         )
 
     @staticmethod
@@ -332,37 +369,60 @@ class _Reader:
 
     def _read_pin(self, name: str, group: Group) -> Pin:
         output = group.attributes["direction"] == "output"
-        names = [name for name in ("capacitance", "rise_capacitance", "fall_capacitance") if name in group.attributes]
+        names = [
+            name
+            for name in ("capacitance", "rise_capacitance", "fall_capacitance")
+            if name in group.attributes
+        ]
         stated = [group.number(name) for name in names]
         capacitance = 0.0 if output else max(stated, default=self._pin)
         arcs, energies = [], []
         for timing in group.of("timing"):
-            tables = {one.kind: self._table(one, self.time) for one in timing.groups if one.args and one.complex.get("values")}
+            tables = {
+                one.kind: self._table(one, self.time)
+                for one in timing.groups
+                if one.args and one.complex.get("values")
+            }
             kind = timing.attributes.get("timing_type", "combinational")
             for related in timing.attributes.get("related_pin", "").split():
                 arcs.append(Arc(related, kind, timing.attributes.get("timing_sense", "non_unate"), tables))
         for power in group.of("internal_power"):
-            tables = {one.kind: self._table(one, self._energy) for one in power.groups if one.complex.get("values")}
+            tables = {
+                one.kind: self._table(one, self._energy) for one in power.groups if one.complex.get("values")
+            }
             if "power" in tables:
                 tables = {"rise_power": tables["power"], "fall_power": tables["power"]}
             energies.append((power.attributes.get("related_pin", ""), tables))
-        clock = group.attributes.get("clock", "false") == "true" or group.attributes.get("clock_gate_clock_pin", "") == "true"
-        return Pin(name, output, capacitance * self.farads, group.attributes.get("function", ""),
-                   clock, tuple(arcs), tuple(energies))
+        clock = (
+            group.attributes.get("clock", "false") == "true"
+            or group.attributes.get("clock_gate_clock_pin", "") == "true"
+        )
+        return Pin(
+            name,
+            output,
+            capacitance * self.farads,
+            group.attributes.get("function", ""),
+            clock,
+            tuple(arcs),
+            tuple(energies),
+        )
 
     def _table(self, group: Group, scale: float) -> Table:
         template = self._templates.get(group.args[0]) if group.args else None
         variables = [template.attributes.get(f"variable_{n}", "") for n in (1, 2)] if template else ["", ""]
         points = []
         for n in (1, 2):
-            stated = group.complex.get(f"index_{n}") or (template.complex.get(f"index_{n}") if template else None)
+            stated = group.complex.get(f"index_{n}") or (
+                template.complex.get(f"index_{n}") if template else None
+            )
             points.append(_numbers(stated[0]) if stated else (0.0,))
         flat = _numbers(group.complex["values"][0])
         if len(flat) != len(points[0]) * len(points[1]):
             points = [(0.0,), (0.0,)] if len(flat) == 1 else points
         if len(flat) != len(points[0]) * len(points[1]):
             raise LibertyError(
-                f"a table of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; it is damaged, fetch it again"
+                f"a table of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; it is "
+                "damaged, fetch it again"
             )
         width = len(points[1])
         values = tuple(flat[row * width : (row + 1) * width] for row in range(len(points[0])))
@@ -370,7 +430,10 @@ class _Reader:
             points.reverse()
             variables.reverse()
             values = tuple(zip(*values, strict=True))
-        first, second = (tuple(point * self._axis(name) for point in axis) for axis, name in zip(points, variables, strict=True))
+        first, second = (
+            tuple(point * self._axis(name) for point in axis)
+            for axis, name in zip(points, variables, strict=True)
+        )
         return Table(first, second, tuple(tuple(value * scale for value in row) for row in values))
 
     def _axis(self, variable: str) -> float:
@@ -381,12 +444,16 @@ def _numbers(texts: list[str]) -> tuple[float, ...]:
     try:
         return tuple(float(word) for text in texts for word in text.replace(",", " ").split())
     except ValueError:
-        raise LibertyError(f"a table of the library holds {texts[0][:30]!r}, not numbers; fetch it again") from None
+        raise LibertyError(
+            f"a table of the library holds {texts[0][:30]!r}, not numbers; fetch it again"
+        ) from None
 
 
 def _unit(text: str, base: str) -> float:
     """`10ps` as a number of the base unit."""
     found = re.fullmatch(r"([\d.]+)\s*([fpnum]?)" + base, text.strip(), re.IGNORECASE)
     if found is None:
-        raise LibertyError(f"the library has a unit that is not understood: {text!r}; fetch it again, or give another one")
+        raise LibertyError(
+            f"the library has a unit that is not understood: {text!r}; fetch it again, or give another one"
+        )
     return float(found[1]) * 10.0 ** _PREFIX[found[2].lower()]

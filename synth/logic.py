@@ -12,8 +12,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_\[\]]*|[01]|[()!'&*+|^]")
 def truth(function: str, inputs: Sequence[str]) -> int:
     """The truth table of a function: bit i is its value where bit n of i is the value of the nth input.
 
-    `!` before and `'` after an operand are NOT, `&`, `*` and nothing AND, `|` and `+` OR, `^` XOR; NOT binds first, then XOR,
-    AND, OR. Raises ValueError if the function names what is no input, or cannot be read.
+    `!` before and `'` after an operand are NOT, `&`, `*` and nothing AND, `|` and `+` OR, `^` XOR; NOT binds
+    first, then XOR, AND, OR. Raises ValueError if the function names what is no input, or cannot be read.
     """
     return _truth(function, tuple(inputs))
 
@@ -47,7 +47,10 @@ def _truth(function: str, inputs: tuple[str, ...]) -> int:
         elif word in columns:
             value = columns[word]
         else:
-            raise ValueError(f"the function {function!r} names {word!r}, which is not among {', '.join(inputs) or 'no inputs'}")
+            raise ValueError(
+                f"the function {function!r} names {word!r}, which is not among "
+                f"{', '.join(inputs) or 'no inputs'}"
+            )
         while peek() == "'":
             take()
             value ^= full

@@ -1,4 +1,5 @@
-"""A netlist of library cells, as Yosys writes it in JSON: what drives what, and whether it may be measured at all."""
+"""A netlist of library cells, as Yosys writes it in JSON: what drives what, and whether it may be measured at
+all."""
 
 from __future__ import annotations
 
@@ -98,8 +99,11 @@ def _net(bit: int | str) -> int:
 Dependences = list[tuple[list[str], list[str]]]
 
 
-def sorted_cells(net: Netlist, through: Callable[[Instance], Dependences]) -> list[tuple[Instance, list[str]]]:
-    """Cells in an order in which a value is computed before it is used: (cell, its output pins), or NetlistError naming a loop.
+def sorted_cells(
+    net: Netlist, through: Callable[[Instance], Dependences]
+) -> list[tuple[Instance, list[str]]]:
+    """Cells in an order in which a value is computed before it is used: (cell, its output pins), or
+    NetlistError naming a loop.
 
     `through` gives the dependences within a cycle.
     """
@@ -132,11 +136,15 @@ def sorted_cells(net: Netlist, through: Callable[[Instance], Dependences]) -> li
         while stuck not in seen:  # walk back along what waits, until the walk closes
             seen.add(stuck)
             cell, ins, _ = parts[stuck]
-            stuck = min(driver[cell.pins[pin]] for pin in ins if driver.get(cell.pins.get(pin, -1), -1) >= 0
-                        and waiting[driver[cell.pins[pin]]])
+            stuck = min(
+                driver[cell.pins[pin]]
+                for pin in ins
+                if driver.get(cell.pins.get(pin, -1), -1) >= 0 and waiting[driver[cell.pins[pin]]]
+            )
         cell, _, outs = parts[stuck]
         raise NetlistError(
-            f"{net.top} has a combinational loop through {net.name(cell.pins[outs[0]])} ({cell.type}); break it with a register"
+            f"{net.top} has a combinational loop through {net.name(cell.pins[outs[0]])} ({cell.type}); break "
+            "it with a register"
         )
     return order
 
@@ -147,9 +155,12 @@ def check_mapped(net: Netlist, known: Container[str]) -> None:
     latches = {name: count for name, count in strange.items() if "latch" in name.lower()}
     if latches:
         raise NetlistError(
-            f"{net.top} holds {sum(latches.values())} latches ({', '.join(latches)}); a signal is not assigned in every case, "
-            "give it a default"
+            f"{net.top} holds {sum(latches.values())} latches ({', '.join(latches)}); a signal is not "
+            "assigned in every case, give it a default"
         )
     if strange:
         shown = ", ".join(f"{count} x {name}" for name, count in strange.most_common(3))
-        raise NetlistError(f"{net.top} has cells that the library has no counterpart for: {shown}; give a library that has them")
+        raise NetlistError(
+            f"{net.top} has cells that the library has no counterpart for: {shown}; give a library that has "
+            "them"
+        )

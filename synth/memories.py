@@ -1,10 +1,11 @@
-"""Memories of a unit: which are SRAM macros, which arrays of flip-flops, which plain registers; none is mapped unsaid.
+"""Memories of a unit: which are SRAM macros, which arrays of flip-flops, which plain registers; none is
+mapped unsaid.
 
-- `sram`: at least 32 rows, every read is synchronous, one read and one write port at most. Tiled from the macros of
-  `synth/memories.toml`.
-- `array`: values of at least 256 bits that are no SRAM, and memories of more than 4096 bits. A slice of the array is mapped to
-  flip-flops with the same ports, and the rest is a straight line in the number of columns; of a narrow one, of rows. A black
-  box in the unit's netlist.
+- `sram`: at least 32 rows, every read is synchronous, one read and one write port at most. Tiled from the
+  macros of `synth/memories.toml`.
+- `array`: values of at least 256 bits that are no SRAM, and memories of more than 4096 bits. A slice of the
+  array is mapped to flip-flops with the same ports, and the rest is a straight line in the number of columns;
+  of a narrow one, of rows. A black box in the unit's netlist.
 - `registers`: all others. Mapped with the unit's logic, and counted beside it.
 """
 
@@ -71,7 +72,8 @@ class Memory:
     transparent : whether some read sees what is written in the same cycle.
     writes : write ports.
     address : bits of an address.
-    unread : nothing of the design uses what is read: what does is outside, as the lanes that take a collector's operands.
+    unread : nothing of the design uses what is read: what does is outside, as the lanes that take a
+        collector's operands.
     """
 
     name: str
@@ -99,9 +101,14 @@ class Memory:
 
     @property
     def tall(self) -> bool:
-        """A narrow array: slices of it are rows. One that is read at fixed rows has none that are like the others."""
-        return self.width < ARRAY_WIDTH and self.bits > ARRAY_BITS and self.rows > 2 * SLICE_ROWS and all(
-            place is None for place in self.reads)
+        """A narrow array: slices of it are rows. One that is read at fixed rows has none that are like the
+        others."""
+        return (
+            self.width < ARRAY_WIDTH
+            and self.bits > ARRAY_BITS
+            and self.rows > 2 * SLICE_ROWS
+            and all(place is None for place in self.reads)
+        )
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -110,8 +117,15 @@ class Memory:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"name": self.name, "kind": self.kind, "rows": self.rows, "width": self.width, "bits": self.bits,
-                "reads": len(self.reads), "writes": self.writes}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "rows": self.rows,
+            "width": self.width,
+            "bits": self.bits,
+            "reads": len(self.reads),
+            "writes": self.writes,
+        }
 
 
 def found(path: Path, top: str) -> list[Memory]:
@@ -122,7 +136,11 @@ def found(path: Path, top: str) -> list[Memory]:
         for pin, bits in cell["connections"].items():
             if cell["port_directions"][pin] == "input":
                 used.update(bits)
-    return [_memory(name, cell, used) for name, cell in sorted(module["cells"].items()) if cell["type"] == "$mem_v2"]
+    return [
+        _memory(name, cell, used)
+        for name, cell in sorted(module["cells"].items())
+        if cell["type"] == "$mem_v2"
+    ]
 
 
 def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
@@ -130,8 +148,11 @@ def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
         return int(cell["parameters"][parameter], 2)
 
     pins, width, address, reads = cell["connections"], number("WIDTH"), number("ABITS"), number("RD_PORTS")
-    runs = [len(list(run)) for port in range(number("WR_PORTS"))
-            for _, run in itertools.groupby(pins["WR_EN"][port * width : (port + 1) * width])]
+    runs = [
+        len(list(run))
+        for port in range(number("WR_PORTS"))
+        for _, run in itertools.groupby(pins["WR_EN"][port * width : (port + 1) * width])
+    ]
     group = math.gcd(width, *runs)
     places = []
     for port in range(reads):
@@ -139,9 +160,18 @@ def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
         fixed = all(isinstance(bit, str) for bit in bits)
         places.append(sum(1 << place for place, bit in enumerate(bits) if bit == "1") if fixed else None)
     clocked = cell["parameters"]["RD_CLK_ENABLE"][-reads:] if reads else ""
-    return Memory(name, number("SIZE"), width, group, tuple(places), tuple(bit == "1" for bit in reversed(clocked)),
-                  "1" in cell["parameters"]["RD_TRANSPARENCY_MASK"], number("WR_PORTS"), address,
-                  used.isdisjoint(pins["RD_DATA"]))
+    return Memory(
+        name,
+        number("SIZE"),
+        width,
+        group,
+        tuple(places),
+        tuple(bit == "1" for bit in reversed(clocked)),
+        "1" in cell["parameters"]["RD_TRANSPARENCY_MASK"],
+        number("WR_PORTS"),
+        address,
+        used.isdisjoint(pins["RD_DATA"]),
+    )
 
 
 @cache
@@ -158,13 +188,16 @@ def macros() -> tuple[Macro, ...]:
 
 def tiling(memory: Memory) -> Tiling:
     """The cheapest way to build a memory of one kind of macro."""
-    ways = [Tiling(macro, -(-memory.rows // macro.rows), -(-memory.width // macro.width)) for macro in macros()]
+    ways = [
+        Tiling(macro, -(-memory.rows // macro.rows), -(-memory.width // macro.width)) for macro in macros()
+    ]
     return min(ways, key=lambda way: (way.area, way.macro.rows, way.macro.width))
 
 
 @dataclass(frozen=True)
 class Sram:
-    """What a memory of SRAM macros costs: area in um2, energy of an access in pJ, leakage in mW, clock to data in ns."""
+    """What a memory of SRAM macros costs: area in um2, energy of an access in pJ, leakage in mW, clock to
+    data in ns."""
 
     area: float
     picojoules: float
@@ -176,15 +209,26 @@ def sram(rows: int, width: int) -> Sram:
     """A memory with one port of SRAM macros; an access takes one macro of every column."""
     way = tiling(Memory("", rows, width, width, (None,), (True,), False, 1, max(1, (rows - 1).bit_length())))
     macro = way.macro
-    return Sram(way.area, macro.picojoules * way.across, macro.milliwatts * way.across * way.down, macro.access_ns)
+    return Sram(
+        way.area, macro.picojoules * way.across, macro.milliwatts * way.across * way.down, macro.access_ns
+    )
 
 
 def box(name: str, cell: Memory) -> str:
     """An empty module with the ports of the cell, so that it can be a black box."""
     reads, writes = len(cell.reads), cell.writes
-    read = {"RD_CLK": 1, "RD_EN": 1, "RD_ARST": 1, "RD_SRST": 1, "RD_ADDR": cell.address, "RD_DATA": cell.width}
+    read = {
+        "RD_CLK": 1,
+        "RD_EN": 1,
+        "RD_ARST": 1,
+        "RD_SRST": 1,
+        "RD_ADDR": cell.address,
+        "RD_DATA": cell.width,
+    }
     write = {"WR_CLK": 1, "WR_EN": cell.width, "WR_ADDR": cell.address, "WR_DATA": cell.width}
-    ports = [("output" if port == "RD_DATA" else "input", port, reads * width) for port, width in read.items()]
+    ports = [
+        ("output" if port == "RD_DATA" else "input", port, reads * width) for port, width in read.items()
+    ]
     ports += [("input", port, writes * width) for port, width in write.items()]
     listed = ", ".join(f"{way} [{max(width, 1) - 1}:0] {port}" for way, port, width in ports)
     return f"(* blackbox *)\nmodule {name} ({listed});\nendmodule\n"
@@ -212,7 +256,13 @@ def array(memory: Memory, columns: int) -> str:
     for port, (place, clocked) in enumerate(zip(memory.reads, memory.synchronous, strict=True)):
         where = str(place) if place is not None else f"ra{port}"
         ports += [] if place is not None else [f"input [{address - 1}:0] ra{port}"]
-        ports += [f"output {'reg ' if clocked else ''}[{columns - 1}:0] rd{port}", *([f"input re{port}"] if clocked else [])]
-        body.append(f"  always @(posedge clk) if (re{port}) rd{port} <= word[{where}];" if clocked
-                    else f"  assign rd{port} = word[{where}];")
+        ports += [
+            f"output {'reg ' if clocked else ''}[{columns - 1}:0] rd{port}",
+            *([f"input re{port}"] if clocked else []),
+        ]
+        body.append(
+            f"  always @(posedge clk) if (re{port}) rd{port} <= word[{where}];"
+            if clocked
+            else f"  assign rd{port} = word[{where}];"
+        )
     return f"module slice ({', '.join(ports)});\n" + "\n".join(body) + "\nendmodule\n"

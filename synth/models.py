@@ -21,8 +21,14 @@ def simulated(verilog: str, net: Netlist, library: Library) -> str:
     net : the same, as read from JSON.
     library : its cells.
     """
-    high = {name for cell in net.cells if library[cell.type].state and initial(net, cell, library[cell.type])
-            for pin in library[cell.type].outputs if pin.name in cell.pins for name in [net.name(cell.pins[pin.name])]}
+    high = {
+        name
+        for cell in net.cells
+        if library[cell.type].state and initial(net, cell, library[cell.type])
+        for pin in library[cell.type].outputs
+        if pin.name in cell.pins
+        for name in [net.name(cell.pins[pin.name])]
+    }
 
     def replaced(found: re.Match[str]) -> str:
         if found["type"] not in library or not library[found["type"]].state:
@@ -31,7 +37,11 @@ def simulated(verilog: str, net: Netlist, library: Library) -> str:
         return f"  {kind} {found['name']} ({found['pins']}\n  );"
 
     body = _INSTANCE.sub(replaced, verilog)
-    models = [model(library[name], first) for name in sorted(net.count()) for first in ((0, 1) if library[name].state else (0,))]
+    models = [
+        model(library[name], first)
+        for name in sorted(net.count())
+        for first in ((0, 1) if library[name].state else (0,))
+    ]
     return body + "\n" + "\n".join(models)
 
 
@@ -52,12 +62,20 @@ def model(cell: Cell, first: int) -> str:
     if cell.gate:
         clock = next(pin.name for pin in cell.inputs if pin.clock)
         enable = next(pin.name for pin in cell.inputs if not pin.clock)
-        body = [f"reg open; always @* if (!{clock}) open = {enable};",
-                *(f"assign {pin.name} = {clock} & open;" for pin in cell.outputs)]
+        body = [
+            f"reg open; always @* if (!{clock}) open = {enable};",
+            *(f"assign {pin.name} = {clock} & open;" for pin in cell.outputs),
+        ]
     elif cell.state:
-        body = [f"reg state = {first};", f"wire next; {_function('next', cell.following, ins)}",
-                f"always @(posedge {cell.clocked}) state <= next;",
-                *(f"assign {pin.name} = {'~' if pin.function == cell.state[1] else ''}state;" for pin in cell.outputs)]
+        body = [
+            f"reg state = {first};",
+            f"wire next; {_function('next', cell.following, ins)}",
+            f"always @(posedge {cell.clocked}) state <= next;",
+            *(
+                f"assign {pin.name} = {'~' if pin.function == cell.state[1] else ''}state;"
+                for pin in cell.outputs
+            ),
+        ]
     else:
         body = [_function(pin.name, pin.function, ins) for pin in cell.outputs]
     name = cell.name + ("_high" if first else "")
@@ -68,4 +86,7 @@ def _function(output: str, function: str, ins: list[str]) -> str:
     """A truth table, indexed by the inputs."""
     rows = 1 << len(ins)
     table = f"{rows}'h{truth(function, ins):x}"
-    return f"wire [{rows - 1}:0] table_{output} = {table}; assign {output} = table_{output}[{{{', '.join(reversed(ins))}}}];"
+    return (
+        f"wire [{rows - 1}:0] table_{output} = {table}; assign {output} = "
+        f"table_{output}[{{{', '.join(reversed(ins))}}}];"
+    )

@@ -14,11 +14,17 @@ from amaranth.lib import data, wiring
 
 from warpbank.synth import yosys
 
-#: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en is 0.
-#: Memories that only a testbench looks into stay.
-SIMULATION = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean -purge", "opt_dff -nosdff", "opt_clean -purge"]
-#: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a testbench looks into
-#: stay: without them the SM would have no operands.
+#: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en
+#: is 0. Memories that only a testbench looks into stay.
+SIMULATION = [
+    "setattr -set keep 1 t:$memrd_v2",
+    "proc",
+    "opt_clean -purge",
+    "opt_dff -nosdff",
+    "opt_clean -purge",
+]
+#: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a
+#: testbench looks into stay: without them the SM would have no operands.
 READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
 
 
@@ -47,7 +53,15 @@ def ports(component: Any) -> list[Port]:
     found = []
     for path, member, value in component.signature.flatten(component):
         name = "__".join(str(part) for part in path)
-        found.append(Port(tuple(path), name, len(Value.cast(value)), member.flow is wiring.Out, tuple(_fields(member.shape))))
+        found.append(
+            Port(
+                tuple(path),
+                name,
+                len(Value.cast(value)),
+                member.flow is wiring.Out,
+                tuple(_fields(member.shape)),
+            )
+        )
     return found
 
 
@@ -64,7 +78,8 @@ def _fields(shape: Any, prefix: str = "", offset: int = 0) -> list[str]:
 
 
 def to_rtlil(component: Any, name: str) -> str:
-    """RTLIL text, without the source positions, which name files of this machine. Raises what the component raises."""
+    """RTLIL text, without the source positions, which name files of this machine. Raises what the component
+    raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return str(rtlil.convert(component, name=name, emit_src=False))

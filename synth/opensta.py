@@ -1,4 +1,5 @@
-"""The slowest path by OpenSTA, where it is installed: the same question as `warpbank.synth.timing`, asked of a signoff-grade tool."""
+"""The slowest path by OpenSTA, where it is installed: the same question as `warpbank.synth.timing`, asked of
+a signoff-grade tool."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from warpbank.synth.timing import Path as TimedPath
 from warpbank.synth.timing import Step
 
 METHOD = (
-    "OpenSTA, clock edge to clock edge with setup, ports as registers, ideal clock, wire load {wires}; nothing is placed: the "
+    "OpenSTA, clock edge to clock edge with setup, ports as registers, ideal clock, wire load {wires}; "
+    "nothing is placed: the "
     "guard band takes 3 times the wire load, by the library's delay tables"
 )
 _SCRIPT = """
@@ -44,28 +46,44 @@ def program() -> str | None:
 @cache
 def version() -> str:
     """Its version."""
-    done = subprocess.run([str(program()), "-version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run(
+        [str(program()), "-version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+    )
     return (done.stdout.split() or ["unknown"])[0]
 
 
 def path(top: str, folder: Path, tools: Tools, clock: float, ours: TimedPath) -> TimedPath:
-    """The slowest path of `mapped.v` in `folder`. A netlist without any path keeps ours. Raises WarpbankError."""
+    """The slowest path of `mapped.v` in `folder`. A netlist without any path keeps ours. Raises
+    WarpbankError."""
     library = tools.library
     flop = library.flop
     output = next(pin.name for pin in flop.outputs if any("cell_rise" in arc.tables for arc in pin.arcs))
     has_clock = "input clk" in (folder / "mapped.v").read_text()
     script = _SCRIPT.format(
-        read="\n".join(f"read_liberty {name}" for name in tools.files), top=top, period=clock,
-        clock="[get_ports clk]" if has_clock else "", flop=flop.name, pin=output, clock_pin=flop.clocked,
-        intrinsic=timing.launch(library, 0.0), load=tools.load,
+        read="\n".join(f"read_liberty {name}" for name in tools.files),
+        top=top,
+        period=clock,
+        clock="[get_ports clk]" if has_clock else "",
+        flop=flop.name,
+        pin=output,
+        clock_pin=flop.clocked,
+        intrinsic=timing.launch(library, 0.0),
+        load=tools.load,
         setup=timing.overhead(library, tools.load) - timing.launch(library, tools.load),
-        wires=f"set_wire_load_model -name {library.wire_load}\nset_wire_load_mode top" if library.wire_load else "",
+        wires=f"set_wire_load_model -name {library.wire_load}\nset_wire_load_mode top"
+        if library.wire_load
+        else "",
     )
     (folder / "time.tcl").write_text(script)
     (folder / "timed.v").write_text(one_by_one((folder / "mapped.v").read_text()))
-    done = subprocess.run([str(program()), "-exit", "time.tcl"], cwd=folder, capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(
+        [str(program()), "-exit", "time.tcl"], cwd=folder, capture_output=True, text=True, timeout=1800
+    )
     text = done.stdout + done.stderr
-    start, end = re.search(r"^Startpoint: (\S+)", text, re.MULTILINE), re.search(r"^Endpoint: (\S+)", text, re.MULTILINE)
+    start, end = (
+        re.search(r"^Startpoint: (\S+)", text, re.MULTILINE),
+        re.search(r"^Endpoint: (\S+)", text, re.MULTILINE),
+    )
     slack = re.search(r"(-?[\d.]+)\s+slack", text)
     if slack is None:
         if "No paths found" in text:
@@ -75,14 +93,22 @@ def path(top: str, folder: Path, tools: Tools, clock: float, ours: TimedPath) ->
     assert end is not None
     verilog = (folder / "mapped.v").read_text()
     steps = tuple(Step(kind, place, float(at)) for _, at, place, kind in _LINE.findall(text))
-    depth = sum(1 for step in steps if step.cell in library and not library[step.cell].state and not library[step.cell].gate)
+    depth = sum(
+        1
+        for step in steps
+        if step.cell in library and not library[step.cell].state and not library[step.cell].gate
+    )
     places = [_place(found[1], verilog, tools) for found in (start, end)]
     return TimedPath(clock - float(slack[1]), places[0], places[1], depth, steps)
 
 
 def one_by_one(verilog: str) -> str:
-    """The netlist with an assignment per bit where several nets are assigned together, which OpenSTA does not read."""
-    widths = {name: abs(int(high) - int(low)) + 1 for high, low, name in re.findall(r"\[(\d+):(\d+)\] (\S+);", verilog)}
+    """The netlist with an assignment per bit where several nets are assigned together, which OpenSTA does not
+    read."""
+    widths = {
+        name: abs(int(high) - int(low)) + 1
+        for high, low, name in re.findall(r"\[(\d+):(\d+)\] (\S+);", verilog)
+    }
 
     def apart(found: re.Match[str]) -> str:
         left, right = (_bits(side, widths) for side in found.groups())

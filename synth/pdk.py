@@ -26,7 +26,8 @@ _TYPICAL = (
 
 
 def find(given: Sequence[str] | None) -> list[Path]:
-    """The Liberty files to use: those given, else those of $WARPBANK_LIBERTY, else an installed PDK's; [] if there is none.
+    """The Liberty files to use: those given, else those of $WARPBANK_LIBERTY, else an installed PDK's; [] if
+    there is none.
 
     `none` given means none. Raises LibertyError for a file that is not there.
     """
@@ -45,7 +46,10 @@ def find(given: Sequence[str] | None) -> list[Path]:
 
 def _there(path: Path) -> Path:
     if not path.is_file():
-        raise LibertyError(f"there is no Liberty file {path}; give the .lib or .lib.gz of a cell library, or `--liberty none`")
+        raise LibertyError(
+            f"there is no Liberty file {path}; give the .lib or .lib.gz of a cell library, or `--liberty "
+            "none`"
+        )
     return path
 
 

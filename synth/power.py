@@ -1,4 +1,5 @@
-"""Power of a mapped netlist from the activity of a real kernel, split into clock, combinational, register and leakage."""
+"""Power of a mapped netlist from the activity of a real kernel, split into clock, combinational, register and
+leakage."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from warpbank.synth.timing import loads
 
 #: What the numbers are, for a report.
 METHOD = (
-    "toggles counted by simulating the mapped netlist cycle by cycle without delays (so without glitches), half C V^2 a toggle "
-    "plus the library's internal energies, averaged over their conditions; the clock without its tree."
+    "toggles counted by simulating the mapped netlist cycle by cycle without delays (so without "
+    "glitches), half C V^2 a toggle plus the library's internal energies, averaged over their conditions; "
+    "the clock without its tree."
 )
 #: Slew in ns at which internal energies are read.
 _SLEW = 0.02
@@ -31,7 +33,8 @@ class Stimulus:
 def estimate(net: Netlist, tools: Tools, stimulus: Stimulus, clock: float) -> dict[str, float]:
     """Milliwatts at a clock of `clock` ns.
 
-    Raises NetlistError if the netlist's outputs are not those of the simulation: it is not the same unit then.
+    Raises NetlistError if the netlist's outputs are not those of the simulation: it is not the same unit
+    then.
     """
     library = tools.library
     active = gates.simulate(net, library, stimulus.inputs)
@@ -42,8 +45,13 @@ def estimate(net: Netlist, tools: Tools, stimulus: Stimulus, clock: float) -> di
     share = {bit: count / max(1, active.cycles) for bit, count in active.opened.items()}
     spent = {"clock": 0.0, "combinational": 0.0, "register": 0.0}
     volts = library.voltage**2
-    states = {cell.pins[pin.name] for cell in net.cells if library[cell.type].state
-              for pin in library[cell.type].outputs if pin.name in cell.pins}
+    states = {
+        cell.pins[pin.name]
+        for cell in net.cells
+        if library[cell.type].state
+        for pin in library[cell.type].outputs
+        if pin.name in cell.pins
+    }
     for bit, count in rate.items():
         if bit >= 0 and bit not in share and net.inputs.get("clk") != [bit]:
             kind = "register" if bit in states else "combinational"
@@ -60,8 +68,14 @@ def estimate(net: Netlist, tools: Tools, stimulus: Stimulus, clock: float) -> di
     return {name: round(value, 6) for name, value in milliwatts.items()}
 
 
-def _internal(cell: Instance, kind: Cell, rate: dict[int, float], share: dict[int, float], capacitance: dict[int, float],
-              spent: dict[str, float]) -> None:
+def _internal(
+    cell: Instance,
+    kind: Cell,
+    rate: dict[int, float],
+    share: dict[int, float],
+    capacitance: dict[int, float],
+    spent: dict[str, float],
+) -> None:
     """Add what a cell spends inside; a register's two outputs are one change of its state."""
     for name, bit in cell.pins.items():
         pin = kind.pins[name]
@@ -69,8 +83,14 @@ def _internal(cell: Instance, kind: Cell, rate: dict[int, float], share: dict[in
         if pin.clock:
             spent["clock"] += 2 * _energy(pin, load) * share.get(bit, 1.0)
         elif kind.gate:
-            spent["clock"] += _energy(pin, load) * (2 * share.get(bit, 0.0) if pin.output else rate.get(bit, 0.0))
-        elif not (kind.state and pin.output and name != next(one.name for one in kind.outputs if one.name in cell.pins)):
+            spent["clock"] += _energy(pin, load) * (
+                2 * share.get(bit, 0.0) if pin.output else rate.get(bit, 0.0)
+            )
+        elif not (
+            kind.state
+            and pin.output
+            and name != next(one.name for one in kind.outputs if one.name in cell.pins)
+        ):
             spent["register" if kind.state else "combinational"] += _energy(pin, load) * rate.get(bit, 0.0)
 
 
@@ -85,6 +105,7 @@ def _same(net: Netlist, ours: dict[str, list[int]], theirs: dict[str, list[int]]
         for cycle, value in enumerate(values):
             if name in ours and ours[name][cycle] != value:
                 raise NetlistError(
-                    f"the netlist of {net.top} differs from its RTL: in cycle {cycle} of the kernel {name} is "
-                    f"{ours[name][cycle]:#x}, not {value:#x}; this is a bug of the flow, please report it"
+                    f"the netlist of {net.top} differs from its RTL: in cycle {cycle} of the kernel {name} "
+                    f"is {ours[name][cycle]:#x}, not {value:#x}; this is a bug of the flow, please report "
+                    f"it"
                 )

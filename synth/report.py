@@ -1,4 +1,5 @@
-"""The tables of docs/synthesis.md: what every unit costs at its paper's size, and what the papers say beside it.
+"""The tables of docs/synthesis.md: what every unit costs at its paper's size, and what the papers say beside
+it.
 
 Everything is read from `synth/baselines/` and computed from the machines: nothing is synthesized here.
 """
@@ -19,48 +20,94 @@ from warpbank.synth.synthesis import FULL
 
 #: A row of a table.
 Row = tuple[str, ...]
-#: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that counts as 1 GHz, in ns.
+#: The library that the recorded numbers of the tables are of, its node in nm, and the slowest clock that
+#: counts as 1 GHz, in ns.
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
-_LTRF = ("which warp leaves, which of its registers moves next, where it stands in the cache and whose turn its banks are follow "
-         "each other in one cycle; `address_allocation`, `mover` and `two_level` meet 1 GHz by themselves")
-_RFC = ("bank and row of a request are computed from the warp's base, and from the banks whose turn it is, in one cycle; it is "
-        "here for the comparison only")
+_LTRF = (
+    "which warp leaves, which of its registers moves next, where it stands in the cache and whose turn "
+    "its banks are follow each other in one cycle; `address_allocation`, `mover` and `two_level` meet 1 "
+    "GHz by themselves"
+)
+_RFC = (
+    "bank and row of a request are computed from the warp's base, and from the banks whose turn it is, in "
+    "one cycle; it is here for the comparison only"
+)
 #: Why a unit does not reach 1 GHz.
 MISSES = {
-    "ltrf": _LTRF, "ltrf_plus": _LTRF, "rfc": _RFC, "sw_rfc": _RFC,
-    "availability": "a result may have four registers: four searches for a free one follow each other, among all of them, and "
-                    "what they find is taken in the same cycle; the flags of a launch, counted off from its number, take as long",
-    "bdi_banks": "a register's bytes come out of the memory and are put together, any byte from many places, in one cycle; it is "
-                 "here for the comparison only",
-    "barriers": "the warps of an arriving warp's CTA are compared with those that wait, and the count of a numbered barrier is "
-                "read, raised, compared and written, in the cycle of the arrival; no paper's unit",
-    "bdi_compressor": "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is here for "
-                      "the comparison only",
-    "ccu": "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six sources, and each takes a "
-           "line of the cache table after the one before, in the cycle in which the uop issues",
-    "ccu_lru": "whose unit a result is for is looked for in all of them, and it is written into a slot, in one cycle",
-    "cta_dispatch": "ended CTAs, free slots, the first sub-core from which a CTA fits and the slots that it takes follow each "
-                    "other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit",
-    "exempt": "when a launch begins, the 256 bits of its mask are counted one after the other and the count is multiplied by its "
-              "warp slots, in one cycle, though a launch begins once in many thousands",
-    "flag_cache": "the word of the warp that fetches is looked up, set against the first that nobody uses, and the rotating "
-                  "order moved, in one cycle",
-    "lsu": "the oldest answer of the memory behind the caches, which is part of it, is compared with the clock, taken, and "
-           "entered in the queue of its latency, in one cycle; no paper's unit",
-    "memory": "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and moves the queue "
-              "on; it stands for L2 and DRAM, and would not be in an SM",
-    "moves": "a uop's destinations are looked up in the table of what is compressed, the first that needs a move is chosen and "
-             "entered in the table, in the cycle in which the uop issues",
-    "mshrs": "a line is compared with those of all entries, and the list of the entry that has it, or of the first free one, is "
-             "read and written, in one cycle; no paper's unit",
-    "release": "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each bank, and compared "
-               "with what uops in collection still read, in one cycle",
-    "scalar_registers": "a value's lanes are compared, and which results are written, into the scalar bank or another, follows "
-                        "from that in the same cycle; it is here for the comparison only",
-    "scalar_rf": "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is here for the "
-                 "comparison only",
-    "warp_control_blocks": "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
-                           "table of 2048 places in flip-flops and changed there, in one cycle",
+    "ltrf": _LTRF,
+    "ltrf_plus": _LTRF,
+    "rfc": _RFC,
+    "sw_rfc": _RFC,
+    "availability": (
+        "a result may have four registers: four searches for a free one follow each other, among all of "
+        "them, and what they find is taken in the same cycle; the flags of a launch, counted off from its "
+        "number, take as long"
+    ),
+    "bdi_banks": (
+        "a register's bytes come out of the memory and are put together, any byte from many places, in "
+        "one cycle; it is here for the comparison only"
+    ),
+    "barriers": (
+        "the warps of an arriving warp's CTA are compared with those that wait, and the count of a "
+        "numbered barrier is read, raised, compared and written, in the cycle of the arrival; no paper's "
+        "unit"
+    ),
+    "bdi_compressor": (
+        "32 subtractions, the choice of a width and the packing of all differences in one cycle; it is "
+        "here for the comparison only"
+    ),
+    "ccu": (
+        "a warp waits or is let in by its unit's near values, its uop is chosen and names up to six "
+        "sources, and each takes a line of the cache table after the one before, in the cycle in which "
+        "the uop issues"
+    ),
+    "ccu_lru": (
+        "whose unit a result is for is looked for in all of them, and it is written into a slot, in one cycle"
+    ),
+    "cta_dispatch": (
+        "ended CTAs, free slots, the first sub-core from which a CTA fits and the slots that it takes "
+        "follow each other in one cycle, though a CTA starts once in hundreds of cycles; no paper's unit"
+    ),
+    "exempt": (
+        "when a launch begins, the 256 bits of its mask are counted one after the other and the count is "
+        "multiplied by its warp slots, in one cycle, though a launch begins once in many thousands"
+    ),
+    "flag_cache": (
+        "the word of the warp that fetches is looked up, set against the first that nobody uses, and the "
+        "rotating order moved, in one cycle"
+    ),
+    "lsu": (
+        "the oldest answer of the memory behind the caches, which is part of it, is compared with the "
+        "clock, taken, and entered in the queue of its latency, in one cycle; no paper's unit"
+    ),
+    "memory": (
+        "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and "
+        "moves the queue on; it stands for L2 and DRAM, and would not be in an SM"
+    ),
+    "moves": (
+        "a uop's destinations are looked up in the table of what is compressed, the first that needs a "
+        "move is chosen and entered in the table, in the cycle in which the uop issues"
+    ),
+    "mshrs": (
+        "a line is compared with those of all entries, and the list of the entry that has it, or of the "
+        "first free one, is read and written, in one cycle; no paper's unit"
+    ),
+    "release": (
+        "the next of 48 warps with a dying register is chosen, of its 256 registers the lowest of each "
+        "bank, and compared with what uops in collection still read, in one cycle"
+    ),
+    "scalar_registers": (
+        "a value's lanes are compared, and which results are written, into the scalar bank or another, "
+        "follows from that in the same cycle; it is here for the comparison only"
+    ),
+    "scalar_rf": (
+        "a value's lanes are compared, and what they share is written into a memory, in one cycle; it is "
+        "here for the comparison only"
+    ),
+    "warp_control_blocks": (
+        "of the leaving warps one is chosen, and of its registers the next; where it stands is read from a "
+        "table of 2048 places in flip-flops and changed there, in one cycle"
+    ),
 }
 #: The clock of G-Scalar's Table 3, in GHz.
 _CLOCK = 1.4
@@ -70,7 +117,9 @@ _HERE = "warpbank synth --table"
 _REGISTERS, _KIBIBYTE = 256, 8 * 1024
 #: What each table is.
 TITLES = {
-    "units": "Every unit at its paper's size", "clock": "Units that do not reach 1 GHz", "opensta": "OpenSTA against our timing",
+    "units": "Every unit at its paper's size",
+    "clock": "Units that do not reach 1 GHz",
+    "opensta": "OpenSTA against our timing",
     "published": "Published costs beside ours",
 }
 
@@ -83,8 +132,12 @@ def cost(unit: str) -> dict[str, Any] | None:
 
 def tables() -> dict[str, str]:
     """The tables by name, in Markdown."""
-    return {"units": markdown(units()), "clock": markdown(slow()), "opensta": markdown(signoff()),
-            "published": markdown(published())}
+    return {
+        "units": markdown(units()),
+        "clock": markdown(slow()),
+        "opensta": markdown(signoff()),
+        "published": markdown(published()),
+    }
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -95,19 +148,40 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def units() -> Sequence[Row]:
     """Every unit with a size: what was recorded."""
-    rows: list[Row] = [("unit", "preset, scheme, clock, effort", "um2", "NAND2", "flip-flops", "memories, um2", "ns",
-                                    "3 x wire load", "OpenSTA", "1 GHz")]
+    rows: list[Row] = [
+        (
+            "unit",
+            "preset, scheme, clock, effort",
+            "um2",
+            "NAND2",
+            "flip-flops",
+            "memories, um2",
+            "ns",
+            "3 x wire load",
+            "OpenSTA",
+            "1 GHz",
+        )
+    ]
     for unit, size in baselines.SIZES.items():
         found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}, {size.effort}"
         if found is None:
             rows.append((f"`{unit}`", where, "not recorded", *[""] * 7))
             continue
         other = found.get("opensta_ns")
-        rows.append((
-            f"`{unit}`", where, f"{found['area_um2']:.0f}", f"{found['nand2_equivalents']:.0f}", f"{found['flops']}",
-            f"{found['memory_um2']:.0f}", f"{found['delay_ns']:.3f}", f"{found['delay_ns_guard_band']:.3f}",
-            "" if other is None else f"{other:.3f}", "yes" if found["delay_ns"] <= GIGAHERTZ else "no",
-        ))
+        rows.append(
+            (
+                f"`{unit}`",
+                where,
+                f"{found['area_um2']:.0f}",
+                f"{found['nand2_equivalents']:.0f}",
+                f"{found['flops']}",
+                f"{found['memory_um2']:.0f}",
+                f"{found['delay_ns']:.3f}",
+                f"{found['delay_ns_guard_band']:.3f}",
+                "" if other is None else f"{other:.3f}",
+                "yes" if found["delay_ns"] <= GIGAHERTZ else "no",
+            )
+        )
     return rows
 
 
@@ -117,26 +191,48 @@ def slow() -> Sequence[Row]:
     for unit in missing_the_clock():
         found = cost(unit)
         assert found is not None
-        rows.append((f"`{unit}`", f"{found['delay_ns']:.3f}", f"{found['logic_depth']}", f"`{found['start']}`",
-                     f"`{found['end']}`", MISSES.get(unit, "")))
+        rows.append(
+            (
+                f"`{unit}`",
+                f"{found['delay_ns']:.3f}",
+                f"{found['logic_depth']}",
+                f"`{found['start']}`",
+                f"`{found['end']}`",
+                MISSES.get(unit, ""),
+            )
+        )
     return rows
 
 
 def missing_the_clock() -> list[str]:
     """Units that were recorded with more than 1 ns."""
-    return [unit for unit in baselines.SIZES if (found := cost(unit)) is not None and found["delay_ns"] > GIGAHERTZ]
+    return [
+        unit
+        for unit in baselines.SIZES
+        if (found := cost(unit)) is not None and found["delay_ns"] > GIGAHERTZ
+    ]
 
 
 def signoff() -> Sequence[Row]:
     """The unit in which OpenSTA and our own timing differ most, each way."""
     rows: list[Row] = [("OpenSTA", "unit", "ours, ns", "OpenSTA, ns", "difference", "of units")]
-    found = {unit: one for unit in baselines.SIZES if (one := cost(unit)) is not None and one.get("opensta_ns")}
+    found = {
+        unit: one for unit in baselines.SIZES if (one := cost(unit)) is not None and one.get("opensta_ns")
+    }
     share = {unit: one["opensta_ns"] / one["delay_ns"] - 1 for unit, one in found.items()}
     for words, pick in (("slower by most, or faster by least", max), ("faster by most", min)):
         if share:
             unit = pick(share, key=lambda name: share[name])
-            rows.append((f"{words}", f"`{unit}`", f"{found[unit]['delay_ns']:.3f}", f"{found[unit]['opensta_ns']:.3f}",
-                         f"{100 * share[unit]:+.1f} %", f"{len(share)}"))
+            rows.append(
+                (
+                    f"{words}",
+                    f"`{unit}`",
+                    f"{found[unit]['delay_ns']:.3f}",
+                    f"{found[unit]['opensta_ns']:.3f}",
+                    f"{100 * share[unit]:+.1f} %",
+                    f"{len(share)}",
+                )
+            )
     return rows
 
 
@@ -165,7 +261,9 @@ class Published:
 
 def published() -> Sequence[Row]:
     """Published hardware costs beside ours."""
-    rows: list[Row] = [("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")]
+    rows: list[Row] = [
+        ("paper", "what", "published", "ours", "at the paper's node", "3 x wire load", "command")
+    ]
     for one in (*_gscalar(), *_notes(), *_bow(), *_ltrf(), *_renaming(), *_malekeh()):
         rows.append((one.source, one.what, one.theirs, one.ours, one.scaled, one.guard, f"`{one.command}`"))
     return rows
@@ -174,7 +272,9 @@ def published() -> Sequence[Row]:
 def _command(unit: str) -> str:
     size = baselines.SIZES[unit]
     effort = "" if size.effort == FULL else f" --effort {size.effort}"
-    return f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}{effort}"
+    return (
+        f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}{effort}"
+    )
 
 
 def _machine(name: str, scheme: str) -> SmConfig:
@@ -186,16 +286,26 @@ def _area(unit: str) -> float | None:
     return None if found is None else float(found["area_um2"])
 
 
-def _unit(source: str, unit: str, what: str, area: str, delay: str, node: int, count: int = 1) -> Iterator[Published]:
+def _unit(
+    source: str, unit: str, what: str, area: str, delay: str, node: int, count: int = 1
+) -> Iterator[Published]:
     """Area of `count` of a unit, and its delay."""
     found = cost(unit)
     if found is None:
         yield Published(source, what, f"{area}, {delay}", "not recorded", _command(unit))
         return
     size, scale = count * found["area_um2"], (node / NODE) ** 2
-    yield Published(source, f"{what}, area", area, f"{size:.0f} um2", _command(unit), f"{size * scale:.0f} um2")
-    yield Published(source, f"{what}, delay", delay, f"{found['delay_ns']:.3f} ns", _command(unit),
-                    guard=f"{found['delay_ns_guard_band']:.3f} ns")
+    yield Published(
+        source, f"{what}, area", area, f"{size:.0f} um2", _command(unit), f"{size * scale:.0f} um2"
+    )
+    yield Published(
+        source,
+        f"{what}, delay",
+        delay,
+        f"{found['delay_ns']:.3f} ns",
+        _command(unit),
+        guard=f"{found['delay_ns_guard_band']:.3f} ns",
+    )
 
 
 def _power(source: str, unit: str, theirs: str) -> Iterator[Published]:
@@ -203,8 +313,13 @@ def _power(source: str, unit: str, theirs: str) -> Iterator[Published]:
     energy = (cost(unit) or {}).get("energy")
     if energy is not None:
         ours = energy["pj_per_cycle"] * _CLOCK + energy["leakage_mw"]
-        yield Published(source, f"{unit}, power at {_CLOCK:g} GHz", theirs, f"{ours:.2f} mW under {energy['kernel']}",
-                        f"{_command(unit)} --kernel {energy['kernel']}")
+        yield Published(
+            source,
+            f"{unit}, power at {_CLOCK:g} GHz",
+            theirs,
+            f"{ours:.2f} mW under {energy['kernel']}",
+            f"{_command(unit)} --kernel {energy['kernel']}",
+        )
 
 
 def _gscalar() -> Iterator[Published]:
@@ -218,18 +333,36 @@ def _gscalar() -> Iterator[Published]:
     pairs = [[_area(f"{prefix}{kind}") for kind in ("compressor", "decompressor")] for prefix in ("", "bdi_")]
     if all(area is not None for pair in pairs for area in pair):
         mine, bdi = (sum(area for area in pair if area is not None) for pair in pairs)
-        yield Published("G-Scalar, section 5", "compressor and decompressor over BDI's", "52 % of the area",
-                        f"{100 * mine / bdi:.0f} %: {mine:.0f} of {bdi:.0f} um2", _command("bdi_compressor"))
+        yield Published(
+            "G-Scalar, section 5",
+            "compressor and decompressor over BDI's",
+            "52 % of the area",
+            f"{100 * mine / bdi:.0f} %: {mine:.0f} of {bdi:.0f} um2",
+            _command("bdi_compressor"),
+        )
 
 
 def _notes() -> Iterator[Published]:
     """The base and encoding array over the banks that it stands beside."""
     machine = _machine("fermi", "gscalar")
-    notes, bank = sram(machine.sub_core.rows, note_layout(1).size), sram(machine.sub_core.rows, machine.value_width)
-    yield Published("G-Scalar, section 5", "64 x 38-bit base and encoding array, energy over a bank's access", "5.2 %",
-                    f"{100 * notes.picojoules / bank.picojoules:.1f} %", _HERE)
-    yield Published("G-Scalar, section 5", "the same, area over the bank", "3 %",
-                    f"{100 * notes.area / bank.area:.1f} %: macros of 15 and 32 bits", _HERE)
+    notes, bank = (
+        sram(machine.sub_core.rows, note_layout(1).size),
+        sram(machine.sub_core.rows, machine.value_width),
+    )
+    yield Published(
+        "G-Scalar, section 5",
+        "64 x 38-bit base and encoding array, energy over a bank's access",
+        "5.2 %",
+        f"{100 * notes.picojoules / bank.picojoules:.1f} %",
+        _HERE,
+    )
+    yield Published(
+        "G-Scalar, section 5",
+        "the same, area over the bank",
+        "3 %",
+        f"{100 * notes.area / bank.area:.1f} %: macros of 15 and 32 bits",
+        _HERE,
+    )
 
 
 def _bow() -> Iterator[Published]:
@@ -237,16 +370,33 @@ def _bow() -> Iterator[Published]:
     core = machine.sub_core
     entries, width = 4 * core.collector.window, machine.value_width
     more = machine.sub_cores * core.collectors * (entries - 3) * width // _KIBIBYTE
-    yield Published(source, "storage of 12-entry collectors over 3 operands each", "+36 KB", f"+{more} KB: entries times bits",
-                    _HERE)
+    yield Published(
+        source,
+        "storage of 12-entry collectors over 3 operands each",
+        "+36 KB",
+        f"+{more} KB: entries times bits",
+        _HERE,
+    )
     bank = sram(core.rows, width)
-    yield Published("BOW, Table IV", "access of a register bank", "185.26 pJ, 64 KB, 28 nm",
-                    f"{bank.picojoules:.1f} pJ, {core.rows * width / _KIBIBYTE:g} KB",
-                    _command("banks").replace("turing", "pascal"))
-    yield Published("BOW, Table IV", "leakage of a register bank", "111.84 mW", f"{bank.milliwatts:.1f} mW",
-                    _command("banks").replace("turing", "pascal"))
+    yield Published(
+        "BOW, Table IV",
+        "access of a register bank",
+        "185.26 pJ, 64 KB, 28 nm",
+        f"{bank.picojoules:.1f} pJ, {core.rows * width / _KIBIBYTE:g} KB",
+        _command("banks").replace("turing", "pascal"),
+    )
+    yield Published(
+        "BOW, Table IV",
+        "leakage of a register bank",
+        "111.84 mW",
+        f"{bank.milliwatts:.1f} mW",
+        _command("banks").replace("turing", "pascal"),
+    )
     theirs, warps = "under 0.04 mm2 for both, crossbar and bus, 28 nm", machine.sub_cores * core.warps
-    for unit, what in (("boc", f"collectors of {warps} warps, without values"), ("boc_arbiter", f"arbiters of {warps} warps")):
+    for unit, what in (
+        ("boc", f"collectors of {warps} warps, without values"),
+        ("boc_arbiter", f"arbiters of {warps} warps"),
+    ):
         yield from _unit(source, unit, what, theirs, "1 GHz", 28, machine.sub_cores)
 
 
@@ -255,29 +405,47 @@ def _ltrf() -> Iterator[Published]:
     rows, entry = core.active_warps, bits(core.cache.registers)
     places = rows * _REGISTERS * entry + rows * core.cache.registers * entry + rows * bits(rows)
     total = places + core.warps * 2 * _REGISTERS
-    yield Published("LTRF, storage cost", "warp control blocks", "114 880 bits, about 5 % of 256 KB",
-                    f"{total} bits, {100 * total / (256 * _KIBIBYTE):.1f} %: locations of the {rows} active warps only",
-                    _command("warp_control_blocks"))
+    yield Published(
+        "LTRF, storage cost",
+        "warp control blocks",
+        "114 880 bits, about 5 % of 256 KB",
+        f"{total} bits, {100 * total / (256 * _KIBIBYTE):.1f} %: locations of the {rows} active warps only",
+        _command("warp_control_blocks"),
+    )
     machine, source = _machine("maxwell", "ltrf"), "LTRF, area and power cost"
     kept = rows * core.cache.registers * machine.value_width + total
-    yield Published(source, "what LTRF adds to a 256 KB register file, storage", "",
-                    f"{100 * kept / (256 * _KIBIBYTE):.1f} % of its bits: cache and control blocks", _HERE)
+    yield Published(
+        source,
+        "what LTRF adds to a 256 KB register file, storage",
+        "",
+        f"{100 * kept / (256 * _KIBIBYTE):.1f} % of its bits: cache and control blocks",
+        _HERE,
+    )
     found = cost("ltrf")
     if found is not None:
         banks = core.banks * sram(core.rows, machine.value_width).area
         stored, logic = found["memory_um2"] - banks, found["area_um2"]
-        yield Published(source, "the same, area", "16 % of its area",
-                        f"{100 * (stored + logic) / banks:.0f} % of its banks' area: cache and tables {stored * 1e-6:.2f} mm2 "
-                        f"in flip-flops, all logic {logic * 1e-6:.2f}, banks {banks * 1e-6:.2f}", _command("ltrf"))
+        yield Published(
+            source,
+            "the same, area",
+            "16 % of its area",
+            f"{100 * (stored + logic) / banks:.0f} % of its banks' area: cache and tables "
+            f"{stored * 1e-6:.2f} mm2 in flip-flops, all logic {logic * 1e-6:.2f}, banks {banks * 1e-6:.2f}",
+            _command("ltrf"),
+        )
 
 
 def _renaming() -> Iterator[Published]:
     source, table, bank = "Renaming, Table 2", sram(205, 10), sram(256, 128)
-    yield Published(source, "access of a bank of the 1 KB table", "1.14 pJ, 40 nm", f"{table.picojoules:.2f} pJ", _HERE)
+    yield Published(
+        source, "access of a bank of the 1 KB table", "1.14 pJ, 40 nm", f"{table.picojoules:.2f} pJ", _HERE
+    )
     yield Published(source, "leakage of a bank of the table", "0.27 mW", f"{table.milliwatts:.2f} mW", _HERE)
     yield Published(source, "access of a 4 KB register bank", "4.68 pJ", f"{bank.picojoules:.2f} pJ", _HERE)
     yield Published(source, "leakage of a register bank", "2.8 mW", f"{bank.milliwatts:.2f} mW", _HERE)
-    yield from _unit("Renaming, section 6.1", "renaming_table_1k", "renaming table of 1 KB", "", "lookup in 0.22 ns", 40)
+    yield from _unit(
+        "Renaming, section 6.1", "renaming_table_1k", "renaming table of 1 KB", "", "lookup in 0.22 ns", 40
+    )
 
 
 def _malekeh() -> Iterator[Published]:
@@ -285,5 +453,10 @@ def _malekeh() -> Iterator[Published]:
     core = machine.sub_core
     more = core.collectors * (core.collector.cache_lines - core.collector.slots)
     more = machine.sub_cores * more * machine.value_width // _KIBIBYTE
-    yield Published("Malekeh, storage", "cache tables over the collectors' own slots", "+2 KB", f"+{more} KB: lines times bits",
-                    _HERE)
+    yield Published(
+        "Malekeh, storage",
+        "cache tables over the collectors' own slots",
+        "+2 KB",
+        f"+{more} KB: lines times bits",
+        _HERE,
+    )

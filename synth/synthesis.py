@@ -1,4 +1,5 @@
-"""A unit's cost: area, critical path, memories; in a cell library's units, or in generic gates where there is none."""
+"""A unit's cost: area, critical path, memories; in a cell library's units, or in generic gates where there is
+none."""
 
 from __future__ import annotations
 
@@ -13,7 +14,19 @@ from typing import Any
 from warpbank.arch.config import SmConfig, config_hash
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
-from warpbank.synth import arrays, flow, generic, mapped, memories, netlist, opensta, pdk, power, timing, yosys
+from warpbank.synth import (
+    arrays,
+    flow,
+    generic,
+    mapped,
+    memories,
+    netlist,
+    opensta,
+    pdk,
+    power,
+    timing,
+    yosys,
+)
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory
@@ -22,7 +35,8 @@ from warpbank.synth.timing import Path as TimedPath
 from warpbank.synth.units import make
 from warpbank.synth.yosys import YosysError
 
-#: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for that.
+#: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for
+#: that.
 FULL, QUICK = EFFORTS = ("full", "quick")
 #: The clock that is aimed at where none is named, in ns.
 CLOCK = 1.0
@@ -53,8 +67,10 @@ class Synthesis:
     cells, flops, gates : instances; flip-flops and clock gates among them.
     types : instances by type.
     memories : see `warpbank.synth.memories`.
-    path, guarded : the slowest path with the wire load of the library, and with `warpbank.synth.timing.GUARD` times that.
-    opensta_ns : delay of the slowest path by OpenSTA; None where it is not installed, or memories are black boxes.
+    path, guarded : the slowest path with the wire load of the library, and with `warpbank.synth.timing.GUARD`
+        times that.
+    opensta_ns : delay of the slowest path by OpenSTA; None where it is not installed, or memories are black
+        boxes.
     depth : gates between two registers.
     power : milliwatts, see `warpbank.synth.power`; None where no activity was given.
     method : how each number was found.
@@ -89,23 +105,40 @@ class Synthesis:
     @property
     def memory_um2(self) -> float | None:
         """Area of the memories that are black boxes."""
-        return None if self.area_um2 is None else sum(memory.get("area_um2") or 0.0 for memory in self.memories)
+        return (
+            None if self.area_um2 is None else sum(memory.get("area_um2") or 0.0 for memory in self.memories)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         delay = self.path.delay if self.path else None
         return {
-            "unit": self.unit, "preset": self.config.preset, "scheme": self.scheme.name, "config_hash": config_hash(self.config),
-            "liberty": self.liberty or None, "liberty_digest": self.digest or None, "clock_ns": self.clock_ns,
+            "unit": self.unit,
+            "preset": self.config.preset,
+            "scheme": self.scheme.name,
+            "config_hash": config_hash(self.config),
+            "liberty": self.liberty or None,
+            "liberty_digest": self.digest or None,
+            "clock_ns": self.clock_ns,
             "effort": self.effort,
-            "area_um2": _rounded(self.area_um2, 3), "nand2_equivalents": _rounded(self.nand2_equivalents, 1),
-            "memory_um2": _rounded(self.memory_um2, 3), "transistors": self.transistors,
-            "cells": self.cells, "flops": self.flops, "clock_gates": self.gates, "memories": self.memories,
-            "delay_ns": _rounded(delay, 4), "meets_clock": None if delay is None else delay <= self.clock_ns,
-            "logic_depth": self.depth, "critical_path": self.path.to_dict() if self.path else None,
+            "area_um2": _rounded(self.area_um2, 3),
+            "nand2_equivalents": _rounded(self.nand2_equivalents, 1),
+            "memory_um2": _rounded(self.memory_um2, 3),
+            "transistors": self.transistors,
+            "cells": self.cells,
+            "flops": self.flops,
+            "clock_gates": self.gates,
+            "memories": self.memories,
+            "delay_ns": _rounded(delay, 4),
+            "meets_clock": None if delay is None else delay <= self.clock_ns,
+            "logic_depth": self.depth,
+            "critical_path": self.path.to_dict() if self.path else None,
             "delay_ns_guard_band": _rounded(self.guarded.delay if self.guarded else None, 4),
             "opensta_ns": _rounded(self.opensta_ns, 4),
-            "power_mw": self.power, "types": self.types, "method": self.method, "tools": self.tools,
+            "power_mw": self.power,
+            "types": self.types,
+            "method": self.method,
+            "tools": self.tools,
         }
 
 
@@ -114,9 +147,16 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def synthesize(
-    unit: str, config: SmConfig, scheme: Scheme, files: Sequence[Path], *, clock: float = CLOCK, effort: str = FULL,
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    files: Sequence[Path],
+    *,
+    clock: float = CLOCK,
+    effort: str = FULL,
     signoff: bool = True,
-    activity: Callable[[], power.Stimulus] | None = None, on_step: Callable[[str], None] | None = None,
+    activity: Callable[[], power.Stimulus] | None = None,
+    on_step: Callable[[str], None] | None = None,
 ) -> Synthesis:
     """Map a unit and measure it.
 
@@ -133,7 +173,8 @@ def synthesize(
 
     Raises
     ------
-    WarpbankError : what `warpbank.synth.units.make` raises; LibertyError, NetlistError, YosysError; a clock no register can follow.
+    WarpbankError : what `warpbank.synth.units.make` raises; LibertyError, NetlistError, YosysError; a clock
+        no register can follow.
     """
     tell = on_step or (lambda _: None)
     with tempfile.TemporaryDirectory() as name:
@@ -147,46 +188,97 @@ def synthesize(
         flow.coarse(source, unit, folder)
         memory = memories.found(folder / "coarse.json", unit)
         boxes = {one.name: f"box_{number}" for number, one in enumerate(memory) if one.kind != "registers"}
-        (folder / "boxes.v").write_text("".join(
-            memories.box(boxes[one.name], one) for one in memory if one.name in boxes
-        ))
+        (folder / "boxes.v").write_text(
+            "".join(memories.box(boxes[one.name], one) for one in memory if one.name in boxes)
+        )
         versions = {"amaranth": version("amaranth"), "pyosys": yosys.version()}
         if tools is None:
             tell("mapping to gates")
             return _generic(unit, config, scheme, folder, memory, boxes, clock, effort, versions)
         tell("mapping to cells")
-        return _mapped(unit, config, scheme, folder, tools, pdk.digest(files), memory, boxes, clock, effort, versions, signoff,
-                       activity, tell)
+        return _mapped(
+            unit,
+            config,
+            scheme,
+            folder,
+            tools,
+            pdk.digest(files),
+            memory,
+            boxes,
+            clock,
+            effort,
+            versions,
+            signoff,
+            activity,
+            tell,
+        )
 
 
 def _possible(tools: Tools, clock: float) -> None:
     least = timing.overhead(tools.library, tools.load)
     if clock <= least:
         raise WarpbankError(
-            f"a clock of {clock:g} ns is impossible: a register of {tools.library.name} alone takes {least:.3f} ns from clock to "
-            f"output and for setup; give --clock more than that"
+            f"a clock of {clock:g} ns is impossible: a register of {tools.library.name} alone takes "
+            f"{least:.3f} ns from clock to output and for setup; give --clock more than that"
         )
 
 
-def _generic(unit: str, config: SmConfig, scheme: Scheme, folder: Path, memory: list[Memory], boxes: dict[str, str], clock: float,
-             effort: str, versions: dict[str, str]) -> Synthesis:
+def _generic(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    folder: Path,
+    memory: list[Memory],
+    boxes: dict[str, str],
+    clock: float,
+    effort: str,
+    versions: dict[str, str],
+) -> Synthesis:
     flow.generic(unit, folder, boxes, _unread(memory), quick=effort == QUICK)
     net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
     mapped.check_mapped(net, {*generic.TRANSISTORS, *boxes.values()})
     counts = net.count()
     return Synthesis(
-        unit=unit, config=config, scheme=scheme, liberty="", digest="", clock_ns=clock, effort=effort,
+        unit=unit,
+        config=config,
+        scheme=scheme,
+        liberty="",
+        digest="",
+        clock_ns=clock,
+        effort=effort,
         cells=len(net.cells) - len(boxes),
-        flops=generic.flops(counts), gates=0, depth=generic.depth(net, set(boxes.values())), types=dict(sorted(counts.items())),
-        memories=[one.to_dict() for one in memory], transistors=generic.transistors(counts),
-        method={"area": generic.METHOD, "delay": "none: gates between two registers are counted", "memories": _memory_method()},
-        tools=versions, verilog=(folder / "mapped.v").read_text(),
+        flops=generic.flops(counts),
+        gates=0,
+        depth=generic.depth(net, set(boxes.values())),
+        types=dict(sorted(counts.items())),
+        memories=[one.to_dict() for one in memory],
+        transistors=generic.transistors(counts),
+        method={
+            "area": generic.METHOD,
+            "delay": "none: gates between two registers are counted",
+            "memories": _memory_method(),
+        },
+        tools=versions,
+        verilog=(folder / "mapped.v").read_text(),
     )
 
 
-def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: Tools, digest: str, memory: list[Memory],
-            boxes: dict[str, str], clock: float, effort: str, versions: dict[str, str],
-            signoff: bool, activity: Callable[[], power.Stimulus] | None, tell: Callable[[str], None]) -> Synthesis:
+def _mapped(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    folder: Path,
+    tools: Tools,
+    digest: str,
+    memory: list[Memory],
+    boxes: dict[str, str],
+    clock: float,
+    effort: str,
+    versions: dict[str, str],
+    signoff: bool,
+    activity: Callable[[], power.Stimulus] | None,
+    tell: Callable[[str], None],
+) -> Synthesis:
     library = tools.library
     prices = arrays.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
     times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
@@ -196,20 +288,46 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
     path = timing.Timer(net, library, times, tools.load).path()
     guarded = timing.Timer(net, library, times, tools.load, timing.GUARD).path()
     how = timing.METHOD.format(wires=library.wire_load or "none in this library")
-    other = opensta.path(net.top, folder, tools, clock, path) if opensta.program() is not None and not boxes else None
+    other = (
+        opensta.path(net.top, folder, tools, clock, path)
+        if opensta.program() is not None and not boxes
+        else None
+    )
     if signoff and other is not None:
         path = other
-        versions["opensta"], how = opensta.version(), opensta.METHOD.format(wires=library.wire_load or "none in this library")
+        versions["opensta"], how = (
+            opensta.version(),
+            opensta.METHOD.format(wires=library.wire_load or "none in this library"),
+        )
     kinds = [library[cell.type] for cell in net.cells if cell.type not in times]
     area = sum(kind.area for kind in kinds)
     listed = [one.to_dict() | (prices[one.shape].to_dict() if one.name in boxes else {}) for one in memory]
-    method = {"area": "sum of the cells' areas in the Liberty file", "delay": how, "memories": _memory_method()}
+    method = {
+        "area": "sum of the cells' areas in the Liberty file",
+        "delay": how,
+        "memories": _memory_method(),
+    }
     result = Synthesis(
-        unit=unit, config=config, scheme=scheme, liberty=library.name, digest=digest, clock_ns=clock, effort=effort,
-        cells=len(net.cells) - len(boxes), flops=sum(1 for kind in kinds if kind.state),
-        gates=sum(1 for kind in kinds if kind.gate), depth=path.depth, types=dict(sorted(net.count().items())),
-        memories=listed, method=method, tools=versions, verilog=(folder / "mapped.v").read_text(), area_um2=area,
-        nand2_equivalents=area / library.nand2.area, path=path, guarded=guarded,
+        unit=unit,
+        config=config,
+        scheme=scheme,
+        liberty=library.name,
+        digest=digest,
+        clock_ns=clock,
+        effort=effort,
+        cells=len(net.cells) - len(boxes),
+        flops=sum(1 for kind in kinds if kind.state),
+        gates=sum(1 for kind in kinds if kind.gate),
+        depth=path.depth,
+        types=dict(sorted(net.count().items())),
+        memories=listed,
+        method=method,
+        tools=versions,
+        verilog=(folder / "mapped.v").read_text(),
+        area_um2=area,
+        nand2_equivalents=area / library.nand2.area,
+        path=path,
+        guarded=guarded,
         opensta_ns=None if other is None else other.delay,
     )
     if activity is None:
@@ -227,8 +345,8 @@ def _mapped(unit: str, config: SmConfig, scheme: Scheme, folder: Path, tools: To
 
 @dataclass(frozen=True)
 class _Try:
-    """A netlist: how its registers are read, which way it was mapped, um2, ns, whether that misses the clock, and whether the
-    slowest path leads through a memory that is read within it."""
+    """A netlist: how its registers are read, which way it was mapped, um2, ns, whether that misses the clock,
+    and whether the slowest path leads through a memory that is read within it."""
 
     read: str
     way: str
@@ -240,27 +358,49 @@ class _Try:
     verilog: str
 
 
-def _best(unit: str, folder: Path, tools: Tools, clock: float, effort: str, boxes: dict[str, str], unread: list[str],
-          times: dict[str, BoxTiming], tell: Callable[[str], None]) -> Netlist:
+def _best(
+    unit: str,
+    folder: Path,
+    tools: Tools,
+    clock: float,
+    effort: str,
+    boxes: dict[str, str],
+    unread: list[str],
+    times: dict[str, BoxTiming],
+    tell: Callable[[str], None],
+) -> Netlist:
     """The netlist: of those tried, the smallest one that meets the clock, else the fastest.
 
-    Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at either output; and,
-    where it is missed by little, shorter targets for the smallest of those: the mapper does not see what loads the registers.
-    Where all of that misses the clock, logic is mapped the fast way, with shorter targets if it misses by little, too.
-    With little effort it is mapped once, the quick way; and once more, with the logic around memories by itself, if it is not
-    much too late and its slowest path leads through a memory.
+    Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
+    either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
+    does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
+    with shorter targets if it misses by little, too. With little effort it is mapped once, the quick way; and
+    once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
+    through a memory.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
 
     def one(read: str, target: float, way: str = flow.SMALL, around: Sequence[str] = ()) -> _Try:
-        flow.mapped(tools, unit, folder, picoseconds=1000 * target, boxes=boxes, read=read, unread=unread, way=way, around=around)
+        flow.mapped(
+            tools,
+            unit,
+            folder,
+            picoseconds=1000 * target,
+            boxes=boxes,
+            read=read,
+            unread=unread,
+            way=way,
+            around=around,
+        )
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
         path = timing.Timer(net, library, times, tools.load).path()
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
         within = any(step.cell in times for step in path.steps[1:])
-        return _Try(read, way, area, path.delay, path.delay > clock, within, net, (folder / "mapped.v").read_text())
+        return _Try(
+            read, way, area, path.delay, path.delay > clock, within, net, (folder / "mapped.v").read_text()
+        )
 
     if effort == QUICK:
         try:
@@ -322,4 +462,7 @@ def _known(tools: Tools, boxes: dict[str, str]) -> Any:
 
 
 def _memory_method() -> str:
-    return f"SRAM: {memories.table()['source']}; arrays: slices mapped to flip-flops, straight line in the columns"
+    return (
+        f"SRAM: {memories.table()['source']}; arrays: slices mapped to flip-flops, straight line in the "
+        "columns"
+    )

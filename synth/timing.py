@@ -1,8 +1,10 @@
-"""Static timing of a mapped netlist from the library's own delay tables: the slowest path, with its start and end.
+"""Static timing of a mapped netlist from the library's own delay tables: the slowest path, with its start and
+end.
 
-One clock edge to the next. A path starts at the clock pin of a register and ends at the setup of another; ports are taken as
-registers too: an input comes out of the library's smallest flip-flop, and an output is captured by one. The clock arrives
-everywhere at once. A net's load is its pins, and what the library's default wire-load model says for its fan-out.
+One clock edge to the next. A path starts at the clock pin of a register and ends at the setup of another;
+ports are taken as registers too: an input comes out of the library's smallest flip-flop, and an output is
+captured by one. The clock arrives everywhere at once. A net's load is its pins, and what the library's
+default wire-load model says for its fan-out.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from warpbank.synth.mapped import Instance, Netlist, sorted_cells
 
 #: What the numbers are, for a report.
 METHOD = (
-    "the library's delay tables, clock edge to clock edge with setup, ports as registers, ideal clock, wire load {wires}; "
+    "the library's delay tables, clock edge to clock edge with setup, ports as registers, ideal clock, wire "
+    "load {wires}; "
     "nothing is placed: the guard band takes 3 times the wire load"
 )
 #: Times the wire load, for the guard band: nothing is placed.
@@ -26,7 +29,8 @@ _EDGES = ("rise", "fall")
 
 @dataclass(frozen=True)
 class BoxTiming:
-    """A memory as a black box, in ns: from its clock, from its address, and what it wants before the next edge."""
+    """A memory as a black box, in ns: from its clock, from its address, and what it wants before the next
+    edge."""
 
     clock: float
     address: float
@@ -62,8 +66,16 @@ class Path:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        steps = [{"cell": step.cell, "net": step.net, "arrival_ns": round(step.arrival, 4)} for step in self.steps]
-        return {"delay_ns": round(self.delay, 4), "start": self.start, "end": self.end, "depth": self.depth, "steps": steps}
+        steps = [
+            {"cell": step.cell, "net": step.net, "arrival_ns": round(step.arrival, 4)} for step in self.steps
+        ]
+        return {
+            "delay_ns": round(self.delay, 4),
+            "start": self.start,
+            "end": self.end,
+            "depth": self.depth,
+            "steps": steps,
+        }
 
 
 @dataclass
@@ -105,13 +117,22 @@ class Timer:
     guard : times the wire load.
     """
 
-    def __init__(self, net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, guard: float = 1.0) -> None:
+    def __init__(
+        self, net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, guard: float = 1.0
+    ) -> None:
         self._net, self._library, self._boxes = net, library, boxes
         self._loads = loads(net, library, boxes, load, guard)
         self._at: dict[int, _At] = {}
         flop = library.flop
-        self._launch = min((arc for pin in flop.outputs for arc in pin.arcs if arc.kind in LAUNCH and "cell_rise" in arc.tables),
-                           key=lambda arc: arc.tables["cell_rise"].at(0.0, load))
+        self._launch = min(
+            (
+                arc
+                for pin in flop.outputs
+                for arc in pin.arcs
+                if arc.kind in LAUNCH and "cell_rise" in arc.tables
+            ),
+            key=lambda arc: arc.tables["cell_rise"].at(0.0, load),
+        )
         for name, nets in net.inputs.items():
             for bit in nets:
                 if name != "clk":
@@ -120,12 +141,17 @@ class Timer:
             self._settle(cell, outs)
 
     def path(self, kind: str = "") -> Path:
-        """The slowest path, or the slowest whose end begins with `kind`. A netlist without any has a delay of 0."""
+        """The slowest path, or the slowest whose end begins with `kind`. A netlist without any has a delay of
+        0."""
         worst: tuple[float, int, int, str] = (0.0, -1, 0, "")
         for bit, edge, margin, end in self._ends():
             at = self._at.get(bit)
             if at is not None and at.time[edge] >= 0 and end.startswith(kind):
-                worst = max(worst, (at.time[edge] + margin(at.slew[edge], edge), bit, edge, end), key=lambda one: one[0])
+                worst = max(
+                    worst,
+                    (at.time[edge] + margin(at.slew[edge], edge), bit, edge, end),
+                    key=lambda one: one[0],
+                )
         delay, bit, edge, end = worst
         if bit < 0:
             return Path(0.0, "", "", 0, ())
@@ -143,11 +169,18 @@ class Timer:
         load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
         for edge, name in enumerate(_EDGES):
             if f"cell_{name}" in arc.tables:
-                self._later(at, edge, arc.tables[f"cell_{name}"].at(0.0, load), arc.tables[f"{name}_transition"].at(0.0, load),
-                            (kind, None, label))
+                self._later(
+                    at,
+                    edge,
+                    arc.tables[f"cell_{name}"].at(0.0, load),
+                    arc.tables[f"{name}_transition"].at(0.0, load),
+                    (kind, None, label),
+                )
 
     @staticmethod
-    def _later(at: _At, edge: int, time: float, slew: float, why: tuple[str, tuple[int, int] | None, str]) -> None:
+    def _later(
+        at: _At, edge: int, time: float, slew: float, why: tuple[str, tuple[int, int] | None, str]
+    ) -> None:
         at.slew[edge] = max(at.slew[edge], slew)
         if time > at.time[edge]:
             at.time[edge], at.why[edge] = time, why
@@ -181,12 +214,26 @@ class Timer:
                     continue
                 slew = before.slew[cause]
                 time = before.time[cause] + arc.tables[f"cell_{name}"].at(slew, load)
-                self._later(at, edge, time, arc.tables[f"{name}_transition"].at(slew, load), (cell.type, (source, cause), ""))
+                self._later(
+                    at,
+                    edge,
+                    time,
+                    arc.tables[f"{name}_transition"].at(slew, load),
+                    (cell.type, (source, cause), ""),
+                )
 
     def _box(self, cell: Instance, outs: list[str]) -> None:
         timing = self._boxes[cell.type]
-        addresses = [(self._at[net].time[edge], net, edge) for pin, net in cell.pins.items() if pin.startswith("RD_ADDR")
-                     and net in self._at for edge in (0, 1)] if timing.address else []
+        addresses = (
+            [
+                (self._at[net].time[edge], net, edge)
+                for pin, net in cell.pins.items()
+                if pin.startswith("RD_ADDR") and net in self._at
+                for edge in (0, 1)
+            ]
+            if timing.address
+            else []
+        )
         last = max(addresses, default=None)
         for name in outs:
             at = self._at.setdefault(cell.pins[name], _At())
@@ -232,7 +279,9 @@ def _setup(cell: Cell, pin: str) -> Any:
     return margin
 
 
-def loads(net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output: float, guard: float) -> dict[int, float]:
+def loads(
+    net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output: float, guard: float
+) -> dict[int, float]:
     """The capacitance of every net in fF. A memory has one pin for all columns that are written together."""
     pins: dict[int, list[float]] = {}
     box = library.buffers[0].inputs[0].capacitance
@@ -241,7 +290,11 @@ def loads(net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output
         for pin, bit in cell.pins.items():
             if kind is not None and not kind.pins[pin].output:
                 pins.setdefault(bit, []).append(kind.pins[pin].capacitance)
-            elif kind is None and not pin.startswith("RD_DATA") and not (pin.startswith("WR_EN") and bit in written):
+            elif (
+                kind is None
+                and not pin.startswith("RD_DATA")
+                and not (pin.startswith("WR_EN") and bit in written)
+            ):
                 written |= {bit} if pin.startswith("WR_EN") else set()
                 pins.setdefault(bit, []).append(box)
     for nets in net.outputs.values():
@@ -255,8 +308,12 @@ def loads(net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output
 
 def launch(library: Library, load: float) -> float:
     """From the clock of a register to its output, in ns."""
-    times = [max(arc.tables[name].at(0.0, load) for name in ("cell_rise", "cell_fall") if name in arc.tables)
-             for pin in library.flop.outputs for arc in pin.arcs if arc.kind in LAUNCH]
+    times = [
+        max(arc.tables[name].at(0.0, load) for name in ("cell_rise", "cell_fall") if name in arc.tables)
+        for pin in library.flop.outputs
+        for arc in pin.arcs
+        if arc.kind in LAUNCH
+    ]
     return min(times)
 
 

@@ -1,4 +1,5 @@
-"""The units that can be exported one by one: name, component, and the configuration it takes. A new unit is one row."""
+"""The units that can be exported one by one: name, component, and the configuration it takes. A new unit is
+one row."""
 
 from __future__ import annotations
 
@@ -113,7 +114,11 @@ UNITS: dict[str, Unit] = {
     for unit in (
         Unit("sm", Sm, Sm),
         Unit("sub_core", SubCore, SubCore),
-        Unit("instruction_buffers", InstructionBuffers, lambda config, _, probe: InstructionBuffers(config, probe)),
+        Unit(
+            "instruction_buffers",
+            InstructionBuffers,
+            lambda config, _, probe: InstructionBuffers(config, probe),
+        ),
         Unit("scoreboard", Scoreboard, lambda config, *_: Scoreboard(config, Ocu.entries(config))),
         Unit("status", Status, lambda config, _, probe: Status(config, probe)),
         Unit("in_flight", InFlight, lambda config, *_: InFlight(config)),
@@ -121,7 +126,11 @@ UNITS: dict[str, Unit] = {
         Unit("gto", Gto, lambda config, *_: Gto(config.sub_core.warps)),
         Unit("barriers", Barriers, lambda config, _, probe: Barriers(config, probe=probe)),
         Unit("boc", Boc, lambda config, _, probe: Boc(_private(config), probe)),
-        Unit("boc_write_through", WriteThroughBoc, lambda config, _, probe: WriteThroughBoc(_private(config), probe)),
+        Unit(
+            "boc_write_through",
+            WriteThroughBoc,
+            lambda config, _, probe: WriteThroughBoc(_private(config), probe),
+        ),
         Unit("inserter", Inserter, lambda config, *_: Inserter(config)),
         Unit("ccu", Ccu, lambda config, _, probe: Ccu(config, probe)),
         Unit("ccu_lru", LruCcu, lambda config, _, probe: LruCcu(config, probe)),
@@ -134,17 +143,32 @@ UNITS: dict[str, Unit] = {
         Unit("boc_arbiter", Arbiter, lambda config, _, probe: _boc_arbiter(_private(config), probe)),
         Unit("registers", Flat, build_registers),
         Unit("ltrf", Ltrf, lambda config, _, probe: build_registers(config, parse_scheme("ltrf"), probe)),
-        Unit("ltrf_plus", LtrfPlus, lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe)),
+        Unit(
+            "ltrf_plus",
+            LtrfPlus,
+            lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe),
+        ),
         Unit("rfc", Rfc, lambda config, _, probe: build_registers(config, parse_scheme("rfc"), probe)),
-        Unit("sw_rfc", SwRfc, lambda config, _, probe: build_registers(config, parse_scheme("sw-rfc"), probe)),
+        Unit(
+            "sw_rfc", SwRfc, lambda config, _, probe: build_registers(config, parse_scheme("sw-rfc"), probe)
+        ),
         Unit("tag_row", TagRow, lambda config, *_: TagRow(config)),
         Unit("departing", Departing, lambda config, *_: Departing(config)),
         Unit("warp_control_blocks", WarpControlBlocks, lambda config, *_: WarpControlBlocks(config, 2, True)),
-        Unit("address_allocation", AddressAllocation, lambda config, *_: AddressAllocation(config.sub_core.cache.registers)),
+        Unit(
+            "address_allocation",
+            AddressAllocation,
+            lambda config, *_: AddressAllocation(config.sub_core.cache.registers),
+        ),
         Unit("mover", Mover, lambda config, *_: Mover(config)),
         Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
-        Unit("renaming", Renaming,
-             lambda config, _, probe: Renaming(_with_flags(config), Ocu.entries(config), EXECUTION_UNITS, probe=probe)),
+        Unit(
+            "renaming",
+            Renaming,
+            lambda config, _, probe: Renaming(
+                _with_flags(config), Ocu.entries(config), EXECUTION_UNITS, probe=probe
+            ),
+        ),
         Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
         Unit("renaming_table_1k", SmallTable, lambda config, *_: SmallTable(config, EXECUTION_UNITS)),
         Unit("availability", Availability, lambda config, *_: _availability(config)),
@@ -157,13 +181,19 @@ UNITS: dict[str, Unit] = {
         Unit("gscalar", GScalar, lambda config, _, probe: GScalar(config, probe)),
         Unit("bdi_banks", BdiBanks, lambda config, _, probe: BdiBanks(config, probe)),
         Unit("scalar_rf", ScalarRf, lambda config, _, probe: ScalarRf(config, probe)),
-        Unit("scalar_registers", ScalarFile, lambda config, _, probe: build_registers(config, parse_scheme("scalar-rf"), probe)),
+        Unit(
+            "scalar_registers",
+            ScalarFile,
+            lambda config, _, probe: build_registers(config, parse_scheme("scalar-rf"), probe),
+        ),
         Unit("moves", Moves, lambda config, _, probe: Moves(config, probe)),
         Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),
         Unit("decompressor", Decompressor, lambda config, *_: Decompressor(config)),
-        Unit("decompressor_half", Decompressor, lambda config, *_: Decompressor(config, min(2, config.lanes))),
+        Unit(
+            "decompressor_half", Decompressor, lambda config, *_: Decompressor(config, min(2, config.lanes))
+        ),
         Unit("bdi_compressor", BdiCompressor, lambda config, *_: BdiCompressor(config)),
         Unit("bdi_decompressor", BdiDecompressor, lambda config, *_: BdiDecompressor(config)),
         Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
@@ -185,7 +215,8 @@ def find(name: str) -> Unit:
 
 
 def make(name: str, config: SmConfig, scheme: Scheme, *, probe: bool = False) -> Any:
-    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be built for."""
+    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be
+    built for."""
     unit = find(name)
     try:
         return unit.make(config, scheme, probe)

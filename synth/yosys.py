@@ -28,14 +28,18 @@ def version() -> str:
         return importlib.metadata.version("pyosys")
     except importlib.metadata.PackageNotFoundError:
         raise YosysError(
-            "the pyosys package, which carries Yosys, is not installed; install it with: pip install 'warpbank[rtl]'"
+            "the pyosys package, which carries Yosys, is not installed; install it with: pip install "
+            "'warpbank[rtl]'"
         ) from None
 
 
 def run(passes: list[str], folder: Path) -> str:
-    """Run passes on an empty design in `folder` and return what Yosys printed. Raises YosysError with its last lines."""
+    """Run passes on an empty design in `folder` and return what Yosys printed. Raises YosysError with its
+    last lines."""
     version()
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=folder, input="\n".join(passes), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], cwd=folder, input="\n".join(passes), capture_output=True, text=True
+    )
     output = done.stdout + done.stderr
     if done.returncode:
         tail = "\n".join(output.strip().splitlines()[-10:])

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones and prints how to
-# repeat a failure.
+# By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones
+# and prints how to repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile("repeatable")
@@ -22,7 +22,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         folder = os.environ["WARPBANK_TEST_CACHE"]
     else:
         base = tmp_path_factory.getbasetemp()
-        folder = str((base.parent if base.name.startswith("popen-") else base) / "cache")  # xdist's workers share one
+        folder = str(
+            (base.parent if base.name.startswith("popen-") else base) / "cache"
+        )  # xdist's workers share one
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPBANK_CACHE", folder)
         yield

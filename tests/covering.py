@@ -15,8 +15,8 @@ def pairs(cell: Cell) -> set[tuple[int, Any, int, Any]]:
 
 
 def all_pairs(*parameters: Sequence[Any]) -> list[Cell]:
-    """Cells of the crossing that together have every pair of values of two parameters: always the cell with most new pairs, the
-    first of them, until there is nothing new. The same every time."""
+    """Cells of the crossing that together have every pair of values of two parameters: always the cell with
+    most new pairs, the first of them, until there is nothing new. The same every time."""
     crossing = list(product(*parameters))
     missing = set().union(*map(pairs, crossing))
     chosen = []

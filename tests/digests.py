@@ -1,7 +1,9 @@
-"""Digest recorder: one hash for every event of every cycle of a run on the golden model, for all legal schemes.
+"""Digest recorder: one hash for every event of every cycle of a run on the golden model, for all legal
+schemes.
 
-A refactoring changes no event. `python -m tests.digests record FILE` before it and `python -m tests.digests compare FILE` after
-it show that. A run is a scheme on a machine with a trace: three kernels at `tiny`, and seeded random programs on two presets.
+A refactoring changes no event. `python -m tests.digests record FILE` before it and
+`python -m tests.digests compare FILE` after it show that. A run is a scheme on a machine with a trace: three
+kernels at `tiny`, and seeded random programs on two presets.
 """
 
 from __future__ import annotations
@@ -107,11 +109,15 @@ def digest(run: Run) -> str:
     return sink.end(result.counters, result.cycles)
 
 
-def measure(wanted: list[Run], workers: int, tell: Callable[[int, int], None] | None = None) -> dict[str, str]:
+def measure(
+    wanted: list[Run], workers: int, tell: Callable[[int, int], None] | None = None
+) -> dict[str, str]:
     """The digest of every run, by name."""
     found = {}
     with ProcessPoolExecutor(workers) as pool:
-        for done, (run, made) in enumerate(zip(wanted, pool.map(digest, wanted, chunksize=4), strict=True), 1):
+        for done, (run, made) in enumerate(
+            zip(wanted, pool.map(digest, wanted, chunksize=4), strict=True), 1
+        ):
             found[run.name] = made
             if tell is not None:
                 tell(done, len(wanted))
@@ -120,11 +126,17 @@ def measure(wanted: list[Run], workers: int, tell: Callable[[int, int], None] | 
 
 def main() -> int:
     """Record or compare, as the command line says."""
-    parser = argparse.ArgumentParser(description="Digests of every event of the golden model, for all legal schemes.")
+    parser = argparse.ArgumentParser(
+        description="Digests of every event of the golden model, for all legal schemes."
+    )
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path, nargs="?", default=RECORDED, help="digests (default: %(default)s)")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th run (default: %(default)s)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only runs whose scheme has this text in it")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="only every N-th run (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only runs whose scheme has this text in it"
+    )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: %(default)s)")
     given = parser.parse_args()
     wanted = [run for run in runs() if given.only in run.scheme][:: given.every]

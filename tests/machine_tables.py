@@ -1,4 +1,5 @@
-"""The tables of docs/machine.md that come from registries. `python -m tests.machine_tables` brings the page up to date."""
+"""The tables of docs/machine.md that come from registries. `python -m tests.machine_tables` brings the page
+up to date."""
 
 from __future__ import annotations
 
@@ -43,30 +44,50 @@ def _value(config: Any, path: str) -> object:
 
 def _configuration() -> str:
     machines = [preset(name) for name in PRESETS]
-    rows = [(f"`{path}`", *(_value(machine, path) for machine in machines), unit, doc)
-            for path, unit, doc in _fields(machines[0])]
+    rows = [
+        (f"`{path}`", *(_value(machine, path) for machine in machines), unit, doc)
+        for path, unit, doc in _fields(machines[0])
+    ]
     return _rows(("field", *PRESETS, "unit", "meaning"), *rows)
 
 
 def tables() -> dict[str, str]:
     """Every generated table by name."""
     return {
-        "stalls": _rows(("reason", "a scheduler-cycle has it if"),
-                        *((f"`{reason.name.lower()}`", text) for reason, text in STALLS.items())),
-        "counters": _rows(("counter", "unit", "meaning", "sum of"),
-                          *((f"`{c.name}`", c.unit, c.description, f"`{c.event}`" + (f".{c.field}" if c.field else ""))
-                            for c in COUNTERS.values())),
-        "events": _rows(("event", "fields", "meaning"),
-                        *((f"`{e.name}`", ", ".join(name for name, _ in e.fields), e.description) for e in EVENTS.values())),
+        "stalls": _rows(
+            ("reason", "a scheduler-cycle has it if"),
+            *((f"`{reason.name.lower()}`", text) for reason, text in STALLS.items()),
+        ),
+        "counters": _rows(
+            ("counter", "unit", "meaning", "sum of"),
+            *(
+                (f"`{c.name}`", c.unit, c.description, f"`{c.event}`" + (f".{c.field}" if c.field else ""))
+                for c in COUNTERS.values()
+            ),
+        ),
+        "events": _rows(
+            ("event", "fields", "meaning"),
+            *(
+                (f"`{e.name}`", ", ".join(name for name, _ in e.fields), e.description)
+                for e in EVENTS.values()
+            ),
+        ),
         "register_files": _rows(
             ("name", "banks", "rows", "latency", "power", "cells"),
-            *((f"`{name}`", f"{f.banks}x", f"{f.rows}x", f"{f.latency / 100:g}x", f"{f.power:g}x", f.cells)
-              for name, f in REGISTER_FILES.items())),
+            *(
+                (f"`{name}`", f"{f.banks}x", f"{f.rows}x", f"{f.latency / 100:g}x", f"{f.power:g}x", f.cells)
+                for name, f in REGISTER_FILES.items()
+            ),
+        ),
         "presets": _rows(("preset", "from"), *((f"`{name}`", text) for name, text in PRESETS.items())),
         "configuration": _configuration(),
-        "schemes": _rows(("scheme", *ROOMS, "meaning"),
-                         *((f"`{row.name}`", *(getattr(row, room) for room in ROOMS), row.description)
-                           for row in SCHEMES.values())),
+        "schemes": _rows(
+            ("scheme", *ROOMS, "meaning"),
+            *(
+                (f"`{row.name}`", *(getattr(row, room) for room in ROOMS), row.description)
+                for row in SCHEMES.values()
+            ),
+        ),
     }
 
 

@@ -1,4 +1,5 @@
-"""Register-intervals and dead bits for traces that come from no program: to the hardware any division will do."""
+"""Register-intervals and dead bits for traces that come from no program: to the hardware any division will
+do."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ from warpbank.program.trace.schema import Trace
 
 
 def _touched(row: np.void) -> set[int]:
-    return {*row["sources"][: row["source_count"]].tolist(), *range(row["destination"], row["destination"] + row["count"])}
+    return {
+        *row["sources"][: row["source_count"]].tolist(),
+        *range(row["destination"], row["destination"] + row["count"]),
+    }
 
 
 def random_intervals(trace: Trace, limit: int, seed: int) -> Intervals:
@@ -33,7 +37,9 @@ def random_intervals(trace: Trace, limit: int, seed: int) -> Intervals:
     table = np.zeros((len(entries), VECTOR_BITS), bool)
     for number, names in enumerate(registers):
         table[number, sorted(names)] = True
-    return Intervals(limit, np.array(interval, np.int32), table, np.array(entries, np.int32), (), len(entries))
+    return Intervals(
+        limit, np.array(interval, np.int32), table, np.array(entries, np.int32), (), len(entries)
+    )
 
 
 def dead_bits(trace: Trace) -> np.ndarray:
@@ -59,5 +65,7 @@ def dead_bits(trace: Trace) -> np.ndarray:
 
 def with_prefetches(trace: Trace, limit: int, seed: int) -> Trace:
     """The trace with PREFETCHes and dead bits."""
-    hints = replace(Hints.none(len(trace.code)), dead=dead_bits(trace)) if trace.hints is None else trace.hints
+    hints = (
+        replace(Hints.none(len(trace.code)), dead=dead_bits(trace)) if trace.hints is None else trace.hints
+    )
     return insert_prefetches(replace(trace, hints=hints), random_intervals(trace, limit, seed))

@@ -1,4 +1,5 @@
-"""Release flags for traces that come from no program: what no warp reads again, found from the end of each warp back."""
+"""Release flags for traces that come from no program: what no warp reads again, found from the end of each
+warp back."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ NUMBER_BITS = 6
 
 
 def dead_before(trace: Trace, registers: int) -> list[int]:
-    """Per pc the mask of registers that no warp reads, from any execution of it on, before it has written them on all lanes."""
+    """Per pc the mask of registers that no warp reads, from any execution of it on, before it has written
+    them on all lanes."""
     dead = [(1 << registers) - 1] * len(trace.code)
     for warp in trace.warps:
         rows = trace.dynamic[int(warp["first"]) : int(warp["first"]) + int(warp["length"])]
@@ -41,12 +43,15 @@ def _pbr(pc: int, registers: list[int]) -> FlagWord:
 
 
 def with_flags(trace: Trace, seed: int, *, registers: int = 12, exempt: int = 0) -> Trace:
-    """The trace with pir flags for most last reads and pbr instructions for some of what is dead; `exempt`: never renamed."""
+    """The trace with pir flags for most last reads and pbr instructions for some of what is dead; `exempt`:
+    never renamed."""
     rng = random.Random(seed)
     dead = dead_bits(trace) & ((1 << OPERANDS) - 1)
     words = []
     for pc, mask in enumerate(dead_before(trace, registers)):
-        found = [register for register in range(registers) if mask & ~exempt & 1 << register and rng.random() < 0.5]
+        found = [
+            register for register in range(registers) if mask & ~exempt & 1 << register and rng.random() < 0.5
+        ]
         if found and rng.random() < 0.3:
             words.append(_pbr(pc, found[: PAYLOAD_BITS // NUMBER_BITS]))
     for first in range(0, len(dead), COVERED):

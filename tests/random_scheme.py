@@ -20,14 +20,19 @@ from warpbank.program.trace.schema import Trace
 SMALL = ("sub_core.warps=2", "sub_core.rows=64")
 
 
-def random_for(scheme: Scheme, config: SmConfig, seed: int, *, ctas: int = 2, warps: int = 2, length: int = 12) -> Trace:
-    """A random trace for the scheme. Results always also go to the banks, since nothing is known of their last reads."""
+def random_for(
+    scheme: Scheme, config: SmConfig, seed: int, *, ctas: int = 2, warps: int = 2, length: int = 12
+) -> Trace:
+    """A random trace for the scheme. Results always also go to the banks, since nothing is known of their
+    last reads."""
     shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length}
     trace = random_trace(seed, **shape) if scheme.storage == "plain" else similar_trace(seed, **shape)
     rng = np.random.default_rng(seed)
     count = len(trace.code)
     hints = trace.hints or Hints.none(count)
-    hints = replace(hints, write_back=rng.integers(2, 4, count, np.uint8), near=rng.integers(0, 128, count, np.uint8))
+    if scheme.hierarchy != "sw_rfc":  # whose hints are promises, and random ones would break them
+        write_back, near = rng.integers(2, 4, count, np.uint8), rng.integers(0, 128, count, np.uint8)
+        hints = replace(hints, write_back=write_back, near=near)
     trace = replace(trace, hints=hints)
     if scheme.hierarchy != "flat":
         trace = with_prefetches(trace, config.sub_core.cache.registers, seed)

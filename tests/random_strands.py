@@ -39,7 +39,9 @@ def _registers(trace: Trace, pc: int) -> tuple[tuple[int, ...], tuple[int, ...]]
     """Registers read and written."""
     row = trace.code[pc]
     first = int(row["destination"])
-    return tuple(row["sources"][: row["source_count"]].tolist()), tuple(range(first, first + int(row["count"])))
+    return tuple(row["sources"][: row["source_count"]].tolist()), tuple(
+        range(first, first + int(row["count"]))
+    )
 
 
 def _pending(trace: Trace) -> list[set[int]]:
@@ -58,7 +60,8 @@ def _pending(trace: Trace) -> list[set[int]]:
 
 
 def with_strands(trace: Trace, entries: int) -> Trace:
-    """The trace with the hints of `warpbank.program.strand_cache`; whatever leaves a run of instructions may be read later."""
+    """The trace with the hints of `warpbank.program.strand_cache`; whatever leaves a run of instructions may
+    be read later."""
     certain, memory, pending = np.ones(len(trace.code), bool), {}, _pending(trace)
     for warp, rows in _rows(trace):
         certain[rows["pc"][rows["mask"] != warp["mask"]]] = False
@@ -70,8 +73,9 @@ def with_strands(trace: Trace, entries: int) -> Trace:
             kind, sources_written = memory.get(pc, Memory.NONE), _registers(trace, pc)
             ends = kind is Memory.FENCE or bool(trace.code[pc]["unit"] == Unit.CONTROL)
             steps.append(Step(*sources_written, bool(certain[pc]), kind in DISTANT, ends, (1 << 256) - 1))
-        near[block.start : block.stop], write_back[block.start : block.stop] = assign(steps, entries,
-                                                                                     frozenset(pending[block.start]))
+        near[block.start : block.stop], write_back[block.start : block.stop] = assign(
+            steps, entries, frozenset(pending[block.start])
+        )
     return replace(trace, hints=replace(Hints.none(len(trace.code)), near=near, write_back=write_back))
 
 
@@ -86,7 +90,9 @@ def strand_trace(seed: int, warps: int = 4, length: int = 40) -> Trace:
             for _ in range(length):
                 kind, registers = rng.random(), rng.sample(range(20), 3)
                 if kind < 0.8:
-                    ops.append(alu(registers[0], *registers[1:], unit=rng.choice((Unit.ALU, Unit.FMA, Unit.SFU))))
+                    ops.append(
+                        alu(registers[0], *registers[1:], unit=rng.choice((Unit.ALU, Unit.FMA, Unit.SFU)))
+                    )
                 elif kind < 0.87:
                     ops.append(alu(2 * rng.randrange(10), *registers, count=2, unit=Unit.FP64))
                 elif kind < 0.93:

@@ -17,7 +17,9 @@ def kept() -> Iterator[None]:
     """The registries of schemes and units, and what is loaded, as they were before."""
     registries = [warpbank.arch.schemes.SCHEMES, extensions._LOADED]
     for rooms in (warpbank.golden.rooms, warpbank.hdl.rooms):
-        registries += [value for name, value in vars(rooms).items() if name.isupper() and isinstance(value, dict)]
+        registries += [
+            value for name, value in vars(rooms).items() if name.isupper() and isinstance(value, dict)
+        ]
     before = [dict(registry) for registry in registries]  # type: ignore[call-overload]
     rules, variable = list(warpbank.arch.schemes.RULES), os.environ.get(extensions.VARIABLE)
     try:

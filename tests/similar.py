@@ -8,7 +8,8 @@ import numpy as np
 
 
 def similar(rng: random.Random, lanes: int) -> tuple[np.ndarray, int]:
-    """A value and a mask. Active lanes differ in few bytes, in small differences or not at all; the others hold anything."""
+    """A value and a mask. Active lanes differ in few bytes, in small differences or not at all; the others
+    hold anything."""
     mask = rng.choice((0, rng.getrandbits(lanes), (1 << lanes) - 1, (1 << rng.randrange(lanes + 1)) - 1))
     base, differing = rng.getrandbits(32), sum(0xFF << 8 * byte for byte in range(4) if rng.random() < 0.3)
     reach = rng.choice((0, 1, 0x7F, 0x80, 0x7FFF, 0x8000, 0x12345))

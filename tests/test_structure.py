@@ -11,7 +11,8 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-#: Room -> the rooms it may import. `warpbank` is the front door: it makes what is below it available, and nothing below knows it.
+#: Room -> the rooms it may import. `warpbank` is the front door: it makes what is below it available, and
+#: nothing below knows it.
 ALLOWED: dict[str, set[str]] = {
     "arch": set(),
     "program": {"arch"},
@@ -38,13 +39,16 @@ MODULES = {_module(path) for path in SOURCES}
 
 
 def _runs_at_import(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Import statements that run when the module is imported: not those in functions or for type checkers only."""
+    """Import statements that run when the module is imported: not those in functions or for type checkers
+    only."""
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        checking = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        checking = (
+            isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        )
         if not checking and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             todo += ast.iter_child_nodes(node)
 
@@ -91,5 +95,8 @@ def test_no_import_goes_round_in_a_circle() -> None:
 
 def test_golden_and_rtl_mirror_each_other() -> None:
     """A package of one is a package of the other."""
-    packages = [{path.parent.relative_to(FOLDERS[room]) for path in SOURCES if SOURCES[path] == room} for room in ("golden", "hdl")]
+    packages = [
+        {path.parent.relative_to(FOLDERS[room]) for path in SOURCES if SOURCES[path] == room}
+        for room in ("golden", "hdl")
+    ]
     assert packages[0] == packages[1]

@@ -1,4 +1,5 @@
-"""Traces by hand: uops with chosen registers, masks and values, for tests of the machine without a compiler."""
+"""Traces by hand: uops with chosen registers, masks and values, for tests of the machine without a
+compiler."""
 
 from __future__ import annotations
 
@@ -7,7 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from warpbank.arch.uop import Control, Memory, Unit
-from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
+from warpbank.program.trace.schema import (
+    CODE,
+    DYNAMIC,
+    FLAG_ARRIVE,
+    FLAG_LAST,
+    FLAG_WAIT,
+    LAUNCH,
+    WARP,
+    Trace,
+)
 
 ALL = 0xFFFFFFFF
 
@@ -75,15 +85,29 @@ class TraceBuilder:
     _values: list[np.ndarray] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
 
-    def launch(self, *ctas: list[list[Op]], registers: int = 16, shared: int = 0, mask: int = ALL) -> TraceBuilder:
+    def launch(
+        self, *ctas: list[list[Op]], registers: int = 16, shared: int = 0, mask: int = ALL
+    ) -> TraceBuilder:
         """A launch of CTAs, each a list of warps, each a list of uops; an EXIT is added to every warp."""
         warps_per_cta = len(ctas[0])
-        self._launches.append((0, (len(ctas), 1, 1), (32 * warps_per_cta, 1, 1), registers, shared, len(ctas), warps_per_cta,
-                               len(self._warps)))
+        self._launches.append(
+            (
+                0,
+                (len(ctas), 1, 1),
+                (32 * warps_per_cta, 1, 1),
+                registers,
+                shared,
+                len(ctas),
+                warps_per_cta,
+                len(self._warps),
+            )
+        )
         for number, cta in enumerate(ctas):
             assert len(cta) == warps_per_cta
             for index, ops in enumerate(cta):
-                self._warps.append((len(self._launches) - 1, number, index, len(self._dynamic), len(ops) + 1, mask))
+                self._warps.append(
+                    (len(self._launches) - 1, number, index, len(self._dynamic), len(ops) + 1, mask)
+                )
                 for op in ops:
                     self._add(op, op.flags)
                 self._add(EXIT, FLAG_LAST)
@@ -94,15 +118,44 @@ class TraceBuilder:
         pc = self._pcs.setdefault(op, len(self._pcs))
         if pc == len(self._code):
             sources = (*op.sources, *(0 for _ in range(6 - len(op.sources))))
-            self._code.append((op.unit, op.memory, op.control, sources, len(op.sources), op.destination, op.count, op.reads,
-                               op.writes, 4, 0, 0, 0))
-        self._dynamic.append((pc, op.mask, len(self._values), len(self._lines), len(op.lines), op.passes,
-                              op.memory if op.mask else 0, flags, op.barrier, op.barrier_warps))
+            self._code.append(
+                (
+                    op.unit,
+                    op.memory,
+                    op.control,
+                    sources,
+                    len(op.sources),
+                    op.destination,
+                    op.count,
+                    op.reads,
+                    op.writes,
+                    4,
+                    0,
+                    0,
+                    0,
+                )
+            )
+        self._dynamic.append(
+            (
+                pc,
+                op.mask,
+                len(self._values),
+                len(self._lines),
+                len(op.lines),
+                op.passes,
+                op.memory if op.mask else 0,
+                flags,
+                op.barrier,
+                op.barrier_warps,
+            )
+        )
         self._lines += op.lines
         if op.mask:
             active = np.array([op.mask >> lane & 1 for lane in range(32)], bool)
             for _ in range(op.count):
-                self._values.append(np.where(active, rng.integers(1, 1 << 32, 32, dtype=np.uint32), 0).astype(np.uint32))
+                self._values.append(
+                    np.where(active, rng.integers(1, 1 << 32, 32, dtype=np.uint32), 0).astype(np.uint32)
+                )
 
     def build(self) -> Trace:
         """The trace."""

@@ -1,7 +1,9 @@
-"""The kernels Warpbank ships: our own CUDA sources, the PTX that LLVM makes of them, their launches and numpy references.
+"""The kernels Warpbank ships: our own CUDA sources, the PTX that LLVM makes of them, their launches and numpy
+references.
 
-Every module of this package that defines `WORKLOAD` is a kernel; `warpbank.workloads.names()` lists them and `warpbank.workloads.get(name)` returns
-one. The CUDA source is `cuda/<name>.cu`, its committed PTX `ptx/<name>.ptx` (remade by `warpbank compile`).
+Every module of this package that defines `WORKLOAD` is a kernel; `warpbank.workloads.names()` lists them and
+`warpbank.workloads.get(name)` returns one. The CUDA source is `cuda/<name>.cu`, its committed PTX
+`ptx/<name>.ptx` (remade by `warpbank compile`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """backprop: one training step of a fully connected layer with 16 hidden units.
 
-The device makes the sums of each tile of input units and, later, adjusts the weights. What lies between, the activation of the 16
-hidden units and their errors, is the host's work, done here with the reference's sums.
+The device makes the sums of each tile of input units and, later, adjusts the weights. What lies between, the
+activation of the 16 hidden units and their errors, is the host's work, done here with the reference's sums.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _build(size: str) -> Job:
             Launch("backprop_layer_forward", grid, block, ("input", "weights", "partial", count)),
             Launch("backprop_adjust_weights", grid, block, ("input", "delta", "weights", "change", count)),
         ],
-        # Sums of 16 products of either sign: the error is relative to the products (below 1), not to what is left of them.
+        # Sums of 16 products of either sign: the error is relative to the products (below 1), not to what is
+        # left of them.
         expected={
             "partial": Expected(partial.astype(np.float32), rtol=2e-6, atol=1e-6),
             "weights": Expected((weights + step).astype(np.float32), rtol=1e-5, atol=1e-7),
@@ -65,4 +66,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("backprop", "Training step of a neural layer: forward sums, weight update", "Rodinia backprop", _build)
+WORKLOAD = Workload(
+    "backprop", "Training step of a neural layer: forward sums, weight update", "Rodinia backprop", _build
+)

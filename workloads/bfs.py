@@ -1,6 +1,7 @@
 """bfs: breadth-first search of a random graph, level by level.
 
-The graph has a few nodes of very high degree, so the lanes of a warp loop over edge lists of very different lengths.
+The graph has a few nodes of very high degree, so the lanes of a warp loop over edge lists of very different
+lengths.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ _SIZES = {"tiny": (60, 32), "small": (1000, 128), "full": (14000, 256)}
 
 
 def _graph(nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """An undirected graph as (first edge of each node and the end, neighbours); its last nodes have no edges."""
+    """An undirected graph as (first edge of each node and the end, neighbours); its last nodes have no
+    edges."""
     rng = np.random.default_rng(21)
     linked = nodes - nodes // 30
     even = rng.integers(0, linked, (2, linked))
@@ -61,9 +63,18 @@ def _build(size: str) -> Job:
     launches = []
     for i in range(rounds):
         launches.append(
-            Launch("bfs_expand", grid, block, ("first_edge", "edges", "frontier", "reached", "visited", "level", count))
+            Launch(
+                "bfs_expand",
+                grid,
+                block,
+                ("first_edge", "edges", "frontier", "reached", "visited", "level", count),
+            )
         )
-        launches.append(Launch("bfs_advance", grid, block, ("frontier", "reached", "visited", Pointer("more", 4 * i), count)))
+        launches.append(
+            Launch(
+                "bfs_advance", grid, block, ("frontier", "reached", "visited", Pointer("more", 4 * i), count)
+            )
+        )
     return Job(
         name="bfs",
         size=size,
@@ -89,4 +100,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("bfs", "Breadth-first search of a graph, one level per pair of launches", "Rodinia bfs", _build)
+WORKLOAD = Workload(
+    "bfs", "Breadth-first search of a graph, one level per pair of launches", "Rodinia bfs", _build
+)

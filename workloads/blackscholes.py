@@ -44,7 +44,8 @@ def _build(size: str) -> Job:
         ptx_path=path,
         buffers={"spot": spot, "strike": strike, "years": years, "call": empty, "put": empty.copy()},
         launches=[Launch("blackscholes", (ctas, 1, 1), (_THREADS, 1, 1), args)],
-        # The price is a difference of two terms of up to 100; each carries a few units of 2^-24 from the approximate exp and log.
+        # The price is a difference of two terms of up to 100; each carries a few units of 2^-24 from the
+        # approximate exp and log.
         expected={
             "call": Expected(call.astype(np.float32), rtol=1e-5, atol=1e-4),
             "put": Expected(put.astype(np.float32), rtol=1e-5, atol=1e-4),

@@ -10,12 +10,14 @@ from warpbank.workloads import Workload, ptx_text
 NO_KEY = 2**31 - 1
 LOWEST = -(2**31)
 
-#: Slots of a node (threads of a CTA), keys in the tree, keys searched. The tiny order leaves the second warp partly empty.
+#: Slots of a node (threads of a CTA), keys in the tree, keys searched. The tiny order leaves the second warp
+#: partly empty.
 _SIZES = {"tiny": (40, 900, 9), "small": (64, 20000, 150), "full": (256, 100000, 900)}
 
 
 def _tree(order: int, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """(keys, links) of all nodes, the root first, and the number of inner levels. Nodes are filled to about three quarters."""
+    """(keys, links) of all nodes, the root first, and the number of inner levels. Nodes are filled to about
+    three quarters."""
     fill = max(2, 3 * order // 4)
     levels: list[tuple[np.ndarray, np.ndarray]] = []
     lows, links = keys, values
@@ -61,9 +63,19 @@ def _build(size: str) -> Job:
         size=size,
         ptx=ptx,
         ptx_path=path,
-        buffers={"keys": node_keys, "links": node_links, "wanted": wanted, "answers": np.full(searched, -1, np.int32)},
+        buffers={
+            "keys": node_keys,
+            "links": node_links,
+            "wanted": wanted,
+            "answers": np.full(searched, -1, np.int32),
+        },
         launches=[
-            Launch("btree_find", (searched, 1, 1), (order, 1, 1), ("keys", "links", "wanted", "answers", np.int32(inner)))
+            Launch(
+                "btree_find",
+                (searched, 1, 1),
+                (order, 1, 1),
+                ("keys", "links", "wanted", "answers", np.int32(inner)),
+            )
         ],
         expected={"answers": Expected(answers)},
     )

@@ -1,4 +1,5 @@
-"""8 x 8 cosine transform of an image and back: shared memory, a table in constant memory, an odd number of blocks per row."""
+"""8 x 8 cosine transform of an image and back: shared memory, a table in constant memory, an odd number of
+blocks per row."""
 
 import numpy as np
 
@@ -25,7 +26,10 @@ def _build(size: str) -> Job:
 
     basis = _basis()
     exact = basis.astype(np.float64)
-    padded = np.pad(image.astype(np.float64), ((0, 8 * down - height), (0, 8 * across - width)), mode="edge") - 128.0
+    padded = (
+        np.pad(image.astype(np.float64), ((0, 8 * down - height), (0, 8 * across - width)), mode="edge")
+        - 128.0
+    )
     blocks = padded.reshape(down, 8, across, 8).swapaxes(1, 2)
     coefficients = (exact @ blocks @ exact.T).swapaxes(1, 2).reshape(8 * down, 8 * across)
 
@@ -46,8 +50,8 @@ def _build(size: str) -> Job:
             Launch("dct_forward", grid, (8, 8, 2), ("image", "coefficients", *sizes)),
             Launch("dct_inverse", grid, (8, 8, 2), ("coefficients", "restored", *sizes)),
         ],
-        # Values reach 1024, through two sums of 8 products each way: some 16 roundings of 2^-24 * 1024. The basis is
-        # orthogonal to 2^-24, so the inverse returns the image within the same bound.
+        # Values reach 1024, through two sums of 8 products each way: some 16 roundings of 2^-24 * 1024. The
+        # basis is orthogonal to 2^-24, so the inverse returns the image within the same bound.
         expected={
             "coefficients": Expected(coefficients.astype(np.float32), atol=5e-4),
             "restored": Expected(image, atol=5e-4),
@@ -56,4 +60,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("dct8x8", "8 x 8 cosine transform of an image, and its inverse", "CUDA SDK dct8x8", _build)
+WORKLOAD = Workload(
+    "dct8x8", "8 x 8 cosine transform of an image, and its inverse", "CUDA SDK dct8x8", _build
+)

@@ -17,7 +17,8 @@ TILE = 16
 def _build(size: str) -> Job:
     n = _UNKNOWNS[size]
     rng = np.random.default_rng(23)
-    # Without pivoting the system must be well behaved: a strong diagonal that decays away from it, as in discretized equations.
+    # Without pivoting the system must be well behaved: a strong diagonal that decays away from it, as in
+    # discretized equations.
     distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     a = (10 * np.exp(-0.3 * distance) + rng.uniform(-0.1, 0.1, (n, n))).astype(np.float32)
     b = rng.uniform(0, 10, n).astype(np.float32)
@@ -32,13 +33,22 @@ def _build(size: str) -> Job:
     launches = []
     for t in range(n - 1):
         scalars = (np.int32(n), np.int32(t))
-        # Grids cover the whole matrix at every column, as in the original: more and more threads find nothing to do.
+        # Grids cover the whole matrix at every column, as in the original: more and more threads find nothing
+        # to do.
         launches.append(
-            Launch("gaussian_factors", (-(-n // FACTOR_THREADS), 1, 1), (FACTOR_THREADS, 1, 1), ("factor", "a", *scalars))
+            Launch(
+                "gaussian_factors",
+                (-(-n // FACTOR_THREADS), 1, 1),
+                (FACTOR_THREADS, 1, 1),
+                ("factor", "a", *scalars),
+            )
         )
         tiles = -(-n // TILE)
-        launches.append(Launch("gaussian_eliminate", (tiles, tiles, 1), (TILE, TILE, 1), ("factor", "a", "b", *scalars)))
-    # Entries are about 10 and single precision keeps 6e-8 of that per column; the elimination cancels them down to 0.
+        launches.append(
+            Launch("gaussian_eliminate", (tiles, tiles, 1), (TILE, TILE, 1), ("factor", "a", "b", *scalars))
+        )
+    # Entries are about 10 and single precision keeps 6e-8 of that per column; the elimination cancels them
+    # down to 0.
     tolerance = {"rtol": 1e-5, "atol": 5e-5}
     return Job(
         name="gaussian",

@@ -1,4 +1,5 @@
-"""hotspot: temperature of a chip's surface over time, several time steps per launch on overlapping shared-memory tiles."""
+"""hotspot: temperature of a chip's surface over time, several time steps per launch on overlapping
+shared-memory tiles."""
 
 from __future__ import annotations
 
@@ -50,7 +51,15 @@ def _build(size: str) -> Job:
     launches = []
     for i in range(rounds):
         source, target = ("even", "odd") if i % 2 == 0 else ("odd", "even")
-        args: tuple[Argument, ...] = ("power", source, target, np.int32(rows), np.int32(columns), np.int32(STEPS), *scalars)
+        args: tuple[Argument, ...] = (
+            "power",
+            source,
+            target,
+            np.int32(rows),
+            np.int32(columns),
+            np.int32(STEPS),
+            *scalars,
+        )
         launches.append(Launch("hotspot_steps", grid, (TILE, TILE, 1), args))
     return Job(
         name="hotspot",
@@ -64,4 +73,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("hotspot", "Heat flow on a chip, several steps per launch in shared memory", "Rodinia hotspot", _build)
+WORKLOAD = Workload(
+    "hotspot", "Heat flow on a chip, several steps per launch in shared memory", "Rodinia hotspot", _build
+)

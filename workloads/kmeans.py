@@ -1,4 +1,5 @@
-"""kmeans: the assignment step of k-means clustering, after a transposition of the points; centres in constant memory."""
+"""kmeans: the assignment step of k-means clustering, after a transposition of the points; centres in constant
+memory."""
 
 from __future__ import annotations
 
@@ -18,10 +19,12 @@ def _build(size: str) -> Job:
     count, features, clusters, threads = _SIZES[size]
     rng = np.random.default_rng(25)
     centres = rng.uniform(0, 10, (clusters, features)).astype(np.float32)
-    # Blobs of unlike width that overlap a little. A point about as near to two centres could go either way by rounding: it moves
-    # to the centre it was drawn around.
+    # Blobs of unlike width that overlap a little. A point about as near to two centres could go either way by
+    # rounding: it moves to the centre it was drawn around.
     home = rng.integers(0, clusters, count)
-    points = (centres[home] + rng.normal(0, 1, (count, features)) * rng.uniform(0.5, 3, (count, 1))).astype(np.float32)
+    points = (centres[home] + rng.normal(0, 1, (count, features)) * rng.uniform(0.5, 3, (count, 1))).astype(
+        np.float32
+    )
     distance = ((points[:, None, :].astype(np.float64) - centres) ** 2).sum(axis=2)
     nearest = np.sort(distance, axis=1)[:, :2]
     unclear = nearest[:, 1] < nearest[:, 0] * (1 + 1e-4)

@@ -68,7 +68,8 @@ def _build(size: str) -> Job:
             )
             for i in range(steps)
         ],
-        # Values of 0.02 to 0.35, a few dozen roundings a step; the density's error, relative to 1, weighs on all of them.
+        # Values of 0.02 to 0.35, a few dozen roundings a step; the density's error, relative to 1, weighs on
+        # all of them.
         expected={last: Expected(states[-1].astype(np.float32), rtol=2e-6, atol=2e-7)},
     )
 

@@ -1,4 +1,5 @@
-"""libor: Monte Carlo of the LIBOR market model with a portfolio of swaptions; the rates of a path are in local memory."""
+"""libor: Monte Carlo of the LIBOR market model with a portfolio of swaptions; the rates of a path are in
+local memory."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def _build(size: str) -> Job:
     paths, rates, steps, swaptions, threads = _SIZES[size]
     rng = np.random.default_rng(33)
     normals = rng.standard_normal((steps, paths)).astype(np.float32)
-    volatility = np.full(RATES_MAX, 0.2, np.float32) + (0.05 * np.exp(-0.1 * np.arange(RATES_MAX))).astype(np.float32)
+    volatility = np.full(RATES_MAX, 0.2, np.float32) + (0.05 * np.exp(-0.1 * np.arange(RATES_MAX))).astype(
+        np.float32
+    )
     maturity = np.zeros(SWAPTIONS_MAX, np.int32)
     maturity[:swaptions] = np.sort(rng.integers(1, rates - steps + 1, swaptions))
     swap_rate = np.zeros(SWAPTIONS_MAX, np.float32)
@@ -53,11 +56,13 @@ def _build(size: str) -> Job:
         ptx_path=path,
         buffers={"normals": normals, "values": np.zeros(paths, np.float32)},
         launches=[Launch("libor_value", (-(-paths // threads), 1, 1), (threads, 1, 1), args)],
-        # A swap's value is a small difference of bonds near 1, times 100 per swaption: about 1e-6 absolute in each bond, from the
-        # roundings and the approximate exponentials of all steps.
+        # A swap's value is a small difference of bonds near 1, times 100 per swaption: about 1e-6 absolute in
+        # each bond, from the roundings and the approximate exponentials of all steps.
         expected={"values": Expected(value.astype(np.float32), rtol=5e-5, atol=1e-3)},
         symbols={"volatility": volatility, "maturity": maturity, "swap_rate": swap_rate},
     )
 
 
-WORKLOAD = Workload("libor", "Monte Carlo of the LIBOR market model, arrays in local memory", "GPGPU-Sim LIB", _build)
+WORKLOAD = Workload(
+    "libor", "Monte Carlo of the LIBOR market model, arrays in local memory", "GPGPU-Sim LIB", _build
+)

@@ -39,7 +39,8 @@ def _build(size: str) -> Job:
         ptx_path=path,
         buffers={"a": a},
         launches=launches,
-        # Entries are about 10 and single precision keeps 6e-8 of that per elimination step; many results are near 0.
+        # Entries are about 10 and single precision keeps 6e-8 of that per elimination step; many results are
+        # near 0.
         expected={"a": Expected(lu.astype(np.float32), rtol=1e-5, atol=5e-5)},
     )
 

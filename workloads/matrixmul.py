@@ -24,8 +24,11 @@ def _build(size: str) -> Job:
         ptx_path=path,
         buffers={"a": a, "b": b, "c": np.full((m, n), np.nan, np.float32)},
         launches=[Launch("matrixmul", grid, (_TILE, _TILE, 1), args)],
-        # A sum of k products below 1 in single precision: k roundings, which mostly cancel, of sums up to the square root of k.
-        expected={"c": Expected((a.astype(np.float64) @ b).astype(np.float32), rtol=1e-6, atol=k**1.5 * 2.0**-24)},
+        # A sum of k products below 1 in single precision: k roundings, which mostly cancel, of sums up to the
+        # square root of k.
+        expected={
+            "c": Expected((a.astype(np.float64) @ b).astype(np.float32), rtol=1e-6, atol=k**1.5 * 2.0**-24)
+        },
     )
 
 

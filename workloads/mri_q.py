@@ -1,4 +1,5 @@
-"""The Q matrix of MRI reconstruction: sines and cosines, a table in constant memory that all lanes read together."""
+"""The Q matrix of MRI reconstruction: sines and cosines, a table in constant memory that all lanes read
+together."""
 
 import numpy as np
 
@@ -26,7 +27,8 @@ def _build(size: str) -> Job:
     k = trajectory[:samples].astype(np.float64)
     phase = 2 * np.pi * (np.outer(x, k[:, 0]) + np.outer(y, k[:, 1]) + np.outer(z, k[:, 2]))
     q_r, q_i = np.cos(phase) @ magnitude, np.sin(phase) @ magnitude
-    # Each term is off by the error of the approximate sine (2^-20.9 between -pi and pi) and of its angle (some 2^-21).
+    # Each term is off by the error of the approximate sine (2^-20.9 between -pi and pi) and of its angle
+    # (some 2^-21).
     atol = 2e-6 * float(magnitude.sum())
 
     ptx, path = ptx_text("mri_q")

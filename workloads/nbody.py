@@ -1,4 +1,5 @@
-"""One step of an all-pairs gravitational simulation: tiles of bodies in shared memory, reciprocal square roots."""
+"""One step of an all-pairs gravitational simulation: tiles of bodies in shared memory, reciprocal square
+roots."""
 
 import numpy as np
 

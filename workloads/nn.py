@@ -1,4 +1,5 @@
-"""nn: distance of every record of a table of places from one place; the grid is two-dimensional and has threads to spare."""
+"""nn: distance of every record of a table of places from one place; the grid is two-dimensional and has
+threads to spare."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ def _build(size: str) -> Job:
     count, across = _SIZES[size]
     rng = np.random.default_rng(27)
     # Positions in tenths of a degree, as in records of storms.
-    records = np.stack([rng.integers(70, 700, count), rng.integers(0, 3600, count)], axis=1).astype(np.float32) / np.float32(10)
+    records = np.stack([rng.integers(70, 700, count), rng.integers(0, 3600, count)], axis=1).astype(
+        np.float32
+    ) / np.float32(10)
     records[0] = LATITUDE, LONGITUDE
     north, east = (records.astype(np.float64) - (LATITUDE, LONGITUDE)).T
     blocks = -(-count // THREADS)

@@ -16,7 +16,8 @@ _SIZES = {"tiny": (13, 22), "small": (75, 90), "full": (301, 330)}
 
 
 def _scores(similarity: np.ndarray) -> np.ndarray:
-    """The table of best scores. Cells of one anti-diagonal do not depend on each other and are done at once."""
+    """The table of best scores. Cells of one anti-diagonal do not depend on each other and are done at
+    once."""
     rows, columns = similarity.shape
     table = np.zeros((rows + 1, columns + 1), np.int32)
     table[:, 0] = -GAP * np.arange(rows + 1)
@@ -50,7 +51,9 @@ def _build(size: str) -> Job:
         left = max(0, diagonal - tile_rows + 1)
         right = min(tile_columns - 1, diagonal)
         scalars = [np.int32(v) for v in (rows, columns, diagonal, left, GAP)]
-        launches.append(Launch("nw_diagonal", (right - left + 1, 1, 1), (TILE, 1, 1), ("similarity", "score", *scalars)))
+        launches.append(
+            Launch("nw_diagonal", (right - left + 1, 1, 1), (TILE, 1, 1), ("similarity", "score", *scalars))
+        )
     return Job(
         name="nw",
         size=size,

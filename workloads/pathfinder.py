@@ -7,7 +7,8 @@ import numpy as np
 from warpbank.program.launch import Expected, Job, Launch
 from warpbank.workloads import Workload, ptx_text
 
-#: Rows, columns, threads of a CTA, rows done in one launch. The rows after the first are no multiple of those of a launch.
+#: Rows, columns, threads of a CTA, rows done in one launch. The rows after the first are no multiple of those
+#: of a launch.
 _SIZES = {"tiny": (6, 100, 64, 2), "small": (20, 1000, 256, 5), "full": (60, 5000, 256, 5)}
 
 
@@ -27,7 +28,9 @@ def _build(size: str) -> Job:
     for i, first in enumerate(range(1, rows, halo)):
         source, target = ("even", "odd") if i % 2 == 0 else ("odd", "even")
         scalars = [np.int32(v) for v in (columns, first, min(halo, rows - first), halo)]
-        launches.append(Launch("pathfinder_rows", (blocks, 1, 1), (threads, 1, 1), ("wall", source, target, *scalars)))
+        launches.append(
+            Launch("pathfinder_rows", (blocks, 1, 1), (threads, 1, 1), ("wall", source, target, *scalars))
+        )
     return Job(
         name="pathfinder",
         size=size,
@@ -39,4 +42,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("pathfinder", "Cheapest way down a grid, several rows per launch", "Rodinia pathfinder", _build)
+WORKLOAD = Workload(
+    "pathfinder", "Cheapest way down a grid, several rows per launch", "Rodinia pathfinder", _build
+)

@@ -5,7 +5,11 @@ import numpy as np
 from warpbank.program.launch import Expected, Job, Launch
 from warpbank.workloads import Workload, ptx_text
 
-_SHAPE = {"tiny": (1_500, 4, 128), "small": (60_000, 32, 256), "full": (1_000_003, 64, 256)}  # elements, CTAs, threads per CTA
+_SHAPE = {
+    "tiny": (1_500, 4, 128),
+    "small": (60_000, 32, 256),
+    "full": (1_000_003, 64, 256),
+}  # elements, CTAs, threads per CTA
 
 
 def _build(size: str) -> Job:
@@ -23,12 +27,17 @@ def _build(size: str) -> Job:
         size=size,
         ptx=ptx,
         ptx_path=path,
-        buffers={"data": data, "sums": np.full(ctas, np.nan, np.float32), "total": np.full(1, np.nan, np.float32)},
+        buffers={
+            "data": data,
+            "sums": np.full(ctas, np.nan, np.float32),
+            "total": np.full(1, np.nan, np.float32),
+        },
         launches=[
             Launch("reduction", (ctas, 1, 1), (threads, 1, 1), ("data", "sums", np.int32(n))),
             Launch("reduction", (1, 1, 1), (64, 1, 1), ("sums", "total", np.int32(ctas))),
         ],
-        # Positive terms, some 75 roundings of 2^-24 on the way from an element to the total, which mostly cancel.
+        # Positive terms, some 75 roundings of 2^-24 on the way from an element to the total, which mostly
+        # cancel.
         expected={
             "sums": Expected(sums.astype(np.float32), rtol=1e-6),
             "total": Expected(np.array([sums.sum()], np.float32), rtol=1e-6),
@@ -36,4 +45,6 @@ def _build(size: str) -> Job:
     )
 
 
-WORKLOAD = Workload("reduction", "sum of an array: shared-memory tree, then warp shuffles", "CUDA SDK reduction", _build)
+WORKLOAD = Workload(
+    "reduction", "sum of an array: shared-memory tree, then warp shuffles", "CUDA SDK reduction", _build
+)

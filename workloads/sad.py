@@ -1,11 +1,16 @@
-"""Sums of absolute differences for motion estimation: bytes, integer arithmetic, clamped addresses, 16-bit results."""
+"""Sums of absolute differences for motion estimation: bytes, integer arithmetic, clamped addresses, 16-bit
+results."""
 
 import numpy as np
 
 from warpbank.program.launch import Expected, Job, Launch
 from warpbank.workloads import Workload, ptx_text
 
-_SHAPE = {"tiny": (16, 16, 1), "small": (48, 32, 4), "full": (96, 64, 5)}  # width, height (multiples of 16), search range
+_SHAPE = {
+    "tiny": (16, 16, 1),
+    "small": (48, 32, 4),
+    "full": (96, 64, 5),
+}  # width, height (multiples of 16), search range
 _THREADS = 32
 
 
@@ -15,7 +20,9 @@ def _build(size: str) -> Job:
     side = 2 * search + 1
     rng = np.random.default_rng(12)
     y, x = np.mgrid[0:height, 0:width]
-    reference = np.clip(128 + 70 * np.sin(x / 5) * np.cos(y / 6) + rng.normal(0, 10, (height, width)), 0, 255).astype(np.uint8)
+    reference = np.clip(
+        128 + 70 * np.sin(x / 5) * np.cos(y / 6) + rng.normal(0, 10, (height, width)), 0, 255
+    ).astype(np.uint8)
     # The current frame is the reference moved by one pixel each way, with noise of its own.
     moved = np.roll(reference, (1, -1), axis=(0, 1)).astype(np.float64)
     current = np.clip(moved + rng.normal(0, 4, (height, width)), 0, 255).astype(np.uint8)
@@ -28,7 +35,11 @@ def _build(size: str) -> Job:
         # Axes: macroblock row, block row, line, macroblock column, block column, pixel.
         parts = difference.reshape(down, 4, 4, across, 4, 4).sum(axis=(2, 5))
         sums[:, :, d] = parts.transpose(0, 2, 1, 3).reshape(across * down, 16)
-    quarters = sums.reshape(-1, 2, 2, 2, 2, side * side).sum(axis=(2, 4), dtype=np.uint16).reshape(-1, 4, side * side)
+    quarters = (
+        sums.reshape(-1, 2, 2, 2, 2, side * side)
+        .sum(axis=(2, 4), dtype=np.uint16)
+        .reshape(-1, 4, side * side)
+    )
     whole = quarters.sum(axis=1, dtype=np.uint16)
 
     ptx, path = ptx_text("sad")

@@ -13,7 +13,9 @@ def _build(size: str) -> Job:
     rng = np.random.default_rng(6)
     data = rng.integers(-1000, 1000, n, dtype=np.int32)
     shares = -(-n // (2 * threads))
-    total_threads = max(32, 1 << (shares - 1).bit_length() - 1)  # one CTA scans the totals: a power of two, two totals a thread
+    total_threads = max(
+        32, 1 << (shares - 1).bit_length() - 1
+    )  # one CTA scans the totals: a power of two, two totals a thread
     offsets = np.zeros(shares, np.int32)
     offsets[1:] = np.cumsum(np.add.reduceat(data, np.arange(0, n, 2 * threads)))[:-1]
     scanned = np.zeros(n, np.int32)

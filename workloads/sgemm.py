@@ -5,7 +5,11 @@ import numpy as np
 from warpbank.program.launch import Expected, Job, Launch
 from warpbank.workloads import Workload, ptx_text
 
-_SHAPE = {"tiny": (60, 52, 12), "small": (60, 124, 128), "full": (250, 252, 448)}  # m, n, k; n and k multiples of 4
+_SHAPE = {
+    "tiny": (60, 52, 12),
+    "small": (60, 124, 128),
+    "full": (250, 252, 448),
+}  # m, n, k; n and k multiples of 4
 _TILE = 64
 _ALPHA, _BETA = np.float32(1.25), np.float32(-0.5)
 

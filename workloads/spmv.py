@@ -1,4 +1,5 @@
-"""Sparse matrix times vector, compressed rows, one row per thread: the lanes of a warp loop different numbers of times."""
+"""Sparse matrix times vector, compressed rows, one row per thread: the lanes of a warp loop different numbers
+of times."""
 
 import numpy as np
 
@@ -16,7 +17,9 @@ def _build(size: str) -> Job:
     lengths = np.minimum(rng.pareto(1.0, n) * 3, longest).astype(np.int32)
     row_start = np.zeros(n + 1, np.int32)
     row_start[1:] = np.cumsum(lengths)
-    column = np.concatenate([np.sort(rng.choice(n, count, replace=False)) for count in lengths]).astype(np.int32)
+    column = np.concatenate([np.sort(rng.choice(n, count, replace=False)) for count in lengths]).astype(
+        np.int32
+    )
     value = rng.normal(size=len(column)).astype(np.float32)
     x = rng.normal(size=n).astype(np.float32)
 
@@ -28,7 +31,13 @@ def _build(size: str) -> Job:
         size=size,
         ptx=ptx,
         ptx_path=path,
-        buffers={"row_start": row_start, "column": column, "value": value, "x": x, "y": np.full(n, np.nan, np.float32)},
+        buffers={
+            "row_start": row_start,
+            "column": column,
+            "value": value,
+            "x": x,
+            "y": np.full(n, np.nan, np.float32),
+        },
         launches=[
             Launch(
                 "spmv",

@@ -21,7 +21,8 @@ def _build(size: str) -> Job:
     y, x = np.mgrid[:rows, :columns]
     scene = np.where((y - rows / 2) ** 2 + (x - columns / 2) ** 2 < (rows / 3) ** 2, 0.9, 0.3)
     image = np.exp(scene * rng.gamma(20, 1 / 20, scene.shape)).astype(np.float32)
-    # The variation of speckle falls as the image gets smoother: its usual model, an exponential in the iteration's number.
+    # The variation of speckle falls as the image gets smoother: its usual model, an exponential in the
+    # iteration's number.
     q0_squared = [np.float32(0.05 * np.exp(-0.2 * i)) for i in range(iterations)]
 
     now = image.astype(np.float64)
@@ -44,8 +45,12 @@ def _build(size: str) -> Job:
     differences = ("north", "south", "west", "east")
     launches = []
     for scale in q0_squared:
-        launches.append(Launch("srad_coefficient", grid, block, ("image", *differences, "coefficient", *shape, scale)))
-        launches.append(Launch("srad_update", grid, block, ("image", *differences, "coefficient", *shape, RATE)))
+        launches.append(
+            Launch("srad_coefficient", grid, block, ("image", *differences, "coefficient", *shape, scale))
+        )
+        launches.append(
+            Launch("srad_update", grid, block, ("image", *differences, "coefficient", *shape, RATE))
+        )
     buffers = {name: np.zeros_like(image) for name in (*differences, "coefficient")}
     return Job(
         name="srad",

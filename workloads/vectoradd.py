@@ -21,7 +21,9 @@ def _build(size: str) -> Job:
         ptx=ptx,
         ptx_path=path,
         buffers={"a": a, "b": b, "c": np.full(n, np.nan, np.float32)},
-        launches=[Launch("vectoradd", (-(-n // _THREADS), 1, 1), (_THREADS, 1, 1), ("a", "b", "c", np.int32(n)))],
+        launches=[
+            Launch("vectoradd", (-(-n // _THREADS), 1, 1), (_THREADS, 1, 1), ("a", "b", "c", np.int32(n)))
+        ],
         expected={"c": Expected(a + b)},  # one IEEE addition: exact
     )
 

@@ -1,16 +1,19 @@
-"""A scheme from outside the package: `warpbank --load examples/last_value run sgemm --scheme last-value`. docs/tutorial.md"""
+"""A scheme from outside the package: `warpbank --load examples/last_value run sgemm --scheme last-value`.
+docs/tutorial.md"""
 
 import warpbank.golden.rooms
 from warpbank.arch.schemes import Row, register_scheme
 
 from .model import LastValue
 
-register_scheme(Row(
-    name="last-value",
-    description="Every source slot of a warp's collector keeps the last value that was read into it.",
-    collector="last_value",
-    private_collectors=True,
-))  # fmt: skip
+register_scheme(
+    Row(
+        name="last-value",
+        description="Every source slot of a warp's collector keeps the last value that was read into it.",
+        collector="last_value",
+        private_collectors=True,
+    )
+)
 warpbank.golden.rooms.COLLECTORS["last_value"] = LastValue
 
 try:

@@ -13,14 +13,17 @@ from warpbank.golden.values import Value
 class LastValue(Ocu):
     """One operand collector per warp, whose source slots keep what was last read into them.
 
-    A source that its slot has already costs no bank read: a hit. A slot forgets its value when a uop that writes the register
-    issues: uops issue in order, so whoever reads the register later wants the new value. Timing is that of an `Ocu`; a uop whose
-    sources all hit is complete when it is allocated. A hit counts as read, for the scoreboard, when its uop is dispatched.
+    A source that its slot has already costs no bank read: a hit. A slot forgets its value when a uop that
+    writes the register issues: uops issue in order, so whoever reads the register later wants the new value.
+    Timing is that of an `Ocu`; a uop whose sources all hit is complete when it is allocated. A hit counts as
+    read, for the scoreboard, when its uop is dispatched.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._kept: list[dict[int, tuple[int, Value]]] = [{} for _ in self._uops]  # by warp, then slot: register and value
+        self._kept: list[dict[int, tuple[int, Value]]] = [
+            {} for _ in self._uops
+        ]  # by warp, then slot: register and value
         self._hits: list[list[int]] = [[] for _ in self._uops]  # registers of the uop in collection that hit
 
     def start(self, warp: int) -> None:
@@ -32,7 +35,9 @@ class LastValue(Ocu):
         collector, kept = uop.warp, self._kept[uop.warp]
         self.free &= ~(1 << collector)
         self._uops[collector] = uop
-        hits = [slot for slot, register in enumerate(uop.sources) if slot in kept and kept[slot][0] == register]
+        hits = [
+            slot for slot, register in enumerate(uop.sources) if slot in kept and kept[slot][0] == register
+        ]
         uop.operands = [kept[slot][1] if slot in hits else None for slot in range(len(uop.sources))]
         uop.missing = len(uop.sources) - len(hits)
         self._hits[collector] = [uop.sources[slot] for slot in hits]
@@ -45,7 +50,9 @@ class LastValue(Ocu):
         if probe.sink is not None:
             probe.emit("allocate", collector, uop.warp, uop.seq)
             if hits:
-                probe.emit("forward", collector, uop.warp, uop.seq, sum(1 << slot for slot in hits), len(hits))
+                probe.emit(
+                    "forward", collector, uop.warp, uop.seq, sum(1 << slot for slot in hits), len(hits)
+                )
         for slot, register in enumerate(uop.sources):
             if slot not in hits:
                 self._registers.read(collector, slot, uop.warp, register)

@@ -12,10 +12,11 @@ from warpbank.hdl.probe import emit
 
 
 class LastValueRtl(Ocu):
-    """One operand collector per warp, whose source slots keep what was last read into them: see `LastValue`, the model.
+    """One operand collector per warp, whose source slots keep what was last read into them: see `LastValue`,
+    the model.
 
-    The values stay in the slots' memories, where they are; all that is added is the register that each slot has, and whether.
-    Ports and latency are those of an `Ocu`.
+    The values stay in the slots' memories, where they are; all that is added is the register that each slot
+    has, and whether. Ports and latency are those of an `Ocu`.
     """
 
     def _reported(self) -> dict[str, int]:
@@ -27,7 +28,9 @@ class LastValueRtl(Ocu):
         core, uop, warp = self._config.sub_core, self.issue.payload.uop, self.issue.payload.warp
         slots = range(core.collector.slots)
         kept = [Signal(len(slots), name=f"kept_{number}") for number in range(core.warps)]
-        registers = [[Signal(8, name=f"register_{number}_{slot}") for slot in slots] for number in range(core.warps)]
+        registers = [
+            [Signal(8, name=f"register_{number}_{slot}") for slot in slots] for number in range(core.warps)
+        ]
         self._last_hits = [Signal(len(slots), name=f"hits_{number}") for number in range(core.warps)]
 
         same = Cat(Array(row[slot] for row in registers)[warp] == uop.sources[slot] for slot in slots)
@@ -44,8 +47,16 @@ class LastValueRtl(Ocu):
             with m.If(self.start[number]):
                 m.d.sync += kept[number].eq(0)
         if self._probe:
-            emit(m, self.events.forward[0], self.issue.valid & hits.any(), collector=warp, warp=warp, seq=uop.seq, slots=hits,
-                 count=sum(hit for hit in hits))
+            emit(
+                m,
+                self.events.forward[0],
+                self.issue.valid & hits.any(),
+                collector=warp,
+                warp=warp,
+                seq=uop.seq,
+                slots=hits,
+                count=sum(hit for hit in hits),
+            )
         return uop.source_valid & ~hits
 
     def _forgets(self, register: Value) -> Value:

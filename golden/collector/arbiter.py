@@ -10,10 +10,12 @@ from warpbank.golden.probe import Probe
 
 
 class Arbiter:
-    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are free.
+    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are
+    free.
 
-    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks are looked at in
-    rotating order, starting after the first bank that was granted in the last cycle that granted anything. Malekeh, section II.
+    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks
+    are looked at in rotating order, starting after the first bank that was granted in the last cycle that
+    granted anything. Malekeh, section II.
 
     Parameters
     ----------
@@ -28,7 +30,10 @@ class Arbiter:
     def __init__(self, banks: int, probe: Probe, cache: bool = False) -> None:
         self._grant, self._conflict = ("cache_grant", "cache_conflict") if cache else ("grant", "conflict")
         room = "cache" if cache else "rf"
-        self._reads, self._conflicts = f"{room}.reads", [f"{room}.conflict.{cause.name.lower()}" for cause in Cause]
+        self._reads, self._conflicts = (
+            f"{room}.reads",
+            [f"{room}.conflict.{cause.name.lower()}" for cause in Cause],
+        )
         self._queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
         self._banks = banks
         self.waiting = 0  # mask of the banks with requests
@@ -43,8 +48,9 @@ class Arbiter:
         self.pending += 1
 
     def step(self, written: int, opening: int = 0, ports: int = 0) -> list[tuple[int, int, int, int, int]]:
-        """Grants of this cycle as (bank, row, collector, slot, tag); masks of the banks that are being written, of those whose
-        accesses take longer, and of the collectors whose port is taken by another arbiter."""
+        """Grants of this cycle as (bank, row, collector, slot, tag); masks of the banks that are being
+        written, of those whose accesses take longer, and of the collectors whose port is taken by another
+        arbiter."""
         waiting = self.waiting
         probe = self._probe
         counters = probe.counters

@@ -17,39 +17,43 @@ from warpbank.golden.values import NEVER, Value
 class Boc:
     """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
-    A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop `window` before it
-    has been dispatched. An issued uop is inserted by the forwarding logic: its sources are looked for in the window, those found
-    cost no bank read, entries are taken for the others and for its results. One uop a cycle is inserted: the one that issues, or,
-    in turn, one that waits because its collector's entries were short. While a uop waits the oldest entries are squeezed out, and
-    its warp issues nothing.
+    A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
+    `window` before it has been dispatched. An issued uop is inserted by the forwarding logic: its sources are
+    looked for in the window, those found cost no bank read, entries are taken for the others and for its
+    results. One uop a cycle is inserted: the one that issues, or, in turn, one that waits because its
+    collector's entries were short. While a uop waits the oldest entries are squeezed out, and its warp issues
+    nothing.
 
-    A collector has one port for operands and one for results. Of several results for one collector the first unit in rotating
-    order goes. A result goes into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it
-    goes to the banks. Dirty values that leave are written to the banks over one bus of the sub-core.
+    A collector has one port for operands and one for results. Of several results for one collector the first
+    unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
+    nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
+    banks over one bus of the sub-core.
 
-    An operand hinders a younger write of its register until its uop is dispatched: the value stands in an entry, not in a slot of
-    the uop's own.
+    An operand hinders a younger write of its register until its uop is dispatched: the value stands in an
+    entry, not in a slot of the uop's own.
 
-    Seams: `may_issue`, `may_slide`, `holds`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3), `claim`, `result`,
-    `evicted`, `written_back` (4).
+    Seams: `may_issue`, `may_slide`, `holds`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3), `claim`,
+    `result`, `evicted`, `written_back` (4).
 
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
     registers : where operands are read.
     read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
-    probe : receives `allocate`, `forward`, `reserve`, `discard`, `squeeze`, `insert_wait`, `deliver`, `collector_write`,
-        `port_wait`, `window`.
+    probe : receives `allocate`, `forward`, `reserve`, `discard`, `squeeze`, `insert_wait`, `deliver`,
+        `collector_write`, `port_wait`, `window`.
 
-    Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be dispatched in t + 1;
-    requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A
-    result written in t is found from t + 1 on.
+    Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
+    dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
+    its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
     """
 
     caches = True
     write_through = False
 
-    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+    ) -> None:
         core = config.sub_core
         shape = core.collector
         self._warps = core.warps
@@ -58,8 +62,10 @@ class Boc:
         self._registers = registers
         self._read = read
         self._probe = probe
-        self.windows = [Window(shape.window_entries, shape.window, self.write_through, config.lane_mask)
-                        for _ in range(core.warps)]
+        self.windows = [
+            Window(shape.window_entries, shape.window, self.write_through, config.lane_mask)
+            for _ in range(core.warps)
+        ]
         self._collected: list[list[Collected]] = [[] for _ in range(core.warps)]  # in program order
         self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
         self._next = [0] * core.warps  # tag of the next uop
@@ -169,7 +175,14 @@ class Boc:
         if done.found:
             probe.counters["boc.forwards"] += len(done.found)
             if probe.sink is not None:
-                probe.emit("forward", uop.warp, uop.warp, uop.seq, sum(1 << slot for slot in done.found), len(done.found))
+                probe.emit(
+                    "forward",
+                    uop.warp,
+                    uop.warp,
+                    uop.seq,
+                    sum(1 << slot for slot in done.found),
+                    len(done.found),
+                )
         if done.reserved:
             probe.counters["boc.reserved"] += done.reserved
             if probe.sink is not None:
@@ -199,7 +212,8 @@ class Boc:
             probe.emit("deliver", collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """Per unit one collector's oldest complete uop, by rotating priority. Returns whether a unit refused one."""
+        """Per unit one collector's oldest complete uop, by rotating priority. Returns whether a unit refused
+        one."""
         refused = False
         units = self.any_ready
         while units:
@@ -231,7 +245,8 @@ class Boc:
     # --- Results and write-back.
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """One result per collector and cycle. Returns masks of units: those that wait for the port, those that need no bank."""
+        """One result per collector and cycle. Returns masks of units: those that wait for the port, those
+        that need no bank."""
         held = absorbed = taken = 0
         self._choose_offer()
         for unit, uop, register in offers:
@@ -284,7 +299,8 @@ class Boc:
         return warp, entry.register, value
 
     def written_back(self) -> None:
-        """The banks took it. A partial result that joins the value in the same cycle is not among what was written."""
+        """The banks took it. A partial result that joins the value in the same cycle is not among what was
+        written."""
         assert self._offer is not None
         self._taken = True
         self._bus = (self._offer[0] + 1) % self._warps
@@ -355,7 +371,8 @@ class Boc:
 
 
 class WriteThroughBoc(Boc):
-    """The same with results written into the banks at once as well: BOW without write-back (BOW, section IV-A)."""
+    """The same with results written into the banks at once as well: BOW without write-back (BOW, section
+    IV-A)."""
 
     write_through = True
 

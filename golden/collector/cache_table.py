@@ -31,9 +31,9 @@ class Line:
 class CacheTable:
     """A fully associative table. Malekeh, sections III-C and IV-A.
 
-    Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at random; else the unlocked
-    line that was used least recently. Random means: from a number on that the shift register gives, the next one in order; so a
-    far line behind many that are not far comes more often.
+    Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at
+    random; else the unlocked line that was used least recently. Random means: from a number on that the shift
+    register gives, the next one in order; so a far line behind many that are not far comes more often.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ class CacheTable:
         self._order.append(line)
 
     def take(self, register: int, near: bool, turn: int = 0) -> Line | None:
-        """Give a line to a register; `turn`: how many were taken before in this cycle. None if all are locked."""
+        """Give a line to a register; `turn`: how many were taken before in this cycle. None if all are
+        locked."""
         line = self._victim(turn)
         if line is not None:
             line.register, line.near = register, near

@@ -28,25 +28,29 @@ class Held:
         self.lines: list[Line] = []
         self.ready = False  # all operands are there
         self.took = False  # a uop in this cycle
-        self.results: list[tuple[TraceUop, int, Value, bool]] = []  # of this cycle: uop, register, value, has the port
+        self.results: list[
+            tuple[TraceUop, int, Value, bool]
+        ] = []  # of this cycle: uop, register, value, has the port
 
 
 class Ccu:
     """All caching collector units of a sub-core. Malekeh, sections III and IV.
 
-    A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is collected there and
-    nowhere else, so no warp has values in two. Another warp gets a free unit that keeps no value whose reuse is near, at random;
-    where all free units keep such values it waits, until the sub-core has waited for STHLD cycles in all; then it gets any free
-    unit, at random. A unit that changes hands forgets its values.
+    A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is
+    collected there and nowhere else, so no warp has values in two. Another warp gets a free unit that keeps
+    no value whose reuse is near, at random; where all free units keep such values it waits, until the
+    sub-core has waited for STHLD cycles in all; then it gets any free unit, at random. A unit that changes
+    hands forgets its values.
 
-    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per unit and cycle is
-    kept as well, the first whose reuse is near; it joins its register's line, or takes one if it is written on all lanes. Any
-    other result makes its register's line invalid. In a cycle in which a unit takes a uop it keeps no result.
+    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per
+    unit and cycle is kept as well, the first whose reuse is near; it joins its register's line, or takes one
+    if it is written on all lanes. Any other result makes its register's line invalid. In a cycle in which a
+    unit takes a uop it keeps no result.
 
     An operand hinders a younger write of its register until its uop is dispatched.
 
-    Seams: `may_issue`, `may_slide`, `holds`, `waits`, `wait`, `adapt`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3),
-    `claim`, `result` (4).
+    Seams: `may_issue`, `may_slide`, `holds`, `waits`, `wait`, `adapt`, `allocate`, `slide` (1), `deliver`
+    (2), `dispatch` (3), `claim`, `result` (4).
 
     Parameters
     ----------
@@ -55,15 +59,17 @@ class Ccu:
     read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
     probe : receives `allocate`, `forward`, `flush`, `deliver`, `collector_write`, `invalidate`, `window`.
 
-    Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests reach the banks in
-    t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A result written in t is found
-    from t + 1 on.
+    Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
+    reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
+    g + 2. A result written in t is found from t + 1 on.
     """
 
     caches = True
     far_first = True
 
-    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+    ) -> None:
         core = config.sub_core
         shape = core.collector
         self._count = core.collectors
@@ -75,8 +81,10 @@ class Ccu:
         self._probe = probe
         self._random = Lfsr(shape.seed)
         self._width = (core.collectors - 1).bit_length()
-        self.units = [Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), self.far_first))
-                      for number in range(core.collectors)]
+        self.units = [
+            Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), self.far_first))
+            for number in range(core.collectors)
+        ]
         if self._per_warp:
             for warp, unit in enumerate(self.units):
                 unit.owner = warp
@@ -125,9 +133,11 @@ class Ccu:
     # --- Who may issue, and who waits.
 
     def waits(self, ready: int) -> bool:
-        """Whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would be given a unit, if it were
-        not for the values that the free ones keep."""
-        return bool(self.free and not self.free & self._far and self._waited < self._sthld and ready & ~self.holders)
+        """Whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would be
+        given a unit, if it were not for the values that the free ones keep."""
+        return bool(
+            self.free and not self.free & self._far and self._waited < self._sthld and ready & ~self.holders
+        )
 
     def wait(self) -> None:
         """Nothing issues in a cycle in which somebody `waits`."""
@@ -227,7 +237,8 @@ class Ccu:
     # --- Dispatch.
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """One complete unit per execution unit, by rotating priority. Returns whether an execution unit refused one."""
+        """One complete unit per execution unit, by rotating priority. Returns whether an execution unit
+        refused one."""
         refused = False
         kinds = self.any_ready
         while kinds:
@@ -284,7 +295,9 @@ class Ccu:
     def _keep(self, number: int, unit: Held) -> None:
         """The results of this cycle and the table."""
         table = unit.table
-        found = [table.find(register) if uop.warp == unit.owner else None for uop, register, _, _ in unit.results]
+        found = [
+            table.find(register) if uop.warp == unit.owner else None for uop, register, _, _ in unit.results
+        ]
         dropped: list[tuple[Line, int]] = []
         for (uop, register, value, port), line in zip(unit.results, found, strict=True):
             if port and not unit.took and (line is not None or uop.lane_mask == self._every_lane):
@@ -378,8 +391,8 @@ class Ccu:
 
 
 class LruCcu(Ccu):
-    """The same storage with customary policies, for comparison: least recently used replacement, every result kept, any free unit
-    for a warp that owns none. Malekeh, section VI-C."""
+    """The same storage with customary policies, for comparison: least recently used replacement, every result
+    kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
 
     far_first = False
 

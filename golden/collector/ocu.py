@@ -16,8 +16,9 @@ from warpbank.golden.values import NEVER, Value
 class Ocu:
     """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
 
-    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is
-    allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter sees to it).
+    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested
+    when it is allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter
+    sees to it).
 
     Seams: `may_issue`, `holds` and `allocate` (1), `deliver` (2), `dispatch` (3).
 
@@ -28,14 +29,17 @@ class Ocu:
     read : called with (warp, register) for every operand that has been read (seam 6).
     probe : receives `allocate`, `deliver`.
 
-    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and its uop can be
-    dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
+    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and
+    its uop can be dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be
+    allocated again in t + 1.
     """
 
     caches = False
     busy = False
 
-    def __init__(self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+    ) -> None:
         core = config.sub_core
         self._count = core.collectors
         self._per_warp = core.collector.allocation == "per_warp"
@@ -131,7 +135,8 @@ class Ocu:
         self._read(uop.warp, uop.sources[slot])
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """One complete collector per execution unit, by rotating priority. Returns whether a unit refused one."""
+        """One complete collector per execution unit, by rotating priority. Returns whether a unit refused
+        one."""
         refused = False
         units = self.any_ready
         while units:

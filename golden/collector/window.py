@@ -22,15 +22,30 @@ class Entry:
     valid : the entry holds that register, or waits for it.
     reserved : a result is expected.
     dirty : the banks have an older value.
-    keep : that has to be corrected when the entry leaves; else the compiler says that nobody reads the value afterwards.
-    idle : uops of the warp since the last access (0: the youngest uop accessed it); `window` stands for more, too.
+    keep : that has to be corrected when the entry leaves; else the compiler says that nobody reads the value
+        afterwards.
+    idle : uops of the warp since the last access (0: the youngest uop accessed it); `window` stands for more,
+        too.
     age : uops collected since the entry was taken, the one that took it included, up to `OLDEST`.
     users : uops in collection that read it.
     claimed : a result is written into it in this cycle, if it is written at all.
     """
 
-    __slots__ = ("age", "claimed", "dirty", "filled", "idle", "keep", "number", "register", "reserved", "users", "valid", "value",
-                 "waiting")
+    __slots__ = (
+        "age",
+        "claimed",
+        "dirty",
+        "filled",
+        "idle",
+        "keep",
+        "number",
+        "register",
+        "reserved",
+        "users",
+        "valid",
+        "value",
+        "waiting",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -43,7 +58,8 @@ class Entry:
 
 @dataclass(eq=False)
 class Collected:
-    """A uop in collection: its sources' entries in slot order, how many are not filled, and whether it has its entries at all."""
+    """A uop in collection: its sources' entries in slot order, how many are not filled, and whether it has
+    its entries at all."""
 
     uop: TraceUop
     tag: int
@@ -54,8 +70,8 @@ class Collected:
 
 @dataclass
 class Insertion:
-    """What a uop's insertion did: slots found in the window and slots to be read, result registers expected, dirty values that
-    went without a bank write because they were overwritten or are of no further use."""
+    """What a uop's insertion did: slots found in the window and slots to be read, result registers expected,
+    dirty values that went without a bank write because they were overwritten or are of no further use."""
 
     found: list[int]
     read: list[int]
@@ -67,9 +83,9 @@ class Insertion:
 class Window:
     """Entries of one bypassing operand collector. BOW, sections IV-A to IV-C; DESIGN, section 7.
 
-    A value may be used up to `window` - 1 uops after its last access. It has left the window then: it is dropped, unless it is
-    dirty and must be kept: then it stays (and is still found: the banks are behind) until a bank has taken it. An entry that a
-    uop in collection reads does not leave.
+    A value may be used up to `window` - 1 uops after its last access. It has left the window then: it is
+    dropped, unless it is dirty and must be kept: then it stays (and is still found: the banks are behind)
+    until a bank has taken it. An entry that a uop in collection reads does not leave.
 
     Parameters
     ----------
@@ -129,13 +145,18 @@ class Window:
     # --- Insertion of a uop, and the window's movement.
 
     def insert(self, collected: Collected) -> Insertion | Entry | None:
-        """Give a uop its entries and move the window. If they are short nothing is done; then the entry to be squeezed out next
-        is returned, or None if enough are on their way out."""
+        """Give a uop its entries and move the window. If they are short nothing is done; then the entry to be
+        squeezed out next is returned, or None if enough are on their way out."""
         uop = collected.uop
         hits = [self._find(register) for register in uop.sources]
         read = [slot for slot, hit in enumerate(hits) if hit is None]
-        free = [entry for entry in self.entries if not entry.users and entry not in hits
-                and (not entry.valid or (self._passed(entry) and not self._owed(entry)))]
+        free = [
+            entry
+            for entry in self.entries
+            if not entry.users
+            and entry not in hits
+            and (not entry.valid or (self._passed(entry) and not self._owed(entry)))
+        ]
         if len(free) < len(read):
             return self._squeezed(hits, len(read) - len(free))
         touched = [hit for hit in hits if hit is not None]
@@ -173,7 +194,8 @@ class Window:
         return max(inside, key=lambda entry: (entry.age, -entry.number), default=None)
 
     def squeeze(self, entry: Entry) -> None:
-        """Evict an entry before its time: a clean one is gone, a dirty one is written back whatever the compiler said."""
+        """Evict an entry before its time: a clean one is gone, a dirty one is written back whatever the
+        compiler said."""
         if entry.dirty:
             entry.idle = self._window
             entry.keep = True
@@ -181,11 +203,11 @@ class Window:
             entry.valid = False
 
     def _expect(self, uop: TraceUop, free: list[Entry]) -> tuple[list[Entry], int, int, int]:
-        """Prepare for the uop's results. Returns the entries that expect one, their number, and the dirty values that the uop
-        overwrites or that go to make room.
+        """Prepare for the uop's results. Returns the entries that expect one, their number, and the dirty
+        values that the uop overwrites or that go to make room.
 
-        A full result takes its register's entry or a free one if there is any. A partial one only joins a complete entry: it
-        cannot make one. Where none is expected, no older value may stay.
+        A full result takes its register's entry or a free one if there is any. A partial one only joins a
+        complete entry: it cannot make one. Where none is expected, no older value may stay.
         """
         full = uop.lane_mask == self._every_lane
         wanted = bool(uop.write_back & TO_COLLECTOR)
@@ -224,8 +246,8 @@ class Window:
         return self._move([], collects=False)
 
     def _move(self, touched: list[Entry], collects: bool, slides: bool = True) -> int:
-        """Move the window by one uop that accessed the entries `touched`. One that the program does not have (`slides` is false)
-        brings no other entry nearer to the end of its stay."""
+        """Move the window by one uop that accessed the entries `touched`. One that the program does not have
+        (`slides` is false) brings no other entry nearer to the end of its stay."""
         transient = 0
         for entry in self.entries:
             if not entry.valid:
@@ -253,7 +275,12 @@ class Window:
     def expecting(self, register: int) -> Entry | None:
         """The entry that a result of the register goes into: the one kept for it, if it has not left."""
         for entry in self.entries:
-            if entry.register == register and entry.valid and entry.reserved and (not self._passed(entry) or self._owed(entry)):
+            if (
+                entry.register == register
+                and entry.valid
+                and entry.reserved
+                and (not self._passed(entry) or self._owed(entry))
+            ):
                 return entry
         return None
 

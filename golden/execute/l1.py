@@ -6,7 +6,8 @@ from warpbank.golden.stream import TraceUop
 
 
 class Tags:
-    """A set-associative tag array with true LRU replacement (hardware: an age matrix per set). Values are elsewhere.
+    """A set-associative tag array with true LRU replacement (hardware: an age matrix per set). Values are
+    elsewhere.
 
     Parameters
     ----------

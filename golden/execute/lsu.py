@@ -1,4 +1,5 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per cycle."""
+"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
+cycle."""
 
 from __future__ import annotations
 
@@ -24,13 +25,14 @@ _SHARED = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
 class Lsu:
     """Load/store unit, L1 tags and MSHRs.
 
-    A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was looked up or its
-    last shared-memory pass was done. Global and local loads look one line up per cycle: a hit has its data `l1.latency` later;
-    a miss asks the L2, or waits with a miss of the same line that is on its way. Stores are written through without allocating
-    and are complete when the L2's queue has taken the last line. Atomics and reductions are done at the L2 and invalidate the
-    line. Shared memory takes one cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's
-    queue is full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none is looked
-    up and no uop is taken.
+    A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
+    looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
+    hit has its data `l1.latency` later; a miss asks the L2, or waits with a miss of the same line that is on
+    its way. Stores are written through without allocating and are complete when the L2's queue has taken the
+    last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
+    cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
+    full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
+    is looked up and no uop is taken.
 
     One complete uop per cycle returns to its sub-core: the one due first, of those the one taken first.
 
@@ -41,11 +43,18 @@ class Lsu:
     wake : called with (sub-core, cycle) when a sub-core has to look.
     probe : receives the events of L1 and L2; `probes` (the sub-cores') `lsu_accept`.
 
-    Latency: a uop dispatched in t is taken in t + 1 at the earliest; one returned in t is offered to the banks in t + 1.
+    Latency: a uop dispatched in t is taken in t + 1 at the earliest; one returned in t is offered to the
+    banks in t + 1.
     """
 
-    def __init__(self, config: SmConfig, queues: list[Pipelines], wake: Callable[[int, int], None], probe: Probe,
-                 probes: list[Probe]) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        queues: list[Pipelines],
+        wake: Callable[[int, int], None],
+        probe: Probe,
+        probes: list[Probe],
+    ) -> None:
         self._config = config.lsu
         self._latency = config.l1.latency
         self._queues = queues
@@ -118,7 +127,8 @@ class Lsu:
         heapq.heappush(self._returns, (due, uop.order, uop))
 
     def _take(self, cycle: int, room: bool) -> None:
-        """Accept a uop from the sub-cores' queues; `room`: fewer loads than `pending` were in flight at the clock edge."""
+        """Accept a uop from the sub-cores' queues; `room`: fewer loads than `pending` were in flight at the
+        clock edge."""
         offers = 0
         for number, pipelines in enumerate(self._queues):
             queue = pipelines.lsu_queue
@@ -152,13 +162,17 @@ class Lsu:
         elif op in _STORES:
             done = self._send_line(cycle, uop, Request.WRITE, 3)
         elif op in _ATOMICS:
-            done = self._send_line(cycle, uop, Request.ATOMIC if op == Op.ATOMIC_GLOBAL else Request.REDUCE, 4)
+            done = self._send_line(
+                cycle, uop, Request.ATOMIC if op == Op.ATOMIC_GLOBAL else Request.REDUCE, 4
+            )
         elif op in _SHARED:
             done = self._shared(cycle, uop)
         elif op == Op.FENCE:
             done = self._fence(cycle, uop)
         else:
-            uop.ready = cycle + (self._config.const_latency if op == Op.LOAD_CONST else self._config.shuffle_latency)
+            uop.ready = cycle + (
+                self._config.const_latency if op == Op.LOAD_CONST else self._config.shuffle_latency
+            )
             done = True
         if done:
             self._uop = None
@@ -228,7 +242,9 @@ class Lsu:
         return True
 
     def _count_stall(self, start: int, end: int) -> None:
-        self._probe.counters[("lsu.stall.mshr", "lsu.stall.queue", "lsu.stall.pending")[self._stalled]] += end - start
+        self._probe.counters[("lsu.stall.mshr", "lsu.stall.queue", "lsu.stall.pending")[self._stalled]] += (
+            end - start
+        )
         if self._probe.sink is not None:
             for cycle in range(start, end):
                 self._probe.emit_at(cycle, "lsu_stall", self._stalled)

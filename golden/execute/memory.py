@@ -25,10 +25,11 @@ class Request(IntEnum):
 class Memory:
     """A deterministic L2 and DRAM.
 
-    Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`). A hit is answered
-    `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line every `dram_interval` cycles, and is
-    answered `dram_latency` cycles after that turn; its tag is in the L2 from its service on. Writes allocate in the L2, are not
-    answered, and a missing one takes a turn at the DRAM (for the line that it will push out). One answer per cycle, DRAM first.
+    Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`).
+    A hit is answered `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line
+    every `dram_interval` cycles, and is answered `dram_latency` cycles after that turn; its tag is in the L2
+    from its service on. Writes allocate in the L2, are not answered, and a missing one takes a turn at the
+    DRAM (for the line that it will push out). One answer per cycle, DRAM first.
 
     Both queues are in order, so every time is known when a request arrives, and is computed then.
 

@@ -16,8 +16,9 @@ from warpbank.golden.values import NEVER
 class Pipelines:
     """Unit pipelines with latency and initiation interval, and their result queues.
 
-    A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have `result_queue` uops
-    between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+    A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have
+    `result_queue` uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a
+    uop if its input queue has room.
 
     Parameters
     ----------
@@ -25,14 +26,20 @@ class Pipelines:
     checker : compares operands at dispatch; None switches that off.
     wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
     probe : receives `dispatch`.
-    dispatched : called with every uop that is dispatched and its collector; returns whether one lane executes it. None: nobody is
-        interested.
+    dispatched : called with every uop that is dispatched and its collector; returns whether one lane executes
+        it. None: nobody is interested.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
 
-    def __init__(self, config: SmConfig, checker: OperandChecker | None, wake_lsu: Callable[[int], None],
-                 probe: Probe, dispatched: Callable[[TraceUop, int], bool] | None = None) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        checker: OperandChecker | None,
+        wake_lsu: Callable[[int], None],
+        probe: Probe,
+        dispatched: Callable[[TraceUop, int], bool] | None = None,
+    ) -> None:
         units = [config.sub_core.execute.unit(unit) for unit in Unit]
         self._latency = [unit.latency for unit in units]
         self._interval = [unit.interval for unit in units]
@@ -44,7 +51,9 @@ class Pipelines:
         self._dispatched = dispatched
         self._probe = probe
         self._free_at = [0] * len(Unit)
-        self._freed = [-1] * len(Unit)  # cycle in which a result last left: its credit counts from the next one on
+        self._freed = [-1] * len(
+            Unit
+        )  # cycle in which a result last left: its credit counts from the next one on
         #: Per unit, (first cycle in which the result may be written, uop), in order.
         self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
         #: Units with anything in `results`.
@@ -56,7 +65,10 @@ class Pipelines:
         """Whether the unit takes a uop in this cycle."""
         if unit == Unit.LSU:
             return len(self.lsu_queue) < self._queue_depth
-        return self._free_at[unit] <= cycle and len(self.results[unit]) + (self._freed[unit] == cycle) < self._credits
+        return (
+            self._free_at[unit] <= cycle
+            and len(self.results[unit]) + (self._freed[unit] == cycle) < self._credits
+        )
 
     def next_cycle(self, unit: int, cycle: int) -> int:
         """The next cycle after `cycle` in which it does, if nothing else happens before."""

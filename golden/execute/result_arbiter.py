@@ -18,26 +18,35 @@ _WRITERS = len(Unit) + 1
 
 
 class ResultArbiter:
-    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write per cycle.
+    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write
+    per cycle.
 
-    Units are looked at in rotating order, starting after the first one that was served in the last cycle that served any.
-    A wide result takes one cycle per register; one without registers retires without a bank.
+    Units are looked at in rotating order, starting after the first one that was served in the last cycle that
+    served any. A wide result takes one cycle per register; one without registers retires without a bank.
 
-    Collectors that keep results (BOC, CCU) are asked first, all of them at once: a result that cannot have its collector's port
-    waits and does not ask for a bank; one that goes into the collector only needs no bank. What such collectors evict is one more
-    writer, the last in the rotation.
+    Collectors that keep results (BOC, CCU) are asked first, all of them at once: a result that cannot have
+    its collector's port waits and does not ask for a bank; one that goes into the collector only needs no
+    bank. What such collectors evict is one more writer, the last in the rotation.
 
     Parameters
     ----------
     pipelines : whose results are written.
     registers, collectors : where they go.
-    written : called with (warp, hazard mask, whether into a collector only) for every register and predicate written (seam 6).
+    written : called with (warp, hazard mask, whether into a collector only) for every register and predicate
+        written (seam 6).
     retired : called with every uop whose last write is done.
     probe : receives `retire`, `write_wait`.
     """
 
-    def __init__(self, pipelines: Pipelines, registers: Hierarchy, collectors: Collector,
-                 written: Callable[[int, int, bool], None], retired: Callable[[TraceUop], None], probe: Probe) -> None:
+    def __init__(
+        self,
+        pipelines: Pipelines,
+        registers: Hierarchy,
+        collectors: Collector,
+        written: Callable[[int, int, bool], None],
+        retired: Callable[[TraceUop], None],
+        probe: Probe,
+    ) -> None:
         self._pipelines = pipelines
         self._registers = registers
         self._collectors = collectors
@@ -104,7 +113,8 @@ class ResultArbiter:
         return False
 
     def _write(self, unit: int, uop: TraceUop, cycle: int, absorbed: bool) -> bool:
-        """Write the next register of a unit's oldest uop; `absorbed`: into its collector only. Returns whether it was."""
+        """Write the next register of a unit's oldest uop; `absorbed`: into its collector only. Returns
+        whether it was."""
         if uop.written < uop.count:
             register = uop.destination + uop.written
             value = uop.values[uop.written]

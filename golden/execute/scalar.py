@@ -13,11 +13,13 @@ _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
 
 
 class ScalarLanes:
-    """Decides from the notes of a uop's operands, when it is dispatched, who executes it. G-Scalar, sections 4.1 to 4.3.
+    """Decides from the notes of a uop's operands, when it is dispatched, who executes it. G-Scalar, sections
+    4.1 to 4.3.
 
-    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent is that only for
-    the very lanes of that write. If each half is compressed by itself, a uop of all threads is executed by one lane of a half in
-    which all operands are equal. An operand without a note, a result that its collector has kept, is not known to be equal.
+    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
+    is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
+    is executed by one lane of a half in which all operands are equal. An operand without a note, a result
+    that its collector has kept, is not known to be equal.
 
     Parameters
     ----------

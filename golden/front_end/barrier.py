@@ -10,9 +10,11 @@ from warpbank.program.errors import ExecutionError
 
 
 class Barriers:
-    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are there.
+    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are
+    there.
 
-    A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued their last uop.
+    A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
+    their last uop.
 
     Parameters
     ----------
@@ -41,7 +43,8 @@ class Barriers:
         """A warp arrives, and waits if the uop says so."""
         if uop.barrier >= self._count:
             raise ExecutionError(
-                f"pc {uop.pc} uses barrier {uop.barrier}, and the machine has {self._count} per CTA (cta.barriers)."
+                f"pc {uop.pc} uses barrier {uop.barrier}, and the machine has {self._count} per CTA "
+                "(cta.barriers)."
             )
         key = (cta, uop.barrier)
         self._arrived[key] = self._arrived.get(key, 0) + 1
@@ -65,7 +68,10 @@ class Barriers:
         for (cta, barrier), warps in self._waiting.items():
             if (sub_core, warp) in warps:
                 expected = self._expected[cta, barrier] or self._live[cta]
-                return f"at barrier {barrier} of CTA slot {cta}, where {self._arrived[cta, barrier]} of {expected} warps arrived"
+                return (
+                    f"at barrier {barrier} of CTA slot {cta}, where {self._arrived[cta, barrier]} of "
+                    f"{expected} warps arrived"
+                )
         return "at a barrier"
 
     def step(self) -> None:

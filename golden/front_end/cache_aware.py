@@ -6,8 +6,8 @@ from warpbank.golden.front_end.gto import Gto
 
 
 class CacheAware(Gto):
-    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a collector; then the
-    oldest. Malekeh, section IV-B1.
+    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a
+    collector; then the oldest. Malekeh, section IV-B1.
 
     Parameters
     ----------

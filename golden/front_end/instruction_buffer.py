@@ -1,4 +1,5 @@
-"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core and cycle."""
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core
+and cycle."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from warpbank.golden.values import NEVER
 class InstructionBuffers:
     """The buffers of a sub-core's warps.
 
-    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a
-    branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
+    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
+    stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
-    On a machine that takes release flags, a uop whose flags are not in the release flag cache makes the next cycle one in which
-    their instruction is fetched and no buffer is filled.
+    On a machine that takes release flags, a uop whose flags are not in the release flag cache makes the next
+    cycle one in which their instruction is fetched and no buffer is filled.
 
     Parameters
     ----------
@@ -41,7 +42,9 @@ class InstructionBuffers:
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
         self._pointer = 0
         self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
-        self._fetch: tuple[int, int] | None = None  # warp, and first pc of the pir word that is fetched in this cycle
+        self._fetch: tuple[int, int] | None = (
+            None  # warp, and first pc of the pir word that is fetched in this cycle
+        )
         self._hit: int | None = None  # warp whose word was found in the cycle before
 
     def start(self, warp: int, stream: WarpStream) -> None:
@@ -59,7 +62,8 @@ class InstructionBuffers:
         return self._held[0][0] if self._held else NEVER
 
     def step(self, cycle: int) -> int:
-        """Fill one buffer. Returns the mask of the warp whose buffer was empty before and has a first uop from now on, or 0."""
+        """Fill one buffer. Returns the mask of the warp whose buffer was empty before and has a first uop
+        from now on, or 0."""
         held = self._held
         while held and held[0][0] <= cycle:
             self._fillable |= 1 << held.popleft()[1]
@@ -90,7 +94,8 @@ class InstructionBuffers:
         return 1 << warp if len(entries) == 1 else 0
 
     def _meet(self, uop: TraceUop) -> None:
-        """Look for the release flags of a uop. What was found is known, and what was not is fetched, in the next cycle."""
+        """Look for the release flags of a uop. What was found is known, and what was not is fetched, in the
+        next cycle."""
         assert self._flags is not None
         hit = self._flags.fill(uop.warp, uop.pc, uop.covered)
         if hit:

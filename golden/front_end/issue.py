@@ -10,9 +10,11 @@ from warpbank.golden.stream import TraceUop
 
 
 class Status:
-    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per reason.
+    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per
+    reason.
 
-    In hardware all of it is combinational from registers; here a warp's bits are made anew only when something changed for it.
+    In hardware all of it is combinational from registers; here a warp's bits are made anew only when
+    something changed for it.
 
     Parameters
     ----------
@@ -70,11 +72,13 @@ class Status:
 
     @property
     def away(self) -> int:
-        """Warps that can not issue for long, and those that are over: two-level scheduling gives their place to others."""
+        """Warps that can not issue for long, and those that are over: two-level scheduling gives their place
+        to others."""
         return self.distant | self.fenced | self.at_barrier | ~self.live
 
     def stall(self, refused: bool, active: int = -1) -> Stall:
-        """The reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`: mask of the active warps."""
+        """The reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`: mask
+        of the active warps."""
         if self.ready & active:
             return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
         if self.ready:

@@ -20,8 +20,8 @@ class Scheduler(Protocol):
         """A warp slot receives a new warp, the youngest."""
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue among those of the mask `eligible` (not 0); it does issue in this cycle. `holds`: mask of the warps
-        that have values in a collector."""
+        """The warp to issue among those of the mask `eligible` (not 0); it does issue in this cycle. `holds`:
+        mask of the warps that have values in a collector."""
 
 
 #: Policy -> what makes it.

@@ -10,11 +10,11 @@ _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class Scoreboard:
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, registers among these that come from
-    beyond the SM, and pending operand reads (WAR).
+    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, registers among these
+    that come from beyond the SM, and pending operand reads (WAR).
 
-    A register has at most one pending write (a second one would be a WAW hazard), but any number of pending reads, which are
-    counted. Predicates are read at issue, so they have no WAR hazard.
+    A register has at most one pending write (a second one would be a WAW hazard), but any number of pending
+    reads, which are counted. Predicates are read at issue, so they have no WAR hazard.
 
     Latency: what is set or released in cycle t counts from t + 1.
     """
@@ -35,8 +35,8 @@ class Scoreboard:
         return self.writes[warp]
 
     def hazard(self, uop: TraceUop) -> int:
-        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a result of the
-        load/store unit, 3 one with a result from beyond the SM."""
+        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a
+        result of the load/store unit, 3 one with a result from beyond the SM."""
         warp = uop.warp
         pending = self.writes[warp] & uop.hazard
         if pending:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-#: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the paper's text has lost: our
-#: reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5 confirm, 6 hold.
+#: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
+#: paper's text has lost: our reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5
+#: confirm, 6 hold.
 TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
     1: ((1, 2), (1, 2)),
     2: ((1, 2), (1, 3)),
@@ -18,10 +19,11 @@ LARGE = 50
 
 
 class Sthld:
-    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per SM.
+    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per
+    SM.
 
-    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change is small if
-    |now - before| x 50 < before; with nothing before, if nothing was issued now either.
+    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change
+    is small if |now - before| x 50 < before; with nothing before, if nothing was issued now either.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for another."""
+"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for
+another."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from warpbank.golden.probe import Probe
 
 
 class TwoLevel:
-    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2; Malekeh, section II.
+    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2;
+    Malekeh, section II.
 
-    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away, the oldest, becomes
-    active if there was room before the edge. A warp that starts is pending. Age is the order in which warps were started.
+    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away,
+    the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
+    order in which warps were started.
 
     Parameters
     ----------
@@ -42,14 +45,19 @@ class TwoLevel:
 
     def _candidates(self, away: int, may_activate: int) -> int:
         """Warps one of which becomes active."""
-        return self._everyone & may_activate & ~away & ~self.active if self.active.bit_count() < self._room else 0
+        return (
+            self._everyone & may_activate & ~away & ~self.active
+            if self.active.bit_count() < self._room
+            else 0
+        )
 
     def edge(self, away: int, may_activate: int = -1) -> tuple[int, int]:
         """The clock edge at the end of a cycle.
 
         Parameters
         ----------
-        away : mask of the warps that have nothing to do among the active ones: they wait for memory or at a barrier, or are over.
+        away : mask of the warps that have nothing to do among the active ones: they wait for memory or at a
+            barrier, or are over.
         may_activate : mask of the warps that could become active, were they not away.
 
         Returns the masks of the warps that become active and pending.

@@ -8,8 +8,9 @@ from collections import deque
 class AddressAllocation:
     """A queue of unused addresses and the set of those that are occupied. LTRF, section 4.2.
 
-    The head of the unused queue is allocated; an address that is released goes to its end. One such unit gives the cache's banks
-    to the registers of a warp, another gives warps their row in all banks (the warp-offset address).
+    The head of the unused queue is allocated; an address that is released goes to its end. One such unit
+    gives the cache's banks to the registers of a warp, another gives warps their row in all banks (the
+    warp-offset address).
 
     Parameters
     ----------

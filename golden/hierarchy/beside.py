@@ -1,4 +1,5 @@
-"""A register file cache beside the main register file: each operand is in one of the two, and is read where it is."""
+"""A register file cache beside the main register file: each operand is in one of the two, and is read where
+it is."""
 
 from __future__ import annotations
 
@@ -18,13 +19,16 @@ from warpbank.golden.values import Value, merge
 
 
 class Beside(ABC):
-    """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler managed one share.
+    """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler
+    managed one share.
 
-    An active warp has a row of the cache, one register in each bank. It loses the row when it is deactivated, and gets an empty
-    one when it is activated. `Rfc` and `SwRfc` decide where results go and where operands are.
+    An active warp has a row of the cache, one register in each bank. It loses the row when it is deactivated,
+    and gets an empty one when it is activated. `Rfc` and `SwRfc` decide where results go and where operands
+    are.
 
-    Order within a cycle at a bank of the cache: results, a register that leaves, operands. At a bank of the main register file:
-    results, registers that have left the cache, operands. A collector's port takes an operand from the cache first.
+    Order within a cycle at a bank of the cache: results, a register that leaves, operands. At a bank of the
+    main register file: results, registers that have left the cache, operands. A collector's port takes an
+    operand from the cache first.
 
     Parameters
     ----------
@@ -41,7 +45,9 @@ class Beside(ABC):
     #: A warp is active only if it has a row.
     may_issue = -1
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+    ) -> None:
         core = config.sub_core
         self._mapping, self._storage, self._quiet, self._probe = mapping, storage, quiet, probe
         self._every_lane = config.lane_mask
@@ -99,8 +105,13 @@ class Beside(ABC):
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return (self._main.pending > 0 or self._cache.pending > 0 or bool(self.arriving) or any(self._leaving)
-                or (self._slow is not None and self._slow.busy != 0))
+        return (
+            self._main.pending > 0
+            or self._cache.pending > 0
+            or bool(self.arriving)
+            or any(self._leaving)
+            or (self._slow is not None and self._slow.busy != 0)
+        )
 
     @abstractmethod
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
@@ -124,13 +135,15 @@ class Beside(ABC):
 
     @abstractmethod
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
-        """Where a result goes: bank of the cache or None, and whether to the main register file; None: it waits."""
+        """Where a result goes: bank of the cache or None, and whether to the main register file; None: it
+        waits."""
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
         """A result is written into the cache."""
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Write one result register (seam 4); False: it has to wait. One that goes to both places is written in both at once."""
+        """Write one result register (seam 4); False: it has to wait. One that goes to both places is written
+        in both at once."""
         place = self._place(uop, register)
         if place is None:
             return False
@@ -187,7 +200,8 @@ class Beside(ABC):
         """The end of a cycle."""
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle, after its results; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
+        """One cycle, after its results; returns the operands granted in the previous cycle as (collector,
+        slot, tag, value)."""
         arrived = self.arriving
         gone = next((row for row in range(self._rows) if self._leaving[row] and self._empty(row)), None)
         self._before_reads()
@@ -212,7 +226,9 @@ class Beside(ABC):
         if self._main.pending:
             grants = self._main.step(self._main_written, opening, ports)
             read = self._storage.read
-            self.arriving += [(collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants]
+            self.arriving += [
+                (collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants
+            ]
             if slow is not None:
                 slow.granted(sum(1 << grant[0] for grant in grants))
         if slow is not None:

@@ -1,4 +1,5 @@
-"""The flat hierarchy over a storage that compresses: three more cycles, notes beside the values, and decompress moves."""
+"""The flat hierarchy over a storage that compresses: three more cycles, notes beside the values, and
+decompress moves."""
 
 from __future__ import annotations
 
@@ -20,36 +21,43 @@ from warpbank.golden.storage.notes import Fill, Note, noted
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
-#: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is decompressed.
+#: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is
+#: decompressed.
 READ_DELAY = 2
 
 
 class Compressed(Flat):
     """Grants, conflicts and banks as in `Flat`. G-Scalar, sections 3.2 and 5.1.
 
-    A value that a collector evicts is compressed as well, unless a write of its register is pending or issues in the same cycle:
-    that might be a partial one, which may go to the bank and finds it as its decompress move has left it.
+    A value that a collector evicts is compressed as well, unless a write of its register is pending or issues
+    in the same cycle: that might be a partial one, which may go to the bank and finds it as its decompress
+    move has left it.
 
-    A result is compressed before it is written, so that its register is free of hazards one cycle later (`land`); an operand
-    comes `READ_DELAY` cycles later. Throughput is the same.
+    A result is compressed before it is written, so that its register is free of hazards one cycle later
+    (`land`); an operand comes `READ_DELAY` cycles later. Throughput is the same.
 
     Parameters
     ----------
     config : the machine.
-    mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`, `lanes`.
+    mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`,
+        `lanes`.
 
     Attributes
     ----------
     pending : gives the mask of a warp's registers that are still to be written, at the clock edge.
     """
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: NotingStorage, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: NotingStorage, arbiter: Arbiter, probe: Probe
+    ) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._noting = storage
         self._words = groups(self._every_lane, WORD_LANES)
         self._fetch = self._read
         #: What was read in the last cycles: (collector, slot, tag, (bank, note, value)).
-        self._pipe: deque[list[tuple[int, int, int, tuple[int, Note, Value]]]] = deque([] for _ in range(READ_DELAY))
+        self._pipe: deque[list[tuple[int, int, int, tuple[int, Note, Value]]]] = deque(
+            [] for _ in range(READ_DELAY)
+        )
         self._stored: list[tuple[int, Note, int]] = []  # written in this cycle: bank, note, lanes
         self._due: list[tuple[int, Note, int]] = []  # ... in the previous one
         self.pending: Callable[[int], int] = lambda warp: 0
@@ -90,7 +98,9 @@ class Compressed(Flat):
             self._stored.append(self._put_back(bank, row, warp, register, value, Fill.WHOLE))
             self._evicted = self._probe.cycle, bank, row, warp, register, value
 
-    def _put_back(self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill) -> tuple[int, Note, int]:
+    def _put_back(
+        self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill
+    ) -> tuple[int, Note, int]:
         """Write an evicted value. Returns what is counted."""
         self._noting.write(bank, row, self._every_lane, value, fill)
         note = self._noting.note(bank, row)
@@ -104,7 +114,9 @@ class Compressed(Flat):
         if self._evicted is not None and self._evicted[0] == self._probe.cycle and uop.collects:
             _, bank, row, warp, register, value = self._evicted
             if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
-                self._due = [entry for entry in self._due if entry[0] != bank]  # they are of this cycle since `step`
+                self._due = [
+                    entry for entry in self._due if entry[0] != bank
+                ]  # they are of this cycle since `step`
                 self._due.append(self._put_back(bank, row, warp, register, value, Fill.MOVED))
         if uop.seq & MOVE:
             assert self.moves is not None
@@ -120,7 +132,14 @@ class Compressed(Flat):
         """See `Flat.step`."""
         read = super().step()
         for bank, note, mask in self._due:
-            count_arrays(self._probe, "write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES))
+            count_arrays(
+                self._probe,
+                "write",
+                bank,
+                note,
+                self._noting.arrays_written(note, mask),
+                groups(mask, WORD_LANES),
+            )
         self._due, self._stored = self._stored, []
         for _, _, _, (bank, note, _) in read:
             count_arrays(self._probe, "read", bank, note, self._noting.arrays_read(note), self._words)
@@ -137,7 +156,8 @@ class Compressed(Flat):
 
 
 def count_arrays(probe: Probe, what: str, bank: int, note: Note, arrays: int, plain: int) -> None:
-    """A bank is read or written: arrays that this activates, and that it would activate if nothing were compressed."""
+    """A bank is read or written: arrays that this activates, and that it would activate if nothing were
+    compressed."""
     probe.counters[f"rf.arrays.{what}"] += arrays
     probe.counters[f"rf.arrays.plain_{what}"] += plain
     if probe.sink is not None:

@@ -23,18 +23,21 @@ from warpbank.golden.values import Value
 class CompressedLtrf(Ltrf):
     """As `Ltrf`. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither paper has it.
 
-    The cache keeps values whole, each with its note, so that scalar execution is decided as without a cache. A result is noted
-    when it comes, wherever it goes. A register that leaves takes its note along, which says how the main register file keeps it;
-    one that is fetched is decompressed on its way, which takes `READ_DELAY` cycles more. Operands take no longer than in `Ltrf`:
-    the note of a result is there when its place has been looked up.
+    The cache keeps values whole, each with its note, so that scalar execution is decided as without a cache.
+    A result is noted when it comes, wherever it goes. A register that leaves takes its note along, which says
+    how the main register file keeps it; one that is fetched is decompressed on its way, which takes
+    `READ_DELAY` cycles more. Operands take no longer than in `Ltrf`: the note of a result is there when its
+    place has been looked up.
 
-    No decompress moves are needed. Results on some lanes merge into what the cache holds. They go to the main register file only
-    if their register has left the cache since they were issued; a register that leaves while a result of it is still to come is
-    kept there as it is, and so is a value that a collector evicts to the main register file.
+    No decompress moves are needed. Results on some lanes merge into what the cache holds. They go to the main
+    register file only if their register has left the cache since they were issued; a register that leaves
+    while a result of it is still to come is kept there as it is, and so is a value that a collector evicts to
+    the main register file.
 
     Parameters
     ----------
-    config, mapping, storage, quiet, probe : as in `Ltrf`; the probe also receives `array_read`, `array_write`, `lanes`.
+    config, mapping, storage, quiet, probe : as in `Ltrf`; the probe also receives `array_read`,
+        `array_write`, `lanes`.
 
     Attributes
     ----------
@@ -43,15 +46,23 @@ class CompressedLtrf(Ltrf):
 
     delay = READ_DELAY
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: NotingStorage, quiet: Callable[[int], bool],
-                 probe: Probe) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        mapping: Mapping,
+        storage: NotingStorage,
+        quiet: Callable[[int], bool],
+        probe: Probe,
+    ) -> None:
         super().__init__(config, mapping, storage, quiet, probe)
         self._noting = storage
         self._plain = Note(False, (0,) * storage.parts, False, (0,) * storage.parts)
         blank: Value = noted(np.zeros(config.lanes, np.uint32), self._plain)
         self._values = [[blank] * self._rows for _ in range(self._entries)]
         self._words = groups(self._every_lane, WORD_LANES)
-        self._accessed: list[tuple[str, int, Note, int, int]] = []  # main banks in this cycle, as `count_arrays` takes it
+        self._accessed: list[
+            tuple[str, int, Note, int, int]
+        ] = []  # main banks in this cycle, as `count_arrays` takes it
         self._due: list[tuple[str, int, Note, int, int]] = []  # ... in the previous one
         self.pending: Callable[[int], int] = lambda warp: 0
         self._scalar = ScalarLanes(config, storage.parts, storage.executes, probe)
@@ -96,7 +107,9 @@ class CompressedLtrf(Ltrf):
         note = value.note
         self._probe.counters["rf.writes"] += 1
         self._noting.keep(bank, row, mask, value.view(np.ndarray), note)
-        self._accessed.append(("write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES)))
+        self._accessed.append(
+            ("write", bank, note, self._noting.arrays_written(note, mask), groups(mask, WORD_LANES))
+        )
 
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Ltrf.step`."""

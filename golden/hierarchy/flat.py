@@ -18,9 +18,9 @@ from warpbank.golden.values import Value
 class Flat:
     """Seams 2 to 5 of the design in their simplest form.
 
-    Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks left over. A bank
-    whose accesses take longer than a cycle (`bank_latency`) begins with its oldest read before that can be granted, and takes no
-    write until it has been.
+    Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks
+    left over. A bank whose accesses take longer than a cycle (`bank_latency`) begins with its oldest read
+    before that can be granted, and takes no write until it has been.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ class Flat:
     probe : receives `write`, `write_back`.
     """
 
-    #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues matters here.
+    #: Every warp may issue and be active as far as its registers are concerned, and nothing of what it issues
+    #: matters here.
     may_issue = may_activate = -1
     follows = False
     #: What a storage with encodings needs besides (`warpbank.golden.hierarchy.compressed`).
@@ -37,7 +38,9 @@ class Flat:
     dispatched: Callable[[TraceUop, int], bool] | None = None
     land: Callable[[], list[tuple[int, int]]] | None = None
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: Storage, arbiter: Arbiter, probe: Probe
+    ) -> None:
         self._every_lane = config.lane_mask
         self._mapping = mapping
         self._storage = storage
@@ -68,7 +71,11 @@ class Flat:
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return self._arbiter.pending > 0 or bool(self.arriving) or (self._slow is not None and self._slow.busy != 0)
+        return (
+            self._arbiter.pending > 0
+            or bool(self.arriving)
+            or (self._slow is not None and self._slow.busy != 0)
+        )
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """Request an operand (seam 2)."""
@@ -101,7 +108,8 @@ class Flat:
         self._storage.write(bank, row, self._every_lane, value)
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """Write a value that a collector evicts; False: its bank already takes another write in this cycle."""
+        """Write a value that a collector evicts; False: its bank already takes another write in this
+        cycle."""
         bank, row = self._mapping.locate(warp, register)
         if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False
@@ -115,14 +123,17 @@ class Flat:
         return True
 
     def step(self) -> list[tuple[int, int, int, Any]]:
-        """Grant reads; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
+        """Grant reads; returns the operands granted in the previous cycle as (collector, slot, tag,
+        value)."""
         arrived = self.arriving
         slow = self._slow
         opening = 0 if slow is None else slow.step(self._written, self._arbiter.waiting)
         if self._arbiter.pending:
             read = self._fetch
             grants = self._arbiter.step(self._written, opening)
-            self.arriving = [(collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants]
+            self.arriving = [
+                (collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants
+            ]
             if slow is not None:
                 slow.granted(sum(1 << grant[0] for grant in grants))
         elif arrived:

@@ -1,4 +1,5 @@
-"""LTRF: a register file cache that holds what the active warps' intervals need, over a large and slow main register file."""
+"""LTRF: a register file cache that holds what the active warps' intervals need, over a large and slow main
+register file."""
 
 from __future__ import annotations
 
@@ -26,20 +27,22 @@ LOOKUPS = 2
 class Ltrf:
     """Seams 2 to 5 of the design with a register file cache in between. LTRF, section 4.
 
-    An active warp has a row of the cache, one register in each bank. With a PREFETCH it names the registers of the interval that
-    it enters; it issues nothing more until the cache holds these and no others of it. A warp that is deactivated loses its row
-    once what was in it has left, and gets its working set again when it is activated.
+    An active warp has a row of the cache, one register in each bank. With a PREFETCH it names the registers
+    of the interval that it enters; it issues nothing more until the cache holds these and no others of it. A
+    warp that is deactivated loses its row once what was in it has left, and gets its working set again when
+    it is activated.
 
-    One register per cycle sets off, of a warp chosen by rotating priority among those with something to move: first those that
-    leave, then those that come, in ascending order. It needs the mover of its main bank; a register that leaves also needs its
-    bank of the cache, one that comes a bank that is free. A warp whose turn comes to nothing waits for the next one. Dead
-    registers (LTRF+) are released and allocated without being moved.
+    One register per cycle sets off, of a warp chosen by rotating priority among those with something to move:
+    first those that leave, then those that come, in ascending order. It needs the mover of its main bank; a
+    register that leaves also needs its bank of the cache, one that comes a bank that is free. A warp whose
+    turn comes to nothing waits for the next one. Dead registers (LTRF+) are released and allocated without
+    being moved.
 
-    A result goes where its register is: into the cache if it is valid there, else into the main register file; while the register
-    moves it waits. Operands come from the cache only.
+    A result goes where its register is: into the cache if it is valid there, else into the main register
+    file; while the register moves it waits. Operands come from the cache only.
 
-    Order within a cycle at a bank of the cache: registers that come in, results, registers that leave, operands. At a bank of the
-    main register file: results, then its mover.
+    Order within a cycle at a bank of the cache: registers that come in, results, registers that leave,
+    operands. At a bank of the main register file: results, then its mover.
 
     Parameters
     ----------
@@ -58,7 +61,9 @@ class Ltrf:
     dispatched: Callable[[TraceUop, int], bool] | None = None
     land = None
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+    ) -> None:
         core = config.sub_core
         self._mapping, self._storage, self._quiet, self._probe = mapping, storage, quiet, probe
         self._every_lane = config.lane_mask
@@ -70,8 +75,12 @@ class Ltrf:
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
         self._arbiter = Arbiter(self._entries, probe, cache=True)
-        self._asked: list[tuple[int, int, int, int, int]] = []  # (collector, slot, tag, warp, register), one uop's
-        self._lookups: deque[list[tuple[int, int, int, int, int]]] = deque()  # uops asked for in earlier cycles
+        self._asked: list[
+            tuple[int, int, int, int, int]
+        ] = []  # (collector, slot, tag, warp, register), one uop's
+        self._lookups: deque[list[tuple[int, int, int, int, int]]] = (
+            deque()
+        )  # uops asked for in earlier cycles
         self.arriving: list[tuple[int, int, int, Value]] = []
         self._movers = [Mover(core.cache.crossing) for _ in range(core.banks)]
         self._paces = [Pace(core.bank_latency) for _ in range(core.banks)]
@@ -142,12 +151,16 @@ class Ltrf:
         self._asked.append((collector, slot, tag, warp, register))
 
     def bank_of(self, warp: int, register: int) -> int:
-        """The bank a write goes to: of the cache, if the register is there, else of the main register file."""
+        """The bank a write goes to: of the cache, if the register is there, else of the main register
+        file."""
         block = self.blocks[warp]
-        return block.table[register] if block.valid >> register & 1 else self._mapping.locate(warp, register)[0]
+        return (
+            block.table[register] if block.valid >> register & 1 else self._mapping.locate(warp, register)[0]
+        )
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Write one result register (seam 4); False: it moves, or its bank has something else to do in this cycle."""
+        """Write one result register (seam 4); False: it moves, or its bank has something else to do in this
+        cycle."""
         block = self.blocks[uop.warp]
         if block.moving >> register & 1:
             return False
@@ -218,14 +231,17 @@ class Ltrf:
     # --- A cycle.
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle, after its results; returns the operands granted in the previous cycle as (collector, slot, tag, value)."""
+        """One cycle, after its results; returns the operands granted in the previous cycle as (collector,
+        slot, tag, value)."""
         arrived = self.arriving
         under_way = [number for number, mover in enumerate(self._movers) if mover.stage is not Stage.IDLE]
         empty = next((warp for warp in self._owner if warp is not None and self.blocks[warp].empty), None)
         self._set_off()
         values = self._values
-        self.arriving = [(collector, slot, tag, values[entry][offset])
-                         for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)]
+        self.arriving = [
+            (collector, slot, tag, values[entry][offset])
+            for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
+        ]
         self._main_banks(under_way)
         self._look_up()
         if empty is not None:
@@ -268,7 +284,9 @@ class Ltrf:
             if self._movers[bank].stage is not Stage.IDLE or self._cache_written >> entry & 1:
                 return
             self._cache_written |= 1 << entry
-            self._movers[bank].store(self._outbound(Move(warp, register, entry, offset, row, self._values[entry][offset])))
+            self._movers[bank].store(
+                self._outbound(Move(warp, register, entry, offset, row, self._values[entry][offset]))
+            )
             block.moving |= 1 << register
         block.placed &= ~(1 << register)
         block.unused.release(entry)
@@ -295,7 +313,8 @@ class Ltrf:
             self._probe.emit("cache_allocate", entry, offset, warp, register)
 
     def _main_banks(self, under_way: list[int]) -> None:
-        """The main register file's accesses, and the registers that were on their way when the cycle began."""
+        """The main register file's accesses, and the registers that were on their way when the cycle
+        began."""
         for bank, written in enumerate(self._accessing):
             if written:
                 self._accessing[bank] -= 1
@@ -319,7 +338,9 @@ class Ltrf:
         cycles = self._paces[bank].access()
         self._accessing[bank] = cycles - 1
         if mover.stage is Stage.FETCH:
-            assert not self.blocks[move.warp].complete, f"R{move.register} of warp {move.warp} is fetched inside an interval"
+            assert not self.blocks[move.warp].complete, (
+                f"R{move.register} of warp {move.warp} is fetched inside an interval"
+            )
             mover.fetched(self._fetch(bank, move.row), cycles + self.delay)
             probe.counters["cache.fetches"] += 1
             if probe.sink is not None:
@@ -345,7 +366,8 @@ class Ltrf:
             self._probe.emit("cache_fill", move.entry, move.offset, move.warp, move.register)
 
     def _choose_fill(self) -> None:
-        """The register that arrives in the next cycle: the narrow crossbar ends in one port, which writes before any result."""
+        """The register that arrives in the next cycle: the narrow crossbar ends in one port, which writes
+        before any result."""
         here = sum(1 << number for number, mover in enumerate(self._movers) if mover.stage is Stage.FILL)
         self._filling, self._cache_written = -1, 0
         if here:

@@ -40,14 +40,15 @@ class Move:
 
 
 class Mover:
-    """One per bank of the main register file: takes a register through the narrow crossbar, one at a time. LTRF, section 4.2.
+    """One per bank of the main register file: takes a register through the narrow crossbar, one at a time.
+    LTRF, section 4.2.
 
     Parameters
     ----------
     crossing : cycles that a register takes through the crossbar.
 
-    Latency: a register read from its bank in cycle t, in an access of d cycles, can be written into the cache in t + d +
-    `crossing`; one read from the cache in t can be written into its bank in t + 1 + `crossing`.
+    Latency: a register read from its bank in cycle t, in an access of d cycles, can be written into the cache
+    in t + d + `crossing`; one read from the cache in t can be written into its bank in t + 1 + `crossing`.
     """
 
     def __init__(self, crossing: int) -> None:

@@ -1,4 +1,5 @@
-"""The flat hierarchy over renamed registers: operands have names before they are requested, and registers come and go."""
+"""The flat hierarchy over renamed registers: operands have names before they are requested, and registers
+come and go."""
 
 from __future__ import annotations
 
@@ -15,18 +16,22 @@ from warpbank.golden.values import Value
 
 
 class RenamedFlat(Renames, Flat):
-    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts from a register which
-    has been released is dropped.
+    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
+    from a register which has been released is dropped.
 
     Parameters
     ----------
     config, mapping, storage, arbiter, probe : as in `Flat`.
     """
 
-    def __init__(self, config: SmConfig, mapping: Renaming, storage: SharedStorage, arbiter: Arbiter, probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Renaming, storage: SharedStorage, arbiter: Arbiter, probe: Probe
+    ) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._rename(config.lanes, mapping, storage)
-        self._blank: set[tuple[int, int, int]] = set()  # (collector, slot, tag) of sources that were never written
+        self._blank: set[tuple[int, int, int]] = (
+            set()
+        )  # (collector, slot, tag) of sources that were never written
         self._banks = config.sub_core.banks
         self.may_issue = -1
 

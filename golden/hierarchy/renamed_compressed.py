@@ -15,11 +15,11 @@ from warpbank.golden.values import Value
 class RenamedCompressed(RenamedFlat, Compressed):
     """As both. A source that was never written is known to be scalar: it is delivered as zeros.
 
-    Whether a register is compressed is remembered by its own number, not that of its physical register. What is remembered of a
-    register that is nowhere is of the value before its release, and counts no more.
+    Whether a register is compressed is remembered by its own number, not that of its physical register. What
+    is remembered of a register that is nowhere is of the value before its release, and counts no more.
 
-    A source that was never written is read from a row that may be anybody's, also in the cycle after a write of it, when its note
-    is still that from before.
+    A source that was never written is read from a row that may be anybody's, also in the cycle after a write
+    of it, when its note is still that from before.
 
     Parameters
     ----------

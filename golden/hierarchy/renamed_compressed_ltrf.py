@@ -11,8 +11,8 @@ from warpbank.golden.values import Value
 
 
 class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
-    """As both. The zeros that come into the cache for a register without a physical one are noted as what they are, so that a
-    source which was never written is known to be scalar.
+    """As both. The zeros that come into the cache for a register without a physical one are noted as what
+    they are, so that a source which was never written is known to be scalar.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
         self._zeros = noted(self._zeros, note)
 
     def _poisoned(self, before: Value) -> Value:
-        """It stays as it is, as in hardware: collectors merge what they evict with dead lanes, and notes are about all lanes."""
+        """It stays as it is, as in hardware: collectors merge what they evict with dead lanes, and notes are
+        about all lanes."""
         return before
 
 

@@ -16,27 +16,36 @@ from warpbank.golden.values import Value
 
 
 class RenamedLtrf(Renames, Ltrf):
-    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its turn comes.
+    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
+    turn comes.
 
-    A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the cache without that,
-    and when it comes zeros are written into its place, in the cycle in which it is given it, if its bank of the cache is free
-    then. It keeps its place in the cache when its physical register is released, since its interval may write it again. A
-    register is not released while it is moved, so that what leaves the cache goes into no register of somebody else.
+    A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the
+    cache without that, and when it comes zeros are written into its place, in the cycle in which it is given
+    it, if its bank of the cache is free then. It keeps its place in the cache when its physical register is
+    released, since its interval may write it again. A register is not released while it is moved, so that
+    what leaves the cache goes into no register of somebody else.
 
     Parameters
     ----------
     config, mapping, storage, quiet, probe : as in `Ltrf`.
     """
 
-    def __init__(self, config: SmConfig, mapping: CacheRenaming, storage: SharedStorage, quiet: Callable[[int], bool],
-                 probe: Probe) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        mapping: CacheRenaming,
+        storage: SharedStorage,
+        quiet: Callable[[int], bool],
+        probe: Probe,
+    ) -> None:
         super().__init__(config, mapping, storage, quiet, probe)
         self._rename(config.lanes, mapping, storage)
         self._names = mapping
         mapping.release.moving = lambda warp: self.blocks[warp].moving
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
-        """As in `Renames`. What is still on its way, of warps that have ended, is forgotten: its physical registers are free."""
+        """As in `Renames`. What is still on its way, of warps that have ended, is forgotten: its physical
+        registers are free."""
         super().launch(registers, exempt, slots)
         for mover in self._movers:
             mover.done()
@@ -45,7 +54,8 @@ class RenamedLtrf(Renames, Ltrf):
 
     @property
     def may_issue(self) -> int:
-        """Mask of the warps whose registers are where they have to be, and which find the physical registers they need."""
+        """Mask of the warps whose registers are where they have to be, and which find the physical registers
+        they need."""
         return super().may_issue & ~self.lacking
 
     @property
@@ -87,7 +97,8 @@ class RenamedLtrf(Renames, Ltrf):
             self._names.moved(register)
 
     def edge(self) -> None:
-        """What is left of the cycle: releases. What a register that is released has in the cache is poisoned, too."""
+        """What is left of the cycle: releases. What a register that is released has in the cache is poisoned,
+        too."""
         super().edge()
         for warp, register in self._names.dropped:
             block = self.blocks[warp]

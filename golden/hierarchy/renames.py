@@ -17,11 +17,13 @@ _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class Renames:
-    """What hierarchies over renamed registers have in common: what the front end tells them, and which warps lack registers.
+    """What hierarchies over renamed registers have in common: what the front end tells them, and which warps
+    lack registers.
 
     Attributes
     ----------
-    lacking : mask of the warps whose first uop cannot issue for want of physical registers (`Renaming.short`).
+    lacking : mask of the warps whose first uop cannot issue for want of physical registers
+        (`Renaming.short`).
     """
 
     _renaming: Renaming
@@ -36,12 +38,13 @@ class Renames:
         self.lacking = 0
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
-        """A launch begins: registers per thread, mask of those that are not renamed, warp slots that it may use."""
+        """A launch begins: registers per thread, mask of those that are not renamed, warp slots that it may
+        use."""
         self._renaming.launch(registers, exempt, slots)
 
     def look(self, first: list[TraceUop | None], here: int) -> bool:
-        """The first uops of the warps, and those that have uops to issue and do not wait at a barrier: sets `lacking`. Returns
-        whether the same warp is served first as in the cycle before."""
+        """The first uops of the warps, and those that have uops to issue and do not wait at a barrier: sets
+        `lacking`. Returns whether the same warp is served first as in the cycle before."""
         self.lacking = self._renaming.short(first, here)
         return self._renaming.settled(here)
 

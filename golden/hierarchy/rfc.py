@@ -1,4 +1,5 @@
-"""RFC: a register file cache with tags that results are written into, without prefetch (the comparator of LTRF)."""
+"""RFC: a register file cache with tags that results are written into, without prefetch (the comparator of
+LTRF)."""
 
 from __future__ import annotations
 
@@ -28,23 +29,30 @@ class Departing:
 class Rfc(Beside):
     """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
 
-    Tags: the sources of a uop are compared with those of its warp's row in the cycle after it issued. What is not found is read
-    from the main register file and not brought in: only results allocate, of all lanes that the warp has; others go where their
-    register is. As soon as a row has no free entry, one leaves: the one that was allocated (`fifo`) or used (`lru`) least
-    recently, and is not still to be read. It goes to the main register file by way of a buffer, one per bank, unless the
-    compiler's word is that nobody reads it any more. So everything in the cache is newer than the banks: there is no dirty bit.
+    Tags: the sources of a uop are compared with those of its warp's row in the cycle after it issued. What is
+    not found is read from the main register file and not brought in: only results allocate, of all lanes that
+    the warp has; others go where their register is. As soon as a row has no free entry, one leaves: the one
+    that was allocated (`fifo`) or used (`lru`) least recently, and is not still to be read. It goes to the
+    main register file by way of a buffer, one per bank, unless the compiler's word is that nobody reads it
+    any more. So everything in the cache is newer than the banks: there is no dirty bit.
 
-    One entry leaves in a cycle, of a row chosen by rotating priority; if it cannot, it is the next row's turn. All leave when
-    their warp is deactivated. A warp that has ended writes nothing back.
+    One entry leaves in a cycle, of a row chosen by rotating priority; if it cannot, it is the next row's
+    turn. All leave when their warp is deactivated. A warp that has ended writes nothing back.
     """
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+    ) -> None:
         super().__init__(config, mapping, storage, quiet, probe)
         self._renews = config.sub_core.cache.replacement == "lru"
         self.tags = [TagRow(self._entries) for _ in range(self._rows)]
         self._dead = 0  # slots of the issuing uop that are read for the last time
-        self._asked: list[tuple[int, int, int, int, bool]] = []  # (collector, slot, warp, register, read for the last time)
-        self._found: list[tuple[int, int, int, int, int | None]] = []  # (collector, slot, warp, register, bank of the cache)
+        self._asked: list[
+            tuple[int, int, int, int, bool]
+        ] = []  # (collector, slot, warp, register, read for the last time)
+        self._found: list[
+            tuple[int, int, int, int, int | None]
+        ] = []  # (collector, slot, warp, register, bank of the cache)
         self._entered: list[tuple[int, int, int]] = []  # (row, bank, register) of this cycle's results
         self._buffers: list[Departing | None] = [None] * config.sub_core.banks
         self._leaves: tuple[int, Departing] | None = None
@@ -53,8 +61,12 @@ class Rfc(Beside):
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return (super().busy or bool(self._asked) or any(self._buffers)
-                or any(row.unused is None for row in self.tags))
+        return (
+            super().busy
+            or bool(self._asked)
+            or any(self._buffers)
+            or any(row.unused is None for row in self.tags)
+        )
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says which registers it reads for the last time."""
@@ -137,7 +149,9 @@ class Rfc(Beside):
         if self._over[offset] or not (self._leaving[offset] or row.unused is None):
             return None
         locks = self._locks[offset]
-        return next((entry for entry in row.order if row.registers[entry] is not None and not locks[entry]), None)
+        return next(
+            (entry for entry in row.order if row.registers[entry] is not None and not locks[entry]), None
+        )
 
     def _drain(self) -> None:
         """Registers that have left go into their banks, where no result does."""

@@ -28,7 +28,8 @@ _NOTES = {held: Note(False, (SCALAR if held else 0,), held, (0,)) for held in (F
 
 @dataclass(frozen=True)
 class Compared:
-    """A result between its comparison and its bank: the word that all its lanes hold, if they do and it is of all threads."""
+    """A result between its comparison and its bank: the word that all its lanes hold, if they do and it is of
+    all threads."""
 
     uop: TraceUop
     register: int
@@ -38,22 +39,24 @@ class Compared:
 
 
 class ScalarFile(Flat):
-    """Grants, conflicts and banks as in `Flat`, and a scalar bank that all operands and results with equal lanes go through.
-    G-Scalar, section 4.1: "only one bank for scalar values".
+    """Grants, conflicts and banks as in `Flat`, and a scalar bank that all operands and results with equal
+    lanes go through. G-Scalar, section 4.1: "only one bank for scalar values".
 
-    A result is compared for a cycle, in a stage that every bank has; then it is written into its bank, which is not read in that
-    cycle, or into the scalar bank. Where several ask for the scalar bank, one is written, in rotating order, and the others wait
-    in their stages, which take no other result until then. Writes go before reads there, too. An operand is asked for where a bit
-    per register says that it is.
+    A result is compared for a cycle, in a stage that every bank has; then it is written into its bank, which
+    is not read in that cycle, or into the scalar bank. Where several ask for the scalar bank, one is written,
+    in rotating order, and the others wait in their stages, which take no other result until then. Writes go
+    before reads there, too. An operand is asked for where a bit per register says that it is.
 
     Parameters
     ----------
     config : the machine; `bank_latency` 100.
-    mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`, `scalar_write`,
-        `scalar_wait`, `lanes`.
+    mapping, storage, arbiter, probe : as in `Flat`; the probe also receives `array_read`, `array_write`,
+        `scalar_write`, `scalar_wait`, `lanes`.
     """
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: ScalarRf, arbiter: ScalarArbiter, probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: ScalarRf, arbiter: ScalarArbiter, probe: Probe
+    ) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._file = storage
         self._banks, self._bank_width = config.sub_core.banks, config.sub_core.bank_width
@@ -89,7 +92,11 @@ class ScalarFile(Flat):
 
     def _land(self) -> list[tuple[int, int]]:
         """Write what was compared. Returns the registers, as (warp, register)."""
-        asking = sum(1 << bank for bank, result in enumerate(self._stages) if result is not None and result.word is not None)
+        asking = sum(
+            1 << bank
+            for bank, result in enumerate(self._stages)
+            if result is not None and result.word is not None
+        )
         held = self._accessed = 0
         if asking:
             first = first_from(asking, self._pointer)

@@ -1,4 +1,5 @@
-"""SW-RFC: a register file cache without tags, whose content the compiler decides (the comparator SHRF of LTRF)."""
+"""SW-RFC: a register file cache without tags, whose content the compiler decides (the comparator SHRF of
+LTRF)."""
 
 from __future__ import annotations
 
@@ -13,16 +14,19 @@ from warpbank.golden.stream import TraceUop
 
 
 class SwRfc(Beside):
-    """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or both. LTRF, section
-    6.6 and its reference 20.
+    """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or
+    both. LTRF, section 6.6 and its reference 20.
 
-    A register's bank of the cache is its number modulo that of the banks: `warpbank.program.strand_cache` sees to it that no two values
-    meet there, and that nothing is in the cache where the warp may be deactivated. So there is nothing to find, to evict or to
-    write back. A result waits while operands are still to be read from its entry: those of the value before, for which the
-    scoreboard does not speak, since it was another register.
+    A register's bank of the cache is its number modulo that of the banks: `warpbank.program.strand_cache`
+    sees to it that no two values meet there, and that nothing is in the cache where the warp may be
+    deactivated. So there is nothing to find, to evict or to write back. A result waits while operands are
+    still to be read from its entry: those of the value before, for which the scoreboard does not speak, since
+    it was another register.
     """
 
-    def __init__(self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe) -> None:
+    def __init__(
+        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+    ) -> None:
         super().__init__(config, mapping, storage, quiet, probe)
         self._near = 0  # hints of the issuing uop
         self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too

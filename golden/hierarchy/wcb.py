@@ -1,4 +1,5 @@
-"""The warp control block: where a warp's registers are, which it needs, and which are alive (LTRF, figure 7)."""
+"""The warp control block: where a warp's registers are, which it needs, and which are alive (LTRF, figure
+7)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ class WarpControlBlock:
 
     Attributes
     ----------
-    offset : warp-offset address, the warp's row in all banks of the cache; None while the warp is not in the cache.
+    offset : warp-offset address, the warp's row in all banks of the cache; None while the warp is not in the
+        cache.
     table : register cache address table: the bank of each register that has a place.
     placed : mask of the registers that have a place in the cache: those in it, and those on their way in.
     moving : mask of the registers on their way between cache and main register file.
@@ -22,11 +24,22 @@ class WarpControlBlock:
     live : liveness bit-vector.
     new : the warp in this slot has not been active yet; the vectors are those of the one before.
     leaving : the warp has been deactivated and its registers leave.
-    unused : the address allocation unit of its row. While the warp is not in the cache it has no bank, so a unit per row does for
-        a unit per warp.
+    unused : the address allocation unit of its row. While the warp is not in the cache it has no bank, so a
+        unit per row does for a unit per warp.
     """
 
-    __slots__ = ("_liveness", "leaving", "live", "moving", "new", "offset", "placed", "table", "unused", "working")
+    __slots__ = (
+        "_liveness",
+        "leaving",
+        "live",
+        "moving",
+        "new",
+        "offset",
+        "placed",
+        "table",
+        "unused",
+        "working",
+    )
 
     def __init__(self, liveness: bool) -> None:
         self._liveness = liveness

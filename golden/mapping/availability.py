@@ -11,11 +11,13 @@ POLICIES = ("consolidate", "wear_level")
 class Availability:
     """A flag per physical register: taken or free. Renaming, sections 6.1 and 7.2.
 
-    Register p stands in row p / banks of bank p mod banks, so that low numbers are the first sub-arrays of all banks.
-    `consolidate` takes the lowest free number: registers gather in few sub-arrays. `wear_level` remembers the register taken last
-    and looks from the one at the distance of a sub-array on, wrapping around: sub-arrays wear out evenly.
+    Register p stands in row p / banks of bank p mod banks, so that low numbers are the first sub-arrays of
+    all banks. `consolidate` takes the lowest free number: registers gather in few sub-arrays. `wear_level`
+    remembers the register taken last and looks from the one at the distance of a sub-array on, wrapping
+    around: sub-arrays wear out evenly.
 
-    What is taken or given in a cycle counts from the next one on: a register given back can be taken in the cycle after.
+    What is taken or given in a cycle counts from the next one on: a register given back can be taken in the
+    cycle after.
 
     Parameters
     ----------

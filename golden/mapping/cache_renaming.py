@@ -1,4 +1,5 @@
-"""Renaming below a register file cache: names are looked up for the registers that are moved, not for operands."""
+"""Renaming below a register file cache: names are looked up for the registers that are moved, not for
+operands."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ class CacheRelease(Release):
 class CacheRenaming(Renaming):
     """As `Renaming`, for registers that are read in a register file cache.
 
-    Operands have no names: they are in the cache. A register is looked up when it is moved, one per cycle. A source counts as
-    never written if it has no physical register when its uop issues.
+    Operands have no names: they are in the cache. A register is looked up when it is moved, one per cycle. A
+    source counts as never written if it has no physical register when its uop issues.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class CacheRenaming(Renaming):
         self.dropped: list[tuple[int, int]] = []  # (warp, register) of what was released in this cycle
 
     def content(self, warp: int, register: int) -> tuple[int, int] | None:
-        """(bank, row) of a register whose content is wanted; None: it has no physical register, or is about to lose it."""
+        """(bank, row) of a register whose content is wanted; None: it has no physical register, or is about
+        to lose it."""
         return None if self.release.dying[warp] >> register & 1 else self.find(warp, register)
 
     def moved(self, register: int) -> None:

@@ -8,7 +8,8 @@ from warpbank.arch.rooms import SubCoreConfig
 class Direct:
     """Bank (register + warp) mod banks; row: the warp's base + register / banks. Combinational.
 
-    Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's swizzle).
+    Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's
+    swizzle).
     """
 
     def __init__(self, config: SubCoreConfig) -> None:

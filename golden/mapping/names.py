@@ -1,4 +1,5 @@
-"""Names of operands: a uop's sources are looked up in the renaming table before they are requested at the banks."""
+"""Names of operands: a uop's sources are looked up in the renaming table before they are requested at the
+banks."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 
 @dataclass
 class Group:
-    """The sources of a uop: for which collector, and which of its uops; whose registers; (slot, register) of each; those that are
-    still to be looked up; where those are that have been: slot -> physical register, or None for one that has none."""
+    """The sources of a uop: for which collector, and which of its uops; whose registers; (slot, register) of
+    each; those that are still to be looked up; where those are that have been: slot -> physical register, or
+    None for one that has none."""
 
     collector: int
     tag: int
@@ -25,9 +27,10 @@ class Group:
 class Names:
     """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
 
-    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the other, in slot order.
-    The look-up is fast enough for the cycle in which the operands are requested, so without such a conflict it costs no time. A
-    uop's requests go to the banks together, when all its names are known; uops behind it wait. Exempt registers need no look-up.
+    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the
+    other, in slot order. The look-up is fast enough for the cycle in which the operands are requested, so
+    without such a conflict it costs no time. A uop's requests go to the banks together, when all its names
+    are known; uops behind it wait. Exempt registers need no look-up.
 
     Parameters
     ----------
@@ -40,9 +43,15 @@ class Names:
         self._groups: deque[Group] = deque()
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """A source of a uop, in slot order; those of one uop come in one cycle, and of at most one uop in a cycle."""
+        """A source of a uop, in slot order; those of one uop come in one cycle, and of at most one uop in a
+        cycle."""
         last = self._groups[-1] if self._groups else None
-        if last is None or (last.collector, last.tag) != (collector, tag) or last.places or last.left[-1][0] >= slot:
+        if (
+            last is None
+            or (last.collector, last.tag) != (collector, tag)
+            or last.places
+            or last.left[-1][0] >= slot
+        ):
             last = Group(collector, tag, warp)
             self._groups.append(last)
         last.sources.append((slot, register))

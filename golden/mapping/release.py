@@ -9,13 +9,15 @@ from warpbank.golden.priority import first_from
 class Release:
     """Which registers are dying, and which of them are released in a cycle. Renaming, sections 4.3 and 6.1.
 
-    A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir) or a pbr. It is
-    released when no read and no write of it is pending. One warp is served per cycle, by rotating priority among those with a
-    dying register that is not still to be written; of it, one register per bank of the renaming table, the lowest such one, if no
-    uop still has to read it. A uop that issues with a dying register as its destination takes the register over: it keeps its
-    physical register, and dies no more.
+    A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir)
+    or a pbr. It is released when no read and no write of it is pending. One warp is served per cycle, by
+    rotating priority among those with a dying register that is not still to be written; of it, one register
+    per bank of the renaming table, the lowest such one, if no uop still has to read it. A uop that issues
+    with a dying register as its destination takes the register over: it keeps its physical register, and dies
+    no more.
 
-    All registers of a warp that has drained are dying; until they are all released no other warp may issue in its slot.
+    All registers of a warp that has drained are dying; until they are all released no other warp may issue in
+    its slot.
 
     Parameters
     ----------
@@ -35,7 +37,9 @@ class Release:
         self._reads: list[tuple[int, int]] = []
         self._writes: list[tuple[int, int]] = []
         self._issued: list[tuple[int, tuple[int, ...], int]] = []
-        self.choice: tuple[int, int] | None = None  # warp and mask of registers that are released in this cycle, if nobody saves
+        self.choice: tuple[int, int] | None = (
+            None  # warp and mask of registers that are released in this cycle, if nobody saves
+        )
 
     def launch(self) -> None:
         """A launch begins: no register has a physical one; nothing is read or written."""
@@ -49,8 +53,8 @@ class Release:
         return self.choice is not None
 
     def issue(self, warp: int, sources: tuple[int, ...], writes: int, dead: int) -> None:
-        """A uop issues: what it reads, the mask of registers it writes, and that of the registers which have a physical register
-        and which it declares dead."""
+        """A uop issues: what it reads, the mask of registers it writes, and that of the registers which have
+        a physical register and which it declares dead."""
         self._issued.append((warp, sources, writes))
         self._marks[warp] |= dead
         self._saved[warp] |= writes
@@ -129,4 +133,6 @@ def first_in_bank(mask: int, bank: int) -> int | None:
     return (mine & -mine).bit_length() - 1 if mine else None
 
 
-_BANK_MASKS = [sum(1 << register for register in range(bank, 256, TABLE_BANKS)) for bank in range(TABLE_BANKS)]
+_BANK_MASKS = [
+    sum(1 << register for register in range(bank, 256, TABLE_BANKS)) for bank in range(TABLE_BANKS)
+]

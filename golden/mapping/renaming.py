@@ -1,4 +1,5 @@
-"""Register renaming: registers share the banks' rows, each has one only from its first write to its last read."""
+"""Register renaming: registers share the banks' rows, each has one only from its first write to its last
+read."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from warpbank.golden.stream import TraceUop
 class Renaming:
     """The mapping of a sub-core by renaming. Jeon and Annavaram, CENG-2014-05, section 6.
 
-    A register gets a physical register when a uop that writes it issues and it has none; it loses it after it was declared dead
-    (`Release`). Physical register p is row p / banks of bank p mod banks. Exempt registers are never renamed. A source without a
-    physical register was never written: it reads as zeros.
+    A register gets a physical register when a uop that writes it issues and it has none; it loses it after it
+    was declared dead (`Release`). Physical register p is row p / banks of bank p mod banks. Exempt registers
+    are never renamed. A source without a physical register was never written: it reads as zeros.
 
-    Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of operands are looked
-    up; registers are released. All of it works on the state of the clock edge.
+    Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
+    operands are looked up; registers are released. All of it works on the state of the clock edge.
 
     Parameters
     ----------
@@ -36,14 +37,16 @@ class Renaming:
         self.table = RenamingTable(config.warps)
         self.exempt = Exempt()
         self.names = Names(self.table, self.exempt)
-        self.availability = Availability(config.warp_registers, config.mapping.policy, config.subarray_registers)
+        self.availability = Availability(
+            config.warp_registers, config.mapping.policy, config.subarray_registers
+        )
         self.release = Release(config.warps)
         self.reserve = Reserve(config.warps)
         self.released: list[tuple[int, int]] = []  # places that were released in this cycle
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
-        """A launch begins after this cycle: registers per thread, the mask of those that are not renamed, warp slots that it may
-        use."""
+        """A launch begins after this cycle: registers per thread, the mask of those that are not renamed,
+        warp slots that it may use."""
         self.exempt.launch(exempt, slots)
         self.availability.launch(self.exempt.reserved)
         needs = registers - self.exempt.count
@@ -82,11 +85,16 @@ class Renaming:
     def new(self, uop: TraceUop) -> list[int]:
         """Destinations of a uop that need a physical register."""
         have = self.table.mapped[uop.warp] | self.exempt.mask
-        return [register for register in range(uop.destination, uop.destination + uop.count) if not have >> register & 1]
+        return [
+            register
+            for register in range(uop.destination, uop.destination + uop.count)
+            if not have >> register & 1
+        ]
 
     def short(self, first: list[TraceUop | None], here: int) -> int:
-        """Mask of the warps whose first uop cannot issue: there is no physical register for its result, or those of the slot's
-        last warp are still being released. `here`: warps that have uops to issue and do not wait at a barrier."""
+        """Mask of the warps whose first uop cannot issue: there is no physical register for its result, or
+        those of the slot's last warp are still being released. `here`: warps that have uops to issue and do
+        not wait at a barrier."""
         served, floor = self.reserve.look(here)
         free = self.availability.free
         mask = self.release.ended

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-#: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank once.
+#: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank
+#: once.
 TABLE_BANKS = 4
 
 
 class RenamingTable:
     """(warp, register) -> physical register, and which registers have one. Renaming, section 6.1.
 
-    A register gets a physical register when it is written without having one, and loses it when it is released. All questions
-    are answered from the clock edge; what is entered or dropped in a cycle counts from the next one on.
+    A register gets a physical register when it is written without having one, and loses it when it is
+    released. All questions are answered from the clock edge; what is entered or dropped in a cycle counts
+    from the next one on.
 
     Parameters
     ----------
@@ -34,7 +36,9 @@ class RenamingTable:
 
     def enter(self, warp: int, register: int, physical: int) -> None:
         """The register is in `physical` from now on."""
-        assert register not in self._physical[warp], f"register {register} of warp {warp} has a physical register already"
+        assert register not in self._physical[warp], (
+            f"register {register} of warp {warp} has a physical register already"
+        )
         self._entered.append((warp, register, physical))
 
     def drop(self, warp: int, register: int) -> int:
@@ -55,4 +59,8 @@ class RenamingTable:
 
     def owners(self) -> dict[int, tuple[int, int]]:
         """Physical register -> (warp, register) that has it."""
-        return {physical: (warp, register) for warp, names in enumerate(self._physical) for register, physical in names.items()}
+        return {
+            physical: (warp, register)
+            for warp, names in enumerate(self._physical)
+            for register, physical in names.items()
+        }

@@ -9,9 +9,11 @@ from warpbank.golden.values import Value, merge
 
 
 class Banks:
-    """Single-ported banks with lane write masks. A row holds anything before it is first written (zeros here).
+    """Single-ported banks with lane write masks. A row holds anything before it is first written (zeros
+    here).
 
-    Latency: a read is registered (address in one cycle, data in the next); a write is there in the next cycle.
+    Latency: a read is registered (address in one cycle, data in the next); a write is there in the next
+    cycle.
 
     Parameters
     ----------

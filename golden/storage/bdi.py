@@ -36,11 +36,12 @@ _FIELDS = {Delta.BYTE: "<i1", Delta.HALF: "<i2"}
 
 
 class BdiCompressor:
-    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
+    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all
+    active lanes.
 
-    What G-Scalar's section 2.2 describes and its Fig. 12 calls W-C: base-delta-immediate with a base of 4 bytes, applied to warp
-    registers. An inactive lane never changes the outcome; with lane 0 inactive (the threads of a warp fill its lanes from 0 on)
-    the register stays as it is.
+    What G-Scalar's section 2.2 describes and its Fig. 12 calls W-C: base-delta-immediate with a base of 4
+    bytes, applied to warp registers. An inactive lane never changes the outcome; with lane 0 inactive (the
+    threads of a warp fill its lanes from 0 on) the register stays as it is.
 
     Parameters
     ----------

@@ -13,11 +13,12 @@ from warpbank.golden.values import Value, merge
 
 
 class BdiBanks(NotingBanks):
-    """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed beside them.
+    """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed
+    beside them.
 
-    A packed register takes the first arrays only; the others are neither written nor read. Divergent writes are not packed.
-    G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A note is `Note` with a `Delta` for encoding bits; nobody
-    learns from it that a register is scalar.
+    A packed register takes the first arrays only; the others are neither written nor read. Divergent writes
+    are not packed. G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A note is `Note` with
+    a `Delta` for encoding bits; nobody learns from it that a register is scalar.
 
     Latency: as `GScalar`.
 
@@ -39,7 +40,9 @@ class BdiBanks(NotingBanks):
         (kind,) = note.enc
         if kind == Delta.RAW:
             return content
-        return self._decompressor.decompress(Delta(kind), int.from_bytes(content.astype("<u4").tobytes(), "little"))
+        return self._decompressor.decompress(
+            Delta(kind), int.from_bytes(content.astype("<u4").tobytes(), "little")
+        )
 
     def describe(self, value: Value, mask: int, fill: Fill) -> Note:
         """What is to be noted of the lanes of `mask`, which fill their register so."""

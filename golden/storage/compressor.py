@@ -15,7 +15,8 @@ SCALAR = 0b1111
 
 
 def prefix(equal: int) -> int:
-    """Encoding bits of a mask of equal bytes: bit i says that byte i and all bytes above it are equal. G-Scalar, section 3.2."""
+    """Encoding bits of a mask of equal bytes: bit i says that byte i and all bytes above it are equal.
+    G-Scalar, section 3.2."""
     enc = 0
     for byte in reversed(range(BYTES)):
         if not equal >> byte & 1:
@@ -31,7 +32,8 @@ class Encoding:
     Parameters
     ----------
     enc : per part of the lanes, which leading bytes are shared: 0000, 1000, 1100, 1110 or 1111.
-    base : per part, the shared bytes. A byte that is not shared holds the OR of the active lanes' bytes and means nothing.
+    base : per part, the shared bytes. A byte that is not shared holds the OR of the active lanes' bytes and
+        means nothing.
     full : all active lanes of all parts are equal (FS).
     """
 
@@ -43,12 +45,14 @@ class Encoding:
 class Compressor:
     """Equality of every byte over the active lanes. G-Scalar, sections 3.1, 4.2 and 4.3, figures 3 and 7.
 
-    An inactive lane never changes the outcome. Where no lane is active everything counts as equal, with base 0.
+    An inactive lane never changes the outcome. Where no lane is active everything counts as equal, with base
+    0.
 
     Parameters
     ----------
     lanes : lanes of a warp register.
-    parts : 1: the whole register is encoded; 2: each half by itself, and FS tells whether both hold one scalar.
+    parts : 1: the whole register is encoded; 2: each half by itself, and FS tells whether both hold one
+        scalar.
 
     Raises
     ------
@@ -57,17 +61,25 @@ class Compressor:
 
     def __init__(self, lanes: int, parts: int = 1) -> None:
         if parts not in (1, 2) or lanes % parts:
-            raise ValueError(f"{lanes} lanes cannot be compressed in {parts} equal parts; 1 and, for an even number, 2 work.")
+            raise ValueError(
+                f"{lanes} lanes cannot be compressed in {parts} equal parts; 1 and, for an even number, 2 "
+                "work."
+            )
         self._lanes = lanes
         self._parts = parts
 
     def compress(self, value: Value, mask: int) -> Encoding:
         """Encode the lanes of `mask`."""
         size = self._lanes // self._parts
-        parts = [value[at : at + size][lane_select(mask >> at & (1 << size) - 1, size)] for at in range(0, self._lanes, size)]
+        parts = [
+            value[at : at + size][lane_select(mask >> at & (1 << size) - 1, size)]
+            for at in range(0, self._lanes, size)
+        ]
         active = np.concatenate(parts)
         return Encoding(
-            tuple(prefix(_equal(part)) for part in parts), tuple(_either(part) for part in parts), _equal(active) == SCALAR,
+            tuple(prefix(_equal(part)) for part in parts),
+            tuple(_either(part) for part in parts),
+            _equal(active) == SCALAR,
         )
 
 

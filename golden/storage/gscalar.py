@@ -11,18 +11,21 @@ from warpbank.golden.storage.decompressor import Decompressor, spread
 from warpbank.golden.storage.notes import Fill, Note, NotingBanks
 from warpbank.golden.values import Value, lane_select
 
-#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
+#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
+#: not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
 
 
 class GScalar(NotingBanks):
     """Banks whose arrays hold bytes of one position, and an array of notes.
 
-    A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not compressed.
+    A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not
+    compressed.
 
-    Latency: a read is granted in t, its note is there in t + 1, the arrays are read in t + 1, their bytes decompressed in t + 2
-    and delivered in t + 3. A write is compressed in t, written in t + 1 and there for a read that is granted in t + 2. The model
-    takes and gives values at once; `warpbank.golden.hierarchy.compressed` keeps the time.
+    Latency: a read is granted in t, its note is there in t + 1, the arrays are read in t + 1, their bytes
+    decompressed in t + 2 and delivered in t + 3. A write is compressed in t, written in t + 1 and there for a
+    read that is granted in t + 2. The model takes and gives values at once;
+    `warpbank.golden.hierarchy.compressed` keeps the time.
 
     Parameters
     ----------

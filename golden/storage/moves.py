@@ -9,9 +9,10 @@ from warpbank.golden.stream import TraceUop
 class Moves:
     """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
 
-    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would lose the others. A
-    uop that is about to do so lets a move go first, which reads all lanes and writes them back as they are; the scoreboard makes
-    the uop wait. A uop whose destinations hold nothing that any lane still needs goes at once.
+    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would
+    lose the others. A uop that is about to do so lets a move go first, which reads all lanes and writes them
+    back as they are; the scoreboard makes the uop wait. A uop whose destinations hold nothing that any lane
+    still needs goes at once.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ class Moves:
             self._compressed[warp] &= ~(1 << register)
 
     def before(self, uop: TraceUop, missing: int = 0) -> TraceUop | None:
-        """The move that must issue in the place of a uop that has no hazard: of the first such destination. `missing`: mask of
-        its destinations that are nowhere, so that nothing of them can be lost."""
+        """The move that must issue in the place of a uop that has no hazard: of the first such destination.
+        `missing`: mask of its destinations that are nowhere, so that nothing of them can be lost."""
         if not uop.part or uop.fresh or not uop.collects:
             return None
         packed = self._compressed[uop.warp] >> uop.destination & ((1 << uop.count) - 1) & ~missing

@@ -27,7 +27,8 @@ class Note:
 
     Parameters
     ----------
-    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about these lanes.
+    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about
+        these lanes.
     enc : per part, encoding bits.
     full : FS: all lanes of the last write were equal.
     base : per part, the shared bytes; with D, the first holds the lanes of the last write.
@@ -57,8 +58,8 @@ class Note:
 
 
 class Noted(np.ndarray):
-    """A register's value together with its note: what a compressing storage delivers. A collector may keep it; whoever changes
-    the value makes one without a note."""
+    """A register's value together with its note: what a compressing storage delivers. A collector may keep
+    it; whoever changes the value makes one without a note."""
 
     note: Note
 

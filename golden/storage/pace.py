@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 class Pace:
-    """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on average.
+    """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on
+    average.
 
-    What an access falls short of its latency is owed and added to the next one: at 280 percent accesses take 2, 3, 3, 3, 3 cycles
-    and so on.
+    What an access falls short of its latency is owed and added to the next one: at 280 percent accesses take
+    2, 3, 3, 3, 3 cycles and so on.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ class Pace:
 class SlowBanks:
     """Banks whose accesses take longer than a cycle.
 
-    A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read is begun when its
-    bank is free, and can be granted in the last cycle of its time, or later.
+    A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read
+    is begun when its bank is free, and can be granted in the last cycle of its time, or later.
 
     Parameters
     ----------
@@ -43,7 +44,8 @@ class SlowBanks:
         self.busy = 0  # banks that take no write
 
     def step(self, written: int, waiting: int) -> int:
-        """A cycle: masks of the banks written, and of those with reads. Returns those that cannot grant theirs yet."""
+        """A cycle: masks of the banks written, and of those with reads. Returns those that cannot grant
+        theirs yet."""
         opening = 0
         for bank, pace in enumerate(self._paces):
             bit = 1 << bank

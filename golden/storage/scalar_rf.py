@@ -1,4 +1,5 @@
-"""Storage with a scalar bank: a register whose lanes are all equal is one word there, and not in its own bank."""
+"""Storage with a scalar bank: a register whose lanes are all equal is one word there, and not in its own
+bank."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from warpbank.golden.values import Value, merge
 
 
 class ScalarRf:
-    """Plain banks, a scalar bank with a word for every register, and a bit for each that tells where it is. G-Scalar, section
-    4.1, on the scalar register file that it is compared with.
+    """Plain banks, a scalar bank with a word for every register, and a bit for each that tells where it is.
+    G-Scalar, section 4.1, on the scalar register file that it is compared with.
 
     Latency: as `Banks`.
 

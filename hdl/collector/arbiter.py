@@ -21,7 +21,8 @@ from warpbank.hdl.seams import tag_fields
 
 @dataclass(frozen=True)
 class Shape:
-    """Bits of a bank's and of a row's number, and how many banks there are: of the main register file, or of a cache."""
+    """Bits of a bank's and of a row's number, and how many banks there are: of the main register file, or of
+    a cache."""
 
     banks: int
     bank_width: int
@@ -36,7 +37,8 @@ class Shape:
 
     @staticmethod
     def with_scalar(config: SmConfig) -> Shape:
-        """Of the main register file and a scalar bank, whose rows are numbered by row and bank of their registers."""
+        """Of the main register file and a scalar bank, whose rows are numbered by row and bank of their
+        registers."""
         core = config.sub_core
         return Shape(core.banks + 1, bits(core.banks + 1), core.row_width + core.bank_width)
 
@@ -55,22 +57,31 @@ class Requests(wiring.Signature):
 
     def __init__(self, config: SmConfig, tags: int = 1, shape: Shape | None = None) -> None:
         core, shape = config.sub_core, shape or Shape.of(config, False)
-        super().__init__({
-            **{name: Out(width) for name, width in tag_fields(tags).items()},
-            "valid": Out(1), "collector": Out(core.collector_width), "slots": Out(core.collector.slots),
-            "banks": Out(data.ArrayLayout(shape.bank_width, core.collector.slots)),
-            "rows": Out(data.ArrayLayout(shape.row_width, core.collector.slots)),
-        })
+        super().__init__(
+            {
+                **{name: Out(width) for name, width in tag_fields(tags).items()},
+                "valid": Out(1),
+                "collector": Out(core.collector_width),
+                "slots": Out(core.collector.slots),
+                "banks": Out(data.ArrayLayout(shape.bank_width, core.collector.slots)),
+                "rows": Out(data.ArrayLayout(shape.row_width, core.collector.slots)),
+            }
+        )
 
 
 class Grant(wiring.Signature):
-    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and which uop)."""
+    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and
+    which uop)."""
 
     def __init__(self, config: SmConfig, tags: int, shape: Shape) -> None:
-        super().__init__({
-            "valid": Out(1), "bank": Out(shape.bank_width), "slot": Out(config.sub_core.slot_width),
-            **{name: Out(width) for name, width in tag_fields(tags).items()},
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "bank": Out(shape.bank_width),
+                "slot": Out(config.sub_core.slot_width),
+                **{name: Out(width) for name, width in tag_fields(tags).items()},
+            }
+        )
 
 
 class BankRead(wiring.Signature):
@@ -81,14 +92,16 @@ class BankRead(wiring.Signature):
 
 
 class Arbiter(wiring.Component):
-    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are free.
+    """One FIFO of read requests per bank; the oldest is granted if its bank and its collector's port are
+    free.
 
-    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks are looked at in
-    rotating order, starting after the first bank that was granted in the last cycle that granted anything. Malekeh, section II.
+    A bank that is written in a cycle is not read. Two banks may not serve one collector in a cycle: the banks
+    are looked at in rotating order, starting after the first bank that was granted in the last cycle that
+    granted anything. Malekeh, section II.
 
-    All requests that a uop makes at a bank are one entry of its FIFO, a group: the collector, a mask of slots, their rows. They
-    are served in slot order and the group leaves with its last one. So a FIFO has one write port, and one entry per group that
-    can be waiting, instead of six and one per request.
+    All requests that a uop makes at a bank are one entry of its FIFO, a group: the collector, a mask of
+    slots, their rows. They are served in slot order and the group leaves with its last one. So a FIFO has one
+    write port, and one entry per group that can be waiting, instead of six and one per request.
 
     Parameters
     ----------
@@ -104,7 +117,8 @@ class Arbiter(wiring.Component):
     request : In(Requests).
     written : In(banks). Banks that are written in this cycle.
     waiting : Out(banks). Banks with a request. From registers.
-    opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may depend on the two.
+    opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may
+        depend on the two.
     ports : In(collectors), if `shared`. Collectors whose port is taken.
     read : Out(BankRead) per bank. Combinational from registers and `written`.
     grant : Out(Grant) per collector. Likewise.
@@ -116,8 +130,15 @@ class Arbiter(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
-    def __init__(self, config: SmConfig, groups: int | None = None, tags: int = 1, probe: bool = False,
-                 cache: bool = False, shared: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        groups: int | None = None,
+        tags: int = 1,
+        probe: bool = False,
+        cache: bool = False,
+        shared: bool = False,
+    ) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
         self._config = config
@@ -129,8 +150,12 @@ class Arbiter(wiring.Component):
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
         members = {
-            "request": In(Requests(config, tags, shape)), "written": In(banks), "opening": In(banks), "waiting": Out(banks),
-            "read": Out(BankRead(shape)).array(banks), "grant": Out(Grant(config, tags, shape)).array(core.collectors),
+            "request": In(Requests(config, tags, shape)),
+            "written": In(banks),
+            "opening": In(banks),
+            "waiting": Out(banks),
+            "read": Out(BankRead(shape)).array(banks),
+            "grant": Out(Grant(config, tags, shape)).array(core.collectors),
         }
         if shared:
             members["ports"] = In(core.collectors)
@@ -165,7 +190,11 @@ class Arbiter(wiring.Component):
             free = ~self.ports[number] if self._shared else 1
             m.d.comb += mask.eq(candidates & Cat((head.collector == number) & free for head in heads))
             choice = first_from(m, mask, pointer, f"port_{number}")
-            m.d.comb += [grant.valid.eq(choice.any), grant.bank.eq(choice.index), grant.slot.eq(slots[choice.index])]
+            m.d.comb += [
+                grant.valid.eq(choice.any),
+                grant.bank.eq(choice.index),
+                grant.slot.eq(slots[choice.index]),
+            ]
             if self._tags > 1:
                 m.d.comb += grant.tag.eq(tags[choice.index])
             served.append(choice.one_hot)
@@ -186,15 +215,20 @@ class Arbiter(wiring.Component):
         layout = self._group()
         fifo = m.submodules[f"queue_{bank}"] = SyncFIFO(width=layout.size, depth=self._groups)
         mine = Signal(core.collector.slots, name=f"mine_{bank}")
-        m.d.comb += mine.eq(Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots)))
+        m.d.comb += mine.eq(
+            Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots))
+        )
         group = Signal(layout, name=f"group_{bank}")
         m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
         if self._tags > 1:
             m.d.comb += group.tag.eq(request.tag)
         head = _Head(layout, bank, core, self._shape.row_width)
         m.d.comb += [
-            fifo.w_data.eq(group.as_value()), fifo.w_en.eq(request.valid & mine.any()),
-            head.group.as_value().eq(fifo.r_data), head.waiting.eq(fifo.r_rdy), head.asked.eq(Mux(request.valid, mine, 0)),
+            fifo.w_data.eq(group.as_value()),
+            fifo.w_en.eq(request.valid & mine.any()),
+            head.group.as_value().eq(fifo.r_data),
+            head.waiting.eq(fifo.r_rdy),
+            head.asked.eq(Mux(request.valid, mine, 0)),
         ]
         done = Signal(core.collector.slots, name=f"done_{bank}")
         choice = chosen(m, head.group.slots & ~done, f"slot_{bank}")
@@ -209,10 +243,14 @@ class Arbiter(wiring.Component):
     def _group(self) -> data.StructLayout:
         """An entry of a bank's FIFO."""
         core = self._config.sub_core
-        return data.StructLayout({
-            **tag_fields(self._tags), "collector": core.collector_width, "slots": core.collector.slots,
-            "rows": data.ArrayLayout(self._shape.row_width, core.collector.slots),
-        })
+        return data.StructLayout(
+            {
+                **tag_fields(self._tags),
+                "collector": core.collector_width,
+                "slots": core.collector.slots,
+                "rows": data.ArrayLayout(self._shape.row_width, core.collector.slots),
+            }
+        )
 
     def _events(self, m: Module, bank: int, head: _Head) -> None:
         grant, oldest, others, own, row = self._ports(bank)
@@ -224,7 +262,8 @@ class Arbiter(wiring.Component):
         emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=(length - 1)[: len(length)])
 
     def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
-        """A bank's events: grant, conflict of the oldest request and of the others; how they name the bank, and its row."""
+        """A bank's events: grant, conflict of the oldest request and of the others; how they name the bank,
+        and its row."""
         if self._cache:
             grants, conflicts = self.events.cache_grant, self.events.cache_conflict
         else:

@@ -44,36 +44,41 @@ _UOP, _STATE = ("source_valid", "count", "write_back", "full"), ("valid", "dirty
 class Boc(wiring.Component):
     """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
-    A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop `window` before it
-    has been dispatched. An issued uop is inserted: its sources are looked for in the window, those found cost no bank read,
-    entries are taken for the others and for its results. One uop a cycle is inserted: the one that issues, or, in turn, one that
-    waits because its collector's entries were short. While a uop waits the oldest entries are squeezed out, and its warp issues
-    nothing. Each collector has an `Inserter`, the forwarding logic: all of them look, and one is chosen meanwhile.
+    A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
+    `window` before it has been dispatched. An issued uop is inserted: its sources are looked for in the
+    window, those found cost no bank read, entries are taken for the others and for its results. One uop a
+    cycle is inserted: the one that issues, or, in turn, one that waits because its collector's entries were
+    short. While a uop waits the oldest entries are squeezed out, and its warp issues nothing. Each collector
+    has an `Inserter`, the forwarding logic: all of them look, and one is chosen meanwhile.
 
-    A collector has one port for operands and one for results. Of several results for one collector the first unit in rotating
-    order goes. A result goes into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it
-    goes to the banks. Dirty values that leave are written to the banks over one bus of the sub-core.
+    A collector has one port for operands and one for results. Of several results for one collector the first
+    unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
+    nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
+    banks over one bus of the sub-core.
 
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
     parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
-    probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver, collector_write, port_wait,
-        window, occupied).
+    probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
+        collector_write, port_wait, window, occupied).
 
     Members
     -------
     issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
     may_issue : Out(warps). Warps whose next uop would be taken in this cycle; from registers.
-    may_slide : Out(warps). Warps that may issue a uop that needs no collector: those none of whose uops waits; from registers.
-    slide : In(1). The warp of `issue.payload` issues one: its window moves. start : In(warps). New warps start: what their slots
-        kept is dropped.
+    may_slide : Out(warps). Warps that may issue a uop that needs no collector: those none of whose uops
+        waits; from registers.
+    slide : In(1). The warp of `issue.payload` issues one: its window moves. start : In(warps). New warps
+        start: what their slots kept is dropped.
     holds : Out(warps). Warps that have values here.
-    entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: warp x window + its tag.
+    entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: warp x window +
+        its tag.
     read : Out(read_stream). Operands that are not in the window are requested (seam 2).
     deliver : In(Delivery) per collector. An operand arrives.
     read_done : Out(ReadDone) per uop in collection. The sources of a uop that is dispatched (seam 6).
-    dispatch : Out(dispatch_stream) per unit. A collector's oldest complete uop, by rotating priority (seam 3); from registers.
+    dispatch : Out(dispatch_stream) per unit. A collector's oldest complete uop, by rotating priority (seam
+        3); from registers.
     refused : Out(1). A unit refused one in this cycle.
     result : In(ResultOffer) per unit. Results as they are offered and written (seam 4).
     first : In. Unit whose offer goes first, then the next ones in order.
@@ -84,9 +89,9 @@ class Boc(wiring.Component):
     operand : In(Noted) per collector, if `parts`. Note of the operand that arrives.
     kept : Out(kept_layout) per collector and slot, if `parts`. What is known of `operands`.
 
-    Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be dispatched in t + 1;
-    requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A
-    result written in t is found from t + 1 on.
+    Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
+    dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
+    its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
     """
 
     #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
@@ -94,23 +99,34 @@ class Boc(wiring.Component):
 
     def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
         if not isinstance(config, SmConfig):
-            raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
+            raise TypeError(
+                f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
+            )
         core = config.sub_core
         if core.collectors != core.warps:
-            raise ValueError(f"{type(self).__name__} needs a collector per warp: {core.warps}, not {core.collectors}.")
+            raise ValueError(
+                f"{type(self).__name__} needs a collector per warp: {core.warps}, not {core.collectors}."
+            )
         self._config = config
         self._probe = probe
         self._note_parts = parts
         self._warps, self._window = core.warps, core.collector.window
         self._entries = core.collector.window_entries
         members = {
-            "issue": In(issue_stream(config)), "may_issue": Out(core.warps), "may_slide": Out(core.warps), "slide": In(1),
-            "start": In(core.warps), "holds": Out(core.warps), "entry": Out(bits(self.entries(config))),
+            "issue": In(issue_stream(config)),
+            "may_issue": Out(core.warps),
+            "may_slide": Out(core.warps),
+            "slide": In(1),
+            "start": In(core.warps),
+            "holds": Out(core.warps),
+            "entry": Out(bits(self.entries(config))),
             "read": Out(read_stream(config, self._window)),
             "deliver": In(Delivery(config, self._window)).array(core.warps),
             "read_done": Out(ReadDone(config)).array(self.entries(config)),
-            "dispatch": Out(dispatch_stream(config)).array(UNITS), "refused": Out(1),
-            "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS + self.evicts)),
+            "dispatch": Out(dispatch_stream(config)).array(UNITS),
+            "refused": Out(1),
+            "result": In(ResultOffer(config)).array(UNITS),
+            "first": In(bits(UNITS + self.evicts)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
             "offered": Out(bits(self.entries(config))).array(core.warps),
@@ -119,10 +135,24 @@ class Boc(wiring.Component):
         if self.evicts:
             members["evicted"] = Out(evicted_stream(config))
         if probe:
-            members["events"] = Out(Events(config, {
-                "allocate": 1, "forward": 1, "reserve": 1, "discard": 2, "squeeze": 1, "insert_wait": 1, "deliver": core.warps,
-                "collector_write": core.warps, "port_wait": UNITS, "window": core.warps, "occupied": 1,
-            }))
+            members["events"] = Out(
+                Events(
+                    config,
+                    {
+                        "allocate": 1,
+                        "forward": 1,
+                        "reserve": 1,
+                        "discard": 2,
+                        "squeeze": 1,
+                        "insert_wait": 1,
+                        "deliver": core.warps,
+                        "collector_write": core.warps,
+                        "port_wait": UNITS,
+                        "window": core.warps,
+                        "occupied": 1,
+                    },
+                )
+            )
         super().__init__(members)
 
     @staticmethod
@@ -144,15 +174,27 @@ class Boc(wiring.Component):
         m = Module()
         warps, window, entries = range(self._warps), self._window, self._entries
         self._state = [Entries(entries, window, str(warp)) for warp in warps]
-        # `complete`: inserted, and its operands are there; a register of its own, so that dispatch need not find it out.
-        self._busy, self._inserted, self._complete = ([Signal(window, name=f"{name}_{warp}") for warp in warps]
-                                                      for name in ("busy", "inserted", "complete"))
-        self._uses = [[Signal(entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)] for warp in warps]
+        # `complete`: inserted, and its operands are there; a register of its own, so that dispatch need not
+        # find it out.
+        self._busy, self._inserted, self._complete = (
+            [Signal(window, name=f"{name}_{warp}") for warp in warps]
+            for name in ("busy", "inserted", "complete")
+        )
+        self._uses = [
+            [Signal(entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)]
+            for warp in warps
+        ]
         self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in warps]  # of the warp's next uop
-        self._from_tag = [Signal(window, init=-1, name=f"from_tag_{warp}") for warp in warps]  # that one and those above it
+        self._from_tag = [
+            Signal(window, init=-1, name=f"from_tag_{warp}") for warp in warps
+        ]  # that one and those above it
         self._waits = Signal(len(warps))  # warps whose youngest uop is not inserted
-        self._pinned = [Signal(entries, name=f"pinned_{warp}") for warp in warps]  # entries that inserted uops read
-        self._wrote: list[Value] = [Const(0, entries)] * len(warps)  # entries whose values a bank takes in this cycle
+        self._pinned = [
+            Signal(entries, name=f"pinned_{warp}") for warp in warps
+        ]  # entries that inserted uops read
+        self._wrote: list[Value] = [Const(0, entries)] * len(
+            warps
+        )  # entries whose values a bank takes in this cycle
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._choose(m)
         self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self.evicts)
@@ -160,8 +202,10 @@ class Boc(wiring.Component):
         self._insert(m)
         if self.evicts:
             self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._values)
-        self._oldest = [soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
-                        for warp in warps]
+        self._oldest = [
+            soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
+            for warp in warps
+        ]
         gone = dispatch(m, self._config, self, self._oldest, self._issues, self._tag)
         for warp in warps:
             self._collector(m, warp, gone[warp])
@@ -174,18 +218,24 @@ class Boc(wiring.Component):
     def _choose(self, m: Module) -> None:
         """Take the uop that issues; choose the one to be inserted: it, or one that waits.
 
-        A warp with one that waits issues none: each collector knows its uop before any is chosen."""
+        A warp with one that waits issues none: each collector knows its uop before any is chosen.
+        """
         warps, issue = range(self._warps), self.issue.payload
         free, at, self._issues = (Signal(len(warps), name=name) for name in ("free", "at", "issues"))
         tag = Signal.like(self._tag[0], name="tag_of_issue")
         m.d.comb += [
             free.eq(Cat(~busy.bit_select(tag, 1) for busy, tag in zip(self._busy, self._tag, strict=True))),
-            self.may_issue.eq(free & ~self._waits), self.may_slide.eq(~self._waits),
-            at.eq(Cat(issue.warp == warp for warp in warps)), self._issues.eq(Mux(self.issue.valid, at, 0)),
-            tag.eq(pick(at, self._tag)), self.entry.eq(issue.warp * self._window + tag),
+            self.may_issue.eq(free & ~self._waits),
+            self.may_slide.eq(~self._waits),
+            at.eq(Cat(issue.warp == warp for warp in warps)),
+            self._issues.eq(Mux(self.issue.valid, at, 0)),
+            tag.eq(pick(at, self._tag)),
+            self.entry.eq(issue.warp * self._window + tag),
         ]
         layout = uop_layout(self._config)
-        kept = data.StructLayout({"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}})
+        kept = data.StructLayout(
+            {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}}
+        )
         waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
         self._own = own = Signal(kept, name="issued")
         m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in INSERTED]
@@ -193,8 +243,10 @@ class Boc(wiring.Component):
         write_at(m, waiting, issue.warp, own, self.issue.valid)
         self._row = [read_at(m, waiting, warp) for warp in warps]
         self._uop = [Signal(kept, name=f"uop_{warp}") for warp in warps]
-        m.d.comb += [uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
-                     for warp, uop in enumerate(self._uop)]
+        m.d.comb += [
+            uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
+            for warp, uop in enumerate(self._uop)
+        ]
 
         turn, pointer = Signal(), Signal.like(issue.warp, name="waiting_pointer")
         choice = soonest(m, self._waits, pointer, "waiting")
@@ -216,11 +268,20 @@ class Boc(wiring.Component):
         width = self.place_width(self._config)
         self._places, self._place, self._delivered = [], [], []
         for warp, delivery in enumerate(self.deliver):
-            places = m.submodules[f"places_{warp}"] = Memory(shape=width * MAX_SOURCES, depth=self._window, init=[])
-            row, place, mask = (Signal(size, name=f"{name}_{warp}") for name, size in (
-                ("row_delivered", width * MAX_SOURCES), ("place", width), ("delivered", self._entries)))
+            places = m.submodules[f"places_{warp}"] = Memory(
+                shape=width * MAX_SOURCES, depth=self._window, init=[]
+            )
+            row, place, mask = (
+                Signal(size, name=f"{name}_{warp}")
+                for name, size in (
+                    ("row_delivered", width * MAX_SOURCES),
+                    ("place", width),
+                    ("delivered", self._entries),
+                )
+            )
             m.d.comb += [
-                row.eq(read_at(m, places, delivery.tag)), place.eq(row.word_select(delivery.slot, width)),
+                row.eq(read_at(m, places, delivery.tag)),
+                place.eq(row.word_select(delivery.slot, width)),
                 mask.eq(Mux(delivery.valid, 1 << place, 0)),
             ]
             self._places.append(places)
@@ -228,29 +289,38 @@ class Boc(wiring.Component):
             self._delivered.append(mask)
 
     def _insert(self, m: Module) -> None:
-        """Each collector's forwarding logic looks at its uop and its entries; one of them is chosen, and what it finds is done.
-        Request what is not in the window."""
+        """Each collector's forwarding logic looks at its uop and its entries; one of them is chosen, and what
+        it finds is done. Request what is not in the window."""
         self._inserters: list[Inserter] = []
         self._done = Signal(self._warps, name="done")
         for warp, (state, uop, claimed) in enumerate(zip(self._state, self._uop, self._claims, strict=True)):
             unit = m.submodules[f"inserter_{warp}"] = Inserter(self._config)
             self._inserters.append(unit)
             m.d.comb += [
-                *(getattr(unit, name).eq(getattr(state, name)) for name in _STATE), unit.pinned.eq(self._pinned[warp]),
-                unit.claimed.eq(claimed.entry), unit.filled.eq(state.filled | claimed.arrived | self._delivered[warp]),
+                *(getattr(unit, name).eq(getattr(state, name)) for name in _STATE),
+                unit.pinned.eq(self._pinned[warp]),
+                unit.claimed.eq(claimed.entry),
+                unit.filled.eq(state.filled | claimed.arrived | self._delivered[warp]),
                 *(port.eq(register) for port, register in zip(unit.registers, state.registers, strict=True)),
                 *(port.eq(plane) for port, plane in zip(unit.age, state.age, strict=True)),
-                *(getattr(unit, name).eq(getattr(uop, name)) for name in _UOP), unit.still.eq(uop.seq[MOVE.bit_length() - 1]),
-                *(port.eq(source) for ports, uop in ((unit.sources, self._own), (unit.waiting_sources, self._row[warp]))
-                  for port, source in zip(ports, uop.sources, strict=True)),
-                unit.destination.eq(self._own.destination), unit.waiting_destination.eq(self._row[warp].destination),
+                *(getattr(unit, name).eq(getattr(uop, name)) for name in _UOP),
+                unit.still.eq(uop.seq[MOVE.bit_length() - 1]),
+                *(
+                    port.eq(source)
+                    for ports, uop in ((unit.sources, self._own), (unit.waiting_sources, self._row[warp]))
+                    for port, source in zip(ports, uop.sources, strict=True)
+                ),
+                unit.destination.eq(self._own.destination),
+                unit.waiting_destination.eq(self._row[warp].destination),
                 unit.waits.eq(self._waits[warp]),
                 self._done[warp].eq(self._chosen[warp] & unit.fits),
             ]
         read, uop, warp = self.read, self._of_chosen(self._uop), encode(self._chosen)
         m.d.comb += [
             read.valid.eq((self._done & Cat(unit.read.any() for unit in self._inserters)).any()),
-            read.payload.collector.eq(warp), read.payload.tag.eq(uop.tag), read.payload.warp.eq(warp),
+            read.payload.collector.eq(warp),
+            read.payload.tag.eq(uop.tag),
+            read.payload.warp.eq(warp),
             read.payload.sources.eq(uop.sources),
             read.payload.source_valid.eq(self._of_chosen([unit.read for unit in self._inserters])),
         ]
@@ -261,7 +331,10 @@ class Boc(wiring.Component):
         """The state of one collector: what issue, insertion, operands, results and write-back do to it."""
         unit, state, done = self._inserters[warp], self._state[warp], self._done[warp]
         slid, moves = (Signal(name=f"{name}_{warp}") for name in ("slides", "moves"))
-        m.d.comb += [slid.eq(self.slide & (self.issue.payload.warp == warp)), moves.eq(done & ~unit.still | slid)]
+        m.d.comb += [
+            slid.eq(self.slide & (self.issue.payload.warp == warp)),
+            moves.eq(done & ~unit.still | slid),
+        ]
         self._uops_of(m, warp, gone)
 
         arrived, taken = self._claims[warp].arrived, Mux(done, unit.taken, 0)
@@ -271,17 +344,35 @@ class Boc(wiring.Component):
         dropped = Mux(moves, state.valid & ~present, 0)
         starts, invalid = self.start[warp], Mux(done, unit.invalid, 0)
         m.d.sync += [
-            state.valid.eq(Mux(starts, 0, ((state.valid & ~dropped & ~(squeezed & ~state.dirty)) | taken) & ~invalid)),
-            state.dirty.eq(Mux(starts, 0, state.dirty & ~dropped & ~Mux(done, unit.clean, 0) & ~wrote
-                               | (arrived if self.evicts else 0))),
-            state.reserved.eq(Mux(starts, 0, state.reserved & ~taken & ~arrived | Mux(done, unit.expected, 0))),
+            state.valid.eq(
+                Mux(starts, 0, ((state.valid & ~dropped & ~(squeezed & ~state.dirty)) | taken) & ~invalid)
+            ),
+            state.dirty.eq(
+                Mux(
+                    starts,
+                    0,
+                    state.dirty & ~dropped & ~Mux(done, unit.clean, 0) & ~wrote
+                    | (arrived if self.evicts else 0),
+                )
+            ),
+            state.reserved.eq(
+                Mux(starts, 0, state.reserved & ~taken & ~arrived | Mux(done, unit.expected, 0))
+            ),
             state.filled.eq(unit.filled & ~taken),
-            state.keep.eq(state.keep & ~Mux(done, unit.keep_clear, 0) | Mux(done, unit.keep_set, 0) | squeezed & state.dirty),
+            state.keep.eq(
+                state.keep & ~Mux(done, unit.keep_clear, 0)
+                | Mux(done, unit.keep_set, 0)
+                | squeezed & state.dirty
+            ),
         ]
         touched, leaves = Mux(done, unit.touched, 0), squeezed & state.dirty
-        for bit, (plane, older) in enumerate(zip(state.idle, counted(state.idle, state.valid & ~state.passed), strict=True)):
-            m.d.sync += plane.eq((Mux(moves, older, plane) & ~touched & ~leaves)
-                                 | (leaves if (self._window - 1) >> bit & 1 else 0))
+        for bit, (plane, older) in enumerate(
+            zip(state.idle, counted(state.idle, state.valid & ~state.passed), strict=True)
+        ):
+            m.d.sync += plane.eq(
+                (Mux(moves, older, plane) & ~touched & ~leaves)
+                | (leaves if (self._window - 1) >> bit & 1 else 0)
+            )
         oldest = reduce(lambda a, b: a & b, state.age)
         for bit, (plane, older) in enumerate(zip(state.age, counted(state.age, ~oldest), strict=True)):
             m.d.sync += plane.eq(Mux(done, older, plane) & ~taken | (taken if bit == 0 else 0))
@@ -300,7 +391,8 @@ class Boc(wiring.Component):
         into = decode(m, uop.tag, done, window, f"into_{warp}")
         write_at(m, self._places[warp], uop.tag, Cat(*unit.places), done)
         m.d.sync += [
-            busy.eq(busy & ~gone | allocated), inserted.eq(inserted & ~allocated | into),
+            busy.eq(busy & ~gone | allocated),
+            inserted.eq(inserted & ~allocated | into),
             self._waits[warp].eq((self._waits[warp] | self._issues[warp]) & ~done),
         ]
         above = Cat(Const(0, 1), self._from_tag[warp][:-1])
@@ -311,22 +403,46 @@ class Boc(wiring.Component):
             with m.If(into[tag]):
                 m.d.sync += uses.eq(unit.uses)
             pinned.append(Mux(stay[tag], uses, 0))
-            m.d.sync += self._complete[warp][tag].eq(Mux(into[tag], unit.complete, stay[tag] & ~(uses & ~unit.filled).any()))
+            m.d.sync += self._complete[warp][tag].eq(
+                Mux(into[tag], unit.complete, stay[tag] & ~(uses & ~unit.filled).any())
+            )
         m.d.sync += self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0))
 
     def _values_of(self, m: Module, warp: int, changed: Value) -> None:
-        """The values in one collector: operands and results are written, and those of its oldest complete uop are offered."""
-        config, delivery, claimed, values = self._config, self.deliver[warp], self._claims[warp], self._values[warp]
+        """The values in one collector: operands and results are written, and those of its oldest complete uop
+        are offered."""
+        config, delivery, claimed, values = (
+            self._config,
+            self.deliver[warp],
+            self._claims[warp],
+            self._values[warp],
+        )
         values.write_operand(m, self._place[warp], delivery.value, delivery.valid)
         values.write_result(m, claimed.entry, claimed.write)
         width = self.place_width(config)
         row = Signal(width * MAX_SOURCES, name=f"row_offered_{warp}")
-        m.d.comb += row.eq(pick(self._oldest[warp].one_hot, [read_at(m, self._places[warp], tag) for tag in range(self._window)]))
+        m.d.comb += row.eq(
+            pick(
+                self._oldest[warp].one_hot,
+                [read_at(m, self._places[warp], tag) for tag in range(self._window)],
+            )
+        )
         wanted = [row.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]
-        m.d.comb += [operand.eq(values.at(m, place)) for operand, place in zip(self.operands[warp], wanted, strict=True)]
+        m.d.comb += [
+            operand.eq(values.at(m, place))
+            for operand, place in zip(self.operands[warp], wanted, strict=True)
+        ]
         if self._note_parts:
-            kept = keep_notes(m, self._note_parts, str(warp), self._entries, self.operand[warp], self._place[warp], changed,
-                              wanted)
+            kept = keep_notes(
+                m,
+                self._note_parts,
+                str(warp),
+                self._entries,
+                self.operand[warp],
+                self._place[warp],
+                changed,
+                wanted,
+            )
             m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[warp], kept, strict=True)]
 
     # --- Events.
@@ -334,8 +450,18 @@ class Boc(wiring.Component):
     def _collector_events(self, m: Module, warp: int, present: Value) -> None:
         events, keep, delivery = self.events, self._claims[warp].write, self.deliver[warp]
         emit(m, events.deliver[warp], delivery.valid, collector=warp, slot=delivery.slot)
-        emit(m, events.collector_write[warp], keep.valid, collector=warp, warp=keep.warp, seq=keep.seq, register=keep.register)
-        used, before = (Signal(bits(self._entries + 1), name=f"{name}_{warp}") for name in ("used", "used_before"))
+        emit(
+            m,
+            events.collector_write[warp],
+            keep.valid,
+            collector=warp,
+            warp=keep.warp,
+            seq=keep.seq,
+            register=keep.register,
+        )
+        used, before = (
+            Signal(bits(self._entries + 1), name=f"{name}_{warp}") for name in ("used", "used_before")
+        )
         m.d.comb += used.eq(sum(present[entry] for entry in range(self._entries)))
         m.d.sync += before.eq(used)
         emit(m, events.window[warp], used != before, collector=warp, entries=used)
@@ -345,21 +471,71 @@ class Boc(wiring.Component):
         uop, warp = self._of_chosen(self._uop), encode(self._chosen)
         found, expected, overwritten, transient, squeezed = (
             self._of_chosen([getattr(unit, name) for unit in units])
-            for name in ("found", "expected", "overwritten", "transient", "squeezed"))
+            for name in ("found", "expected", "overwritten", "transient", "squeezed")
+        )
         done = self._done.any()
-        emit(m, events.allocate[0], issue.valid, collector=issue.payload.warp, warp=issue.payload.warp, seq=issue.payload.uop.seq)
-        emit(m, events.forward[0], done & found.any(), collector=warp, warp=warp, seq=uop.seq, slots=found, count=sum(found))
-        emit(m, events.reserve[0], done & expected.any(), collector=warp, warp=warp, seq=uop.seq, count=sum(expected))
-        emit(m, events.discard[0], done & (overwritten | transient).any(), collector=warp, overwritten=sum(overwritten),
-             transient=sum(transient))
+        emit(
+            m,
+            events.allocate[0],
+            issue.valid,
+            collector=issue.payload.warp,
+            warp=issue.payload.warp,
+            seq=issue.payload.uop.seq,
+        )
+        emit(
+            m,
+            events.forward[0],
+            done & found.any(),
+            collector=warp,
+            warp=warp,
+            seq=uop.seq,
+            slots=found,
+            count=sum(found),
+        )
+        emit(
+            m,
+            events.reserve[0],
+            done & expected.any(),
+            collector=warp,
+            warp=warp,
+            seq=uop.seq,
+            count=sum(expected),
+        )
+        emit(
+            m,
+            events.discard[0],
+            done & (overwritten | transient).any(),
+            collector=warp,
+            overwritten=sum(overwritten),
+            transient=sum(transient),
+        )
         lost = Signal(bits(self._entries + 1), name="lost_by_slide")
-        m.d.comb += lost.eq(Array(
-            sum((state.valid & state.dirty & state.passed & ~pinned & ~state.owed)[entry] for entry in range(self._entries))
-            for state, pinned in zip(self._state, self._pinned, strict=True))[issue.payload.warp])
-        emit(m, events.discard[1], self.slide & (lost != 0), collector=issue.payload.warp, overwritten=0, transient=lost)
+        m.d.comb += lost.eq(
+            Array(
+                sum(
+                    (state.valid & state.dirty & state.passed & ~pinned & ~state.owed)[entry]
+                    for entry in range(self._entries)
+                )
+                for state, pinned in zip(self._state, self._pinned, strict=True)
+            )[issue.payload.warp]
+        )
+        emit(
+            m,
+            events.discard[1],
+            self.slide & (lost != 0),
+            collector=issue.payload.warp,
+            overwritten=0,
+            transient=lost,
+        )
         registers = [pick(unit.squeezed, list(unit.registers)) for unit in units]
-        emit(m, events.squeeze[0], squeezed.any(), collector=warp, register=self._of_chosen(registers),
-             dirty=(squeezed & self._of_chosen([unit.dirty for unit in units])).any())
+        emit(
+            m,
+            events.squeeze[0],
+            squeezed.any(),
+            collector=warp,
+            register=self._of_chosen(registers),
+            dirty=(squeezed & self._of_chosen([unit.dirty for unit in units])).any(),
+        )
         emit(m, events.insert_wait[0], self._waits.any(), collectors=sum(self._waits))
         for number, offer in enumerate(self.result):
             emit(m, events.port_wait[number], offer.held, unit=number, collector=offer.payload.warp)
@@ -368,6 +544,7 @@ class Boc(wiring.Component):
 
 
 class WriteThroughBoc(Boc):
-    """The same with results written into the banks at once as well: BOW without write-back (BOW, section IV-A)."""
+    """The same with results written into the banks at once as well: BOW without write-back (BOW, section
+    IV-A)."""
 
     evicts = False

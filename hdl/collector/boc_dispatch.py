@@ -19,13 +19,15 @@ from warpbank.hdl.priority import Choice, pick, soonest
 from warpbank.hdl.seams import UNITS, dispatch_layout
 
 
-def dispatch(m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], issues: Signal,
-             tags: Sequence[Signal]) -> list[Value]:
+def dispatch(
+    m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], issues: Signal, tags: Sequence[Signal]
+) -> list[Value]:
     """Per unit one collector's oldest complete uop, by rotating priority (seam 3). BOW, section IV-A.
 
     Parameters
     ----------
-    boc : `warpbank.hdl.collector.boc.Boc`, whose ports `dispatch`, `refused`, `offered` and `read_done` are driven here.
+    boc : `warpbank.hdl.collector.boc.Boc`, whose ports `dispatch`, `refused`, `offered` and `read_done` are
+        driven here.
     oldest : per warp its oldest complete uop, by tag.
     issues : warps that issue in this cycle.
     tags : of the uops that they issue.
@@ -33,7 +35,9 @@ def dispatch(m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], is
     Returns per warp the mask of tags that go.
     """
     warps, window = range(len(oldest)), len(oldest[0].one_hot)
-    layout = data.StructLayout({name: field.shape for name, field in dispatch_layout(config) if name != "collector"})
+    layout = data.StructLayout(
+        {name: field.shape for name, field in dispatch_layout(config) if name != "collector"}
+    )
     uops = m.submodules.uops = Memory(shape=layout, depth=len(warps) * window, init=[])
     write_at(m, uops, boc.entry, _kept(m, boc.issue.payload, layout), boc.issue.valid)
     wanted, held = [], []
@@ -45,13 +49,23 @@ def dispatch(m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], is
         wanted.append([(first.one_hot & Cat(one == unit for one in kind)).any() for unit in range(UNITS)])
         held.append(Signal(layout.size, name=f"held_{warp}"))
         rows = [read_at(m, uops, warp * window + tag).as_value() for tag in range(window)]
-        m.d.comb += [held[warp].eq(pick(first.one_hot, rows)), boc.offered[warp].eq(warp * window + first.index)]
+        m.d.comb += [
+            held[warp].eq(pick(first.one_hot, rows)),
+            boc.offered[warp].eq(warp * window + first.index),
+        ]
     goes, refused = [], []
     for unit, port in enumerate(boc.dispatch):
-        mask, pointer = Signal(len(warps), name=f"for_{Unit(unit).name.lower()}"), Signal(warps, name=f"pointer_{unit}")
+        mask, pointer = (
+            Signal(len(warps), name=f"for_{Unit(unit).name.lower()}"),
+            Signal(warps, name=f"pointer_{unit}"),
+        )
         m.d.comb += mask.eq(Cat(kinds[unit] for kinds in wanted))
         choice, uop = soonest(m, mask, pointer, f"unit_{unit}"), Signal(layout, name=f"uop_for_{unit}")
-        m.d.comb += [uop.eq(pick(choice.one_hot, held)), port.valid.eq(choice.any), port.payload.collector.eq(choice.index)]
+        m.d.comb += [
+            uop.eq(pick(choice.one_hot, held)),
+            port.valid.eq(choice.any),
+            port.payload.collector.eq(choice.index),
+        ]
         m.d.comb += [getattr(port.payload, name).eq(getattr(uop, name)) for name, _ in layout]
         with m.If(port.valid & port.ready):
             m.d.sync += pointer.eq(choice.after)
@@ -70,7 +84,13 @@ def _kept(m: Module, issue: Any, layout: data.StructLayout) -> data.View:
     kept = Signal(layout)
     uop, result = issue.uop, kept.result
     m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
-    m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                 for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
-    m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES])]
+    m.d.comb += [
+        getattr(result, name).eq(getattr(uop, name))
+        for name in ("seq", "destination", "count", "predicates_written", "mask", "part")
+    ]
+    m.d.comb += [
+        result.warp.eq(issue.warp),
+        result.fence.eq(uop.memory == Op.FENCE),
+        result.near.eq(uop.near[MAX_SOURCES]),
+    ]
     return kept

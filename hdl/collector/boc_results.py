@@ -1,4 +1,5 @@
-"""Results and bypassing operand collectors: which of them go into one, and which values go from there to the banks."""
+"""Results and bypassing operand collectors: which of them go into one, and which values go from there to the
+banks."""
 
 from __future__ import annotations
 
@@ -33,8 +34,15 @@ class Claim:
     write: Any
 
 
-def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequence[Any], first: Value, keep: Sequence[Any],
-          evicts: bool) -> list[Claim]:
+def claim(
+    m: Module,
+    config: SmConfig,
+    states: Sequence[Entries],
+    offers: Sequence[Any],
+    first: Value,
+    keep: Sequence[Any],
+    evicts: bool,
+) -> list[Claim]:
     """Which results go into a collector, which wait for its port, which need no bank. BOW, section IV-A.
 
     Parameters
@@ -50,8 +58,12 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
     for warp, state in enumerate(states):
         here = _meant(m, state, offers, str(warp))
         mine = Signal(UNITS, name=f"mine_{warp}")
-        m.d.comb += mine.eq(Cat(offer.valid & (offer.payload.warp == warp) & mask.any()
-                                for offer, mask in zip(offers, here, strict=True)))
+        m.d.comb += mine.eq(
+            Cat(
+                offer.valid & (offer.payload.warp == warp) & mask.any()
+                for offer, mask in zip(offers, here, strict=True)
+            )
+        )
         port = soonest(m, mine, first, f"port_{warp}")
         finds.append(mine)
         ports.append(port.one_hot)
@@ -61,18 +73,26 @@ def claim(m: Module, config: SmConfig, states: Sequence[Entries], offers: Sequen
         m.d.comb += [
             entry.eq(pick(port.one_hot, here)),
             payload.as_value().eq(pick(port.one_hot, [offer.payload.as_value() for offer in offers])),
-            write.valid.eq((port.one_hot & taken).any()), write.value.eq(pick(port.one_hot, [one.value for one in keep])),
+            write.valid.eq((port.one_hot & taken).any()),
+            write.value.eq(pick(port.one_hot, [one.value for one in keep])),
             arrived.eq(Mux(write.valid, entry, 0)),
-            *(getattr(write, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
+            *(
+                getattr(write, name).eq(getattr(payload, name))
+                for name in ("warp", "seq", "register", "mask")
+            ),
         ]
         claims.append(Claim(entry, arrived, write))
     found, granted = Signal(UNITS), Signal(UNITS)
     m.d.comb += [found.eq(reduce(or_, finds)), granted.eq(reduce(or_, ports))]
     for unit, (offer, port) in enumerate(zip(offers, keep, strict=True)):
         m.d.comb += [
-            offer.held.eq(found[unit] & ~granted[unit]), offer.absorbed.eq(granted[unit] & int(evicts)),
+            offer.held.eq(found[unit] & ~granted[unit]),
+            offer.absorbed.eq(granted[unit] & int(evicts)),
             port.valid.eq(offer.taken & granted[unit]),
-            *(getattr(port, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")),
+            *(
+                getattr(port, name).eq(getattr(offer.payload, name))
+                for name in ("warp", "seq", "register", "mask")
+            ),
         ]
     return claims
 
@@ -82,12 +102,16 @@ def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[
     expects = Signal(len(state.valid), name=f"expects_{name}")
     m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
     here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
-    m.d.comb += [mask.eq(expects & state.named(offer.payload.register)) for mask, offer in zip(here, offers, strict=True)]
+    m.d.comb += [
+        mask.eq(expects & state.named(offer.payload.register))
+        for mask, offer in zip(here, offers, strict=True)
+    ]
     return here
 
 
-def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value],
-               values: Sequence[Values]) -> list[Value]:
+def write_back(
+    m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value], values: Sequence[Values]
+) -> list[Value]:
     """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
 
     Parameters
@@ -101,17 +125,28 @@ def write_back(m: Module, evicted: Any, states: Sequence[Entries], pinned: Seque
     for warp, state in enumerate(states):
         leaving.append(Signal(len(state.valid), name=f"leaving_{warp}"))
         leaves.append(Signal(len(state.valid), name=f"leaves_{warp}"))
-        m.d.comb += [leaving[warp].eq(state.valid & state.owed & state.passed & ~pinned[warp]),
-                     leaves[warp].eq(lowest(leaving[warp]))]
+        m.d.comb += [
+            leaving[warp].eq(state.valid & state.owed & state.passed & ~pinned[warp]),
+            leaves[warp].eq(lowest(leaving[warp])),
+        ]
     pointer = Signal(range(len(states)), name="bus_pointer")
     choice = soonest(m, Cat(mask.any() for mask in leaving), pointer, "bus")
-    parts = [kept.parts(m, first_number(leaving[warp]), (kept.entry & leaves[warp]).any(), choice.one_hot[warp])
-             for warp, kept in enumerate(values)]
+    parts = [
+        kept.parts(m, first_number(leaving[warp]), (kept.entry & leaves[warp]).any(), choice.one_hot[warp])
+        for warp, kept in enumerate(values)
+    ]
     m.d.comb += [
-        evicted.valid.eq(choice.any), evicted.payload.warp.eq(choice.index),
-        evicted.payload.register.eq(pick(choice.one_hot, [pick(mask, state.registers)
-                                                          for mask, state in zip(leaves, states, strict=True)])),
-        evicted.payload.value.eq(reduce(or_, (old for old, _ in parts)) | reduce(or_, (new for _, new in parts))),
+        evicted.valid.eq(choice.any),
+        evicted.payload.warp.eq(choice.index),
+        evicted.payload.register.eq(
+            pick(
+                choice.one_hot,
+                [pick(mask, state.registers) for mask, state in zip(leaves, states, strict=True)],
+            )
+        ),
+        evicted.payload.value.eq(
+            reduce(or_, (old for old, _ in parts)) | reduce(or_, (new for _, new in parts))
+        ),
     ]
     goes = evicted.valid & evicted.ready
     with m.If(goes):

@@ -17,9 +17,10 @@ from warpbank.hdl.priority import encode
 class Values:
     """The values of one collector's entries, with a port for operands and one for results.
 
-    A result is written in two cycles, so that to find its entry and to write it need not fit into one: it goes into a register,
-    and from there into its entry, lanes of its mask only. Whoever reads the entry in the cycle between takes those lanes from the
-    register, so that a result stands in its entry from the next cycle on for all who ask.
+    A result is written in two cycles, so that to find its entry and to write it need not fit into one: it
+    goes into a register, and from there into its entry, lanes of its mask only. Whoever reads the entry in
+    the cycle between takes those lanes from the register, so that a result stands in its entry from the next
+    cycle on for all who ask.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class Values:
 
     Attributes
     ----------
-    late, place, entry : a result is in the register; the number of its entry; that as a mask, 0 if there is none.
+    late, place, entry : a result is in the register; the number of its entry; that as a mask, 0 if there is
+        none.
     """
 
     def __init__(self, m: Module, config: SmConfig, entries: int, name: str) -> None:
@@ -52,21 +54,29 @@ class Values:
         with m.If(write.valid):
             m.d.sync += [self.place.eq(encode(entry)), self._mask.eq(write.mask), self._value.eq(write.value)]
         port = self._memory.write_port(granularity=self._lane)
-        m.d.comb += [port.addr.eq(self.place), port.data.eq(self._value), port.en.eq(Mux(self.late, self._mask, 0))]
+        m.d.comb += [
+            port.addr.eq(self.place),
+            port.data.eq(self._value),
+            port.en.eq(Mux(self.late, self._mask, 0)),
+        ]
 
     def at(self, m: Module, place: Value) -> Value:
         """The value of the entry number `place`."""
         return reduce(or_, self.parts(m, place, self.late & (self.place == place), Const(1)))
 
     def parts(self, m: Module, place: Value, fresh: Value, wanted: Value) -> tuple[Value, Value]:
-        """What of an entry's value has been written and what is on its way, other lanes 0; all 0 if not `wanted`. To be ored.
+        """What of an entry's value has been written and what is on its way, other lanes 0; all 0 if not
+        `wanted`. To be ored.
 
         Parameters
         ----------
         place, fresh : the entry's number; whether it is that of the register.
         """
         old, new = Signal.like(self._mask), Signal.like(self._mask)
-        m.d.comb += [new.eq(Mux(wanted & fresh, self._mask, 0)), old.eq(Mux(wanted, ~Mux(fresh, self._mask, 0), 0))]
+        m.d.comb += [
+            new.eq(Mux(wanted & fresh, self._mask, 0)),
+            old.eq(Mux(wanted, ~Mux(fresh, self._mask, 0), 0)),
+        ]
         return read_at(m, self._memory, place) & self._whole(old), self._value & self._whole(new)
 
     def _whole(self, lanes: Signal) -> Value:

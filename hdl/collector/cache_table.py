@@ -24,8 +24,8 @@ class Lines:
 
     Attributes
     ----------
-    valid, near, locked, filled : masks over the lines: holds or waits for a register; whose reuse is near; which the uop in
-        collection reads; whose value is there.
+    valid, near, locked, filled : masks over the lines: holds or waits for a register; whose reuse is near;
+        which the uop in collection reads; whose value is there.
     registers : which.
     newer : row i: the lines that line i was used after.
     """
@@ -34,9 +34,14 @@ class Lines:
         self.size = lines
         masks = ("valid", "near", "locked", "filled")
         self.valid, self.near, self.locked, self.filled = (
-            Signal(lines, name=f"{mask}_{name}", reset_less=mask in ("near", "filled")) for mask in masks)
-        self.registers = [Signal(REGISTER_WIDTH, name=f"register_{name}_{line}", reset_less=True) for line in range(lines)]
-        self.newer = [Signal(lines, init=(1 << line) - 1, name=f"newer_{name}_{line}") for line in range(lines)]
+            Signal(lines, name=f"{mask}_{name}", reset_less=mask in ("near", "filled")) for mask in masks
+        )
+        self.registers = [
+            Signal(REGISTER_WIDTH, name=f"register_{name}_{line}", reset_less=True) for line in range(lines)
+        ]
+        self.newer = [
+            Signal(lines, init=(1 << line) - 1, name=f"newer_{name}_{line}") for line in range(lines)
+        ]
 
     def all(self) -> list[Signal]:
         """Every signal, in one order for all tables."""
@@ -55,16 +60,22 @@ def touched(rows: list[Value], line: Value) -> list[Value]:
     return [Mux(line[number], ~line & ((1 << len(rows)) - 1), row & ~line) for number, row in enumerate(rows)]
 
 
-def victim(m: Module, lines: Lines, valid: Value, closed: Value, random: Value, far_first: bool, name: str) -> Signal:
+def victim(
+    m: Module, lines: Lines, valid: Value, closed: Value, random: Value, far_first: bool, name: str
+) -> Signal:
     """Mask of the line to be taken; 0 if all are `closed`.
 
-    The first that is not `valid`; else, with `far_first`, one of those whose reuse is far, from `random` on; else the least
-    recently used.
+    The first that is not `valid`; else, with `far_first`, one of those whose reuse is far, from `random` on;
+    else the least recently used.
     """
-    open_, far, oldest, line = (Signal(lines.size, name=f"{part}_{name}") for part in ("open", "far", "oldest", "line"))
+    open_, far, oldest, line = (
+        Signal(lines.size, name=f"{part}_{name}") for part in ("open", "far", "oldest", "line")
+    )
     m.d.comb += open_.eq(~closed)
     empty = chosen(m, open_ & ~valid, f"empty_{name}")
-    m.d.comb += oldest.eq(Cat(open_[number] & ~(lines.newer[number] & open_).any() for number in range(lines.size)))
+    m.d.comb += oldest.eq(
+        Cat(open_[number] & ~(lines.newer[number] & open_).any() for number in range(lines.size))
+    )
     m.d.comb += line.eq(Mux(empty.any, empty.one_hot, oldest))
     if far_first:
         m.d.comb += far.eq(open_ & ~lines.near)
@@ -76,8 +87,8 @@ def victim(m: Module, lines: Lines, valid: Value, closed: Value, random: Value, 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a uop does to a table: slots found in it; the line of each slot; lines taken anew, lines used, those of them whose
-    reuse is near; the order afterwards; whether any slot was not found."""
+    """What a uop does to a table: slots found in it; the line of each slot; lines taken anew, lines used,
+    those of them whose reuse is near; the order afterwards; whether any slot was not found."""
 
     hits: Signal
     places: list[Signal]
@@ -88,8 +99,16 @@ class Taken:
     misses: Value
 
 
-def take(m: Module, lines: Lines, keeps: Value, sources: Value, source_valid: Value, near: Value, random: Value,
-         far_first: bool) -> Taken:
+def take(
+    m: Module,
+    lines: Lines,
+    keeps: Value,
+    sources: Value,
+    source_valid: Value,
+    near: Value,
+    random: Value,
+    far_first: bool,
+) -> Taken:
     """Find a uop's sources in a table that serves no other uop, and give lines to those that are not there.
 
     `keeps`: the table's content counts; else it is forgotten first.
@@ -129,6 +148,8 @@ def take(m: Module, lines: Lines, keeps: Value, sources: Value, source_valid: Va
         stage = [Signal(size, name=f"newer_{slot}_{number}") for number in range(size)]
         m.d.comb += [after.eq(row) for after, row in zip(stage, touched(rows, own), strict=True)]
         rows = list(stage)
-    all_used, all_near, all_fresh = (Signal(size, name=name) for name in ("used_by_uop", "near_of_uop", "fresh"))
+    all_used, all_near, all_fresh = (
+        Signal(size, name=name) for name in ("used_by_uop", "near_of_uop", "fresh")
+    )
     m.d.comb += [all_used.eq(reduce(or_, used)), all_near.eq(reduce(or_, nears)), all_fresh.eq(fresh)]
     return Taken(hits, places, all_fresh, all_used, all_near, list(rows), turn != 0)

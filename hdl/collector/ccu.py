@@ -39,14 +39,16 @@ STHLD_WIDTH = 8
 class Ccu(wiring.Component):
     """All caching collector units of a sub-core. Malekeh, sections III and IV.
 
-    A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is collected there and
-    nowhere else, so no warp has values in two. Another warp gets a free unit that keeps no value whose reuse is near, at random;
-    where all free units keep such values it waits, until the sub-core has waited for STHLD cycles in all; then it gets any free
-    unit, at random. A unit that changes hands forgets its values.
+    A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is
+    collected there and nowhere else, so no warp has values in two. Another warp gets a free unit that keeps
+    no value whose reuse is near, at random; where all free units keep such values it waits, until the
+    sub-core has waited for STHLD cycles in all; then it gets any free unit, at random. A unit that changes
+    hands forgets its values.
 
-    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per unit and cycle is
-    kept as well, the first whose reuse is near; it joins its register's line, or takes one if it is written on all lanes. Any
-    other result makes its register's line invalid. In a cycle in which a unit takes a uop it keeps no result.
+    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per
+    unit and cycle is kept as well, the first whose reuse is near; it joins its register's line, or takes one
+    if it is written on all lanes. Any other result makes its register's line invalid. In a cycle in which a
+    unit takes a uop it keeps no result.
 
     The look-up of a uop's sources is made once per sub-core, on the state of the unit that takes it.
 
@@ -54,14 +56,16 @@ class Ccu(wiring.Component):
     ----------
     config : the machine: collectors, lines, allocation, seed.
     parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
-    probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait, window, occupied).
+    probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
+        window, occupied).
 
     Members
     -------
     issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
     may_issue : Out(warps). Warps whose next uop would be taken in this cycle; from registers and `sthld`.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: all.
-    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start: what their slots kept is dropped.
+    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start: what their
+        slots kept is dropped.
     ready : In(warps). Warps whose next uop has no hazard and needs a collector.
     idle : In(1). Nothing issues in this cycle.
     sthld : In(8). Cycles to wait for a unit without near values.
@@ -70,19 +74,21 @@ class Ccu(wiring.Component):
     read : Out(read_stream). Operands that are not in the table are requested (seam 2).
     deliver : In(Delivery) per unit. An operand arrives (port S).
     read_done : Out(ReadDone) per unit. The sources of a uop that is dispatched (seam 6).
-    dispatch : Out(dispatch_stream) per execution unit. A complete uop, by rotating priority (seam 3); from registers.
+    dispatch : Out(dispatch_stream) per execution unit. A complete uop, by rotating priority (seam 3); from
+        registers.
     refused : Out(1). An execution unit refused one in this cycle.
     result : In(ResultOffer) per execution unit. Results as they are offered and written (seam 4).
     first : In. Execution unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes in.
+    keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes
+        in.
     operands : Out(value) per unit and slot. Operands of the unit's uop; right when it is dispatched.
     offered : Out, per unit. Number of its uop among those in collection.
     operand : In(Noted) per unit, if `parts`. Note of the operand that arrives.
     kept : Out(kept_layout) per unit and slot, if `parts`. What is known of `operands`.
 
-    Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests reach the banks in
-    t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in g + 2. A result written in t is found
-    from t + 1 on.
+    Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
+    reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
+    g + 2. A result written in t is found from t + 1 on.
     """
 
     #: Results are kept, the banks have them all, and a unit may serve any warp.
@@ -102,22 +108,45 @@ class Ccu(wiring.Component):
         self._count = core.collectors
         self._private = core.collector.allocation == "per_warp"
         members = {
-            "issue": In(issue_stream(config)), "may_issue": Out(core.warps), "may_slide": Out(core.warps), "slide": In(1),
-            "start": In(core.warps), "ready": In(core.warps), "idle": In(1), "sthld": In(STHLD_WIDTH), "holds": Out(core.warps),
-            "entry": Out(core.collector_width), "read": Out(read_stream(config)),
-            "deliver": In(Delivery(config)).array(core.collectors), "read_done": Out(ReadDone(config)).array(core.collectors),
-            "dispatch": Out(dispatch_stream(config)).array(UNITS), "refused": Out(1),
-            "result": In(ResultOffer(config)).array(UNITS), "first": In(bits(UNITS)),
+            "issue": In(issue_stream(config)),
+            "may_issue": Out(core.warps),
+            "may_slide": Out(core.warps),
+            "slide": In(1),
+            "start": In(core.warps),
+            "ready": In(core.warps),
+            "idle": In(1),
+            "sthld": In(STHLD_WIDTH),
+            "holds": Out(core.warps),
+            "entry": Out(core.collector_width),
+            "read": Out(read_stream(config)),
+            "deliver": In(Delivery(config)).array(core.collectors),
+            "read_done": Out(ReadDone(config)).array(core.collectors),
+            "dispatch": Out(dispatch_stream(config)).array(UNITS),
+            "refused": Out(1),
+            "result": In(ResultOffer(config)).array(UNITS),
+            "first": In(bits(UNITS)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
             "offered": Out(bits(core.collectors)).array(core.collectors),
             **note_ports(config, parts),
         }
         if probe:
-            members["events"] = Out(Events(config, {
-                "allocate": 1, "forward": 1, "flush": 1, "deliver": core.collectors, "collector_write": core.collectors,
-                "invalidate": UNITS, "unit_wait": 1, "window": core.collectors, "occupied": 1,
-            }))
+            members["events"] = Out(
+                Events(
+                    config,
+                    {
+                        "allocate": 1,
+                        "forward": 1,
+                        "flush": 1,
+                        "deliver": core.collectors,
+                        "collector_write": core.collectors,
+                        "invalidate": UNITS,
+                        "unit_wait": 1,
+                        "window": core.collectors,
+                        "occupied": 1,
+                    },
+                )
+            )
         super().__init__(members)
 
     @staticmethod
@@ -140,14 +169,20 @@ class Ccu(wiring.Component):
         core = self._config.sub_core
         count = self._count
         self._tables = [Lines(core.collector.cache_lines, str(number)) for number in range(count)]
-        self._owner = [Signal(core.warp_width, name=f"owner_{number}", init=number if self._private else 0)
-                       for number in range(count)]
+        self._owner = [
+            Signal(core.warp_width, name=f"owner_{number}", init=number if self._private else 0)
+            for number in range(count)
+        ]
         self._owned = Signal(count, init=(1 << count) - 1 if self._private else 0)
         self._busy = Signal(count)  # units with a uop
         self._numbers: list[Lfsr] = []
-        self._kept = [WriteBack(self._config).create(path=("kept", number)) for number in range(count)]  # by this unit
+        self._kept = [
+            WriteBack(self._config).create(path=("kept", number)) for number in range(count)
+        ]  # by this unit
         self._keeps: list[Value] = []  # per collector unit, mask of the execution unit whose result it keeps
-        self._lost: dict[int, list[tuple[int, Signal]]] = {}  # per execution unit, (number, lines) that its result makes invalid
+        self._lost: dict[
+            int, list[tuple[int, Signal]]
+        ] = {}  # per execution unit, (number, lines) that its result makes invalid
         for number in range(count):
             self._numbers.append(Lfsr(number_seed(core.collector.seed, number)))
             m.submodules[f"random_{number}"] = self._numbers[number]
@@ -160,7 +195,10 @@ class Ccu(wiring.Component):
             self._table(m, number, allocated[number], gone[number], fresh_owner, taken)
         for unit, (asked, offer) in enumerate(zip(self.keep, self.result, strict=True)):
             m.d.comb += asked.valid.eq(reduce(or_, self._keeps)[unit])
-            m.d.comb += [getattr(asked, name).eq(getattr(offer.payload, name)) for name in ("warp", "seq", "register", "mask")]
+            m.d.comb += [
+                getattr(asked, name).eq(getattr(offer.payload, name))
+                for name in ("warp", "seq", "register", "mask")
+            ]
         m.d.sync += self._busy.eq(self._busy & ~gone | allocated)
         m.d.comb += random.eq(Array(lfsr.state for lfsr in self._numbers)[self.entry])
         if self._probe:
@@ -175,14 +213,24 @@ class Ccu(wiring.Component):
         warp = self.issue.payload.warp
         free, far, holders, mine = Signal(count), Signal(count), Signal(core.warps), Signal(core.warps)
         has, fresh_owner = Signal(count), Signal()
-        owners = [decode(m, owner, self._owned[number], core.warps, f"owners_{number}")
-                  for number, owner in enumerate(self._owner)]
+        owners = [
+            decode(m, owner, self._owned[number], core.warps, f"owners_{number}")
+            for number, owner in enumerate(self._owner)
+        ]
         m.d.comb += [
-            free.eq(~self._busy), far.eq(Cat(~(table.valid & table.near).any() for table in self._tables)),
+            free.eq(~self._busy),
+            far.eq(Cat(~(table.valid & table.near).any() for table in self._tables)),
             holders.eq(reduce(or_, owners)),
             mine.eq(reduce(or_, (Mux(free[number], mask, 0) for number, mask in enumerate(owners)))),
-            self.holds.eq(reduce(or_, (Mux(table.valid.any(), mask, 0)
-                                       for table, mask in zip(self._tables, owners, strict=True)))),
+            self.holds.eq(
+                reduce(
+                    or_,
+                    (
+                        Mux(table.valid.any(), mask, 0)
+                        for table, mask in zip(self._tables, owners, strict=True)
+                    ),
+                )
+            ),
             has.eq(Cat((owner == warp) & self._owned[number] for number, owner in enumerate(self._owner))),
         ]
         chooser = m.submodules.random_unit = Lfsr(core.collector.seed)
@@ -200,8 +248,13 @@ class Ccu(wiring.Component):
         m.d.comb += chooser.advance.eq(given)
         waits = Signal()
         if self.far_first:
-            m.d.comb += waits.eq(self.idle & free.any() & ~(free & far).any() & (waited < self.sthld)
-                                 & (self.ready & ~holders).any())
+            m.d.comb += waits.eq(
+                self.idle
+                & free.any()
+                & ~(free & far).any()
+                & (waited < self.sthld)
+                & (self.ready & ~holders).any()
+            )
             self._count_waits(m, waited, waits, given & ~(free & far).any())
         if self._probe:
             emit(m, self.events.unit_wait[0], waits, cycles=waited + 1)
@@ -217,8 +270,8 @@ class Ccu(wiring.Component):
     # --- The sources of the uop that issues.
 
     def _take(self, m: Module, fresh_owner: Signal) -> tuple[Taken, Signal]:
-        """Look its sources up in its unit's table, and request what is not there. Returns also the random number, to be
-        driven."""
+        """Look its sources up in its unit's table, and request what is not there. Returns also the random
+        number, to be driven."""
         issue = self.issue.payload
         lines = Lines(self._config.sub_core.collector.cache_lines, "of_unit")
         states = [Cat(*table.all()) for table in self._tables]
@@ -226,10 +279,21 @@ class Ccu(wiring.Component):
         m.d.comb += state.eq(Array(states)[self.entry])
         m.d.comb += Cat(*lines.all()).eq(state)
         random = Signal(RANDOM_WIDTH, name="random_of_unit")
-        taken = take(m, lines, ~fresh_owner, issue.uop.sources, issue.uop.source_valid, issue.uop.near, random, self.far_first)
+        taken = take(
+            m,
+            lines,
+            ~fresh_owner,
+            issue.uop.sources,
+            issue.uop.source_valid,
+            issue.uop.near,
+            random,
+            self.far_first,
+        )
         m.d.comb += [
-            self.read.valid.eq(self.issue.valid & (taken.misses)), self.read.payload.collector.eq(self.entry),
-            self.read.payload.warp.eq(issue.warp), self.read.payload.sources.eq(issue.uop.sources),
+            self.read.valid.eq(self.issue.valid & (taken.misses)),
+            self.read.payload.collector.eq(self.entry),
+            self.read.payload.warp.eq(issue.warp),
+            self.read.payload.sources.eq(issue.uop.sources),
             self.read.payload.source_valid.eq(issue.uop.source_valid & ~taken.hits),
         ]
         return taken, random
@@ -239,11 +303,18 @@ class Ccu(wiring.Component):
     def _dispatch(self, m: Module) -> Signal:
         """One complete unit per execution unit. Returns the mask of those that go."""
         count, uop = self._count, self.issue.payload.uop
-        layout = data.StructLayout({name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"})
+        layout = data.StructLayout(
+            {name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"}
+        )
         uops = m.submodules.uops = Memory(shape=layout, depth=count, init=[])
         write_at(m, uops, self.entry, self._parts(m, layout), self.issue.valid)
-        complete, kind = Signal(count), [Signal(bits(UNITS), name=f"kind_{number}") for number in range(count)]
-        m.d.comb += complete.eq(self._busy & Cat(~(table.locked & ~table.filled).any() for table in self._tables))
+        complete, kind = (
+            Signal(count),
+            [Signal(bits(UNITS), name=f"kind_{number}") for number in range(count)],
+        )
+        m.d.comb += complete.eq(
+            self._busy & Cat(~(table.locked & ~table.filled).any() for table in self._tables)
+        )
         allocated = decode(m, self.entry, self.issue.valid, count, "allocated_kind")
         for number, signal in enumerate(kind):
             with m.If(allocated[number]):
@@ -274,16 +345,22 @@ class Ccu(wiring.Component):
         kept = Signal(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
-        m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
         m.d.comb += [
-            result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES]),
+            getattr(result, name).eq(getattr(uop, name))
+            for name in ("seq", "destination", "count", "predicates_written", "mask", "part")
+        ]
+        m.d.comb += [
+            result.warp.eq(issue.warp),
+            result.fence.eq(uop.memory == Op.FENCE),
+            result.near.eq(uop.near[MAX_SOURCES]),
         ]
         return kept
 
     # --- One unit's table.
 
-    def _table(self, m: Module, number: int, allocated: Value, gone: Value, fresh_owner: Signal, taken: Taken) -> None:
+    def _table(
+        self, m: Module, number: int, allocated: Value, gone: Value, fresh_owner: Signal, taken: Taken
+    ) -> None:
         """The state of a unit: what its uop, its operands and its owner's results do to it."""
         core, table, owner = self._config.sub_core, self._tables[number], self._owner[number]
         starts = Signal(name=f"starts_{number}")
@@ -309,25 +386,35 @@ class Ccu(wiring.Component):
             m.d.sync += [row.eq(after) for row, after in zip(table.newer, taken.newer, strict=True)]
         with m.Elif(kept):
             m.d.sync += table.near.eq(table.near | line)
-            m.d.sync += [row.eq(after) for row, after in zip(table.newer, touched(list(table.newer), line), strict=True)]
+            m.d.sync += [
+                row.eq(after)
+                for row, after in zip(table.newer, touched(list(table.newer), line), strict=True)
+            ]
         for position, register in enumerate(table.registers):
             for slot in range(MAX_SOURCES):
-                with m.If(allocated & taken.fresh[position] & (taken.places[slot] == position)
-                          & self.issue.payload.uop.source_valid[slot]):
+                with m.If(
+                    allocated
+                    & taken.fresh[position]
+                    & (taken.places[slot] == position)
+                    & self.issue.payload.uop.source_valid[slot]
+                ):
                     m.d.sync += register.eq(self.issue.payload.uop.sources[slot])
             with m.If(kept & line[position]):
                 m.d.sync += register.eq(self._kept[number].register)
         self._values(m, number, place, encode(line), fresh | Mux(kept, line, 0))
         if self._probe:
             emit(m, self.events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
-            used, before = (Signal(bits(table.size + 1), name=f"{name}_{number}") for name in ("used", "used_before"))
+            used, before = (
+                Signal(bits(table.size + 1), name=f"{name}_{number}") for name in ("used", "used_before")
+            )
             m.d.comb += used.eq(sum(table.valid))
             m.d.sync += before.eq(used)
             emit(m, self.events.window[number], used != before, collector=number, entries=used)
         assert core.collectors == self._count
 
     def _places(self, m: Module, number: int, allocated: Value, taken: Taken) -> list[Value]:
-        """The lines of the source slots of the unit's uop. They stand in a memory, where a testbench looks them up, too."""
+        """The lines of the source slots of the unit's uop. They stand in a memory, where a testbench looks
+        them up, too."""
         width = self.place_width(self._config)
         memory = m.submodules[f"places_{number}"] = Memory(shape=width * MAX_SOURCES, depth=2, init=[])
         write_at(m, memory, Const(0, 1), Cat(*taken.places), allocated)
@@ -340,45 +427,88 @@ class Ccu(wiring.Component):
     def _values(self, m: Module, number: int, place: Value, line: Value, changed: Value) -> None:
         """The lines' values, with port S and port D."""
         table, delivery, keep = self._tables[number], self.deliver[number], self._kept[number]
-        values = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=table.size, init=[])
+        values = m.submodules[f"slots_{number}"] = Memory(
+            shape=self._config.value_width, depth=table.size, init=[]
+        )
         write_at(m, values, place, delivery.value, delivery.valid)
         port = values.write_port(granularity=32)
         m.d.comb += [
-            port.addr.eq(line), port.data.eq(keep.value), port.en.eq(keep.valid.replicate(self._config.lanes) & keep.mask),
+            port.addr.eq(line),
+            port.data.eq(keep.value),
+            port.en.eq(keep.valid.replicate(self._config.lanes) & keep.mask),
         ]
         m.d.comb += self.offered[number].eq(number)
         for operand, slot in zip(self.operands[number], self._slots, strict=True):
             m.d.comb += operand.eq(read_at(m, values, slot))
         if self._note_parts:
-            notes = keep_notes(m, self._note_parts, str(number), table.size, self.operand[number], place, changed, self._slots)
-            m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[number], notes, strict=True)]
+            notes = keep_notes(
+                m,
+                self._note_parts,
+                str(number),
+                table.size,
+                self.operand[number],
+                place,
+                changed,
+                self._slots,
+            )
+            m.d.comb += [
+                port.as_value().eq(note) for port, note in zip(self.kept[number], notes, strict=True)
+            ]
 
-    def _results(self, m: Module, number: int, allocated: Value, fresh_owner: Signal,
-                 taken: Taken) -> tuple[Signal, Signal, Value]:
-        """The owner's results of this cycle. Returns whether one is kept, in which line, and the lines that become invalid."""
+    def _results(
+        self, m: Module, number: int, allocated: Value, fresh_owner: Signal, taken: Taken
+    ) -> tuple[Signal, Signal, Value]:
+        """The owner's results of this cycle. Returns whether one is kept, in which line, and the lines that
+        become invalid."""
         table, owner, keep = self._tables[number], self._owner[number], self._kept[number]
         mine, near = Signal(UNITS, name=f"mine_{number}"), Signal(UNITS, name=f"near_{number}")
-        m.d.comb += mine.eq(Cat(offer.valid & self._owned[number] & (offer.payload.warp == owner) for offer in self.result))
-        m.d.comb += near.eq(mine & Cat(offer.payload.near for offer in self.result) if self.far_first else mine)
+        m.d.comb += mine.eq(
+            Cat(offer.valid & self._owned[number] & (offer.payload.warp == owner) for offer in self.result)
+        )
+        m.d.comb += near.eq(
+            mine & Cat(offer.payload.near for offer in self.result) if self.far_first else mine
+        )
         port = first_from(m, near, self.first, f"port_{number}")
         replaced = Mux(allocated, taken.fresh, 0)
         forgets = allocated & fresh_owner
         kept, line = Signal(name=f"keeps_{number}"), Signal(table.size, name=f"line_{number}")
-        here = [found(m, table, offer.payload.register, f"{number}_{unit}") for unit, offer in enumerate(self.result)]
+        here = [
+            found(m, table, offer.payload.register, f"{number}_{unit}")
+            for unit, offer in enumerate(self.result)
+        ]
         offered = Signal(self.result[0].payload.shape(), name=f"offered_{number}")
-        m.d.comb += offered.as_value().eq(Array(offer.payload.as_value() for offer in self.result)[port.index])
+        m.d.comb += offered.as_value().eq(
+            Array(offer.payload.as_value() for offer in self.result)[port.index]
+        )
         hit = Signal(table.size, name=f"hit_of_{number}")
         m.d.comb += hit.eq(Array(here)[port.index])
         lfsr = self._numbers[number]
-        place = victim(m, table, table.valid, table.locked, lfsr.state[: bits(table.size)], self.far_first, f"port_{number}")
+        place = victim(
+            m,
+            table,
+            table.valid,
+            table.locked,
+            lfsr.state[: bits(table.size)],
+            self.far_first,
+            f"port_{number}",
+        )
         able = Signal(name=f"able_{number}")
-        m.d.comb += able.eq(Cat(offer.taken for offer in self.result).bit_select(port.index, 1) & port.any & ~allocated
-                            & (hit.any() | offered.mask.all()))
+        m.d.comb += able.eq(
+            Cat(offer.taken for offer in self.result).bit_select(port.index, 1)
+            & port.any
+            & ~allocated
+            & (hit.any() | offered.mask.all())
+        )
         m.d.comb += [line.eq(Mux(hit.any(), hit, place)), kept.eq(able & line.any())]
         m.d.comb += lfsr.advance.eq(Mux(allocated, taken.misses, kept & ~hit.any()))
-        m.d.comb += [keep.valid.eq(kept), keep.value.eq(Array(asked.value for asked in self.keep)[port.index])]
+        m.d.comb += [
+            keep.valid.eq(kept),
+            keep.value.eq(Array(asked.value for asked in self.keep)[port.index]),
+        ]
         self._keeps.append(Mux(kept, port.one_hot, 0))
-        m.d.comb += [getattr(keep, name).eq(getattr(offered, name)) for name in ("warp", "seq", "register", "mask")]
+        m.d.comb += [
+            getattr(keep, name).eq(getattr(offered, name)) for name in ("warp", "seq", "register", "mask")
+        ]
         drops = []
         for unit, (offer, mask) in enumerate(zip(self.result, here, strict=True)):
             lost = Signal(table.size, name=f"lost_{number}_{unit}")
@@ -387,28 +517,56 @@ class Ccu(wiring.Component):
             drops.append(lost)
             self._lost.setdefault(unit, []).append((number, lost))
         if self._probe:
-            emit(m, self.events.collector_write[number], kept, collector=number, warp=offered.warp, seq=offered.seq,
-                 register=offered.register)
+            emit(
+                m,
+                self.events.collector_write[number],
+                kept,
+                collector=number,
+                warp=offered.warp,
+                seq=offered.seq,
+                register=offered.register,
+            )
         return kept, line, reduce(or_, drops)
 
     # --- Events.
 
     def _events(self, m: Module, fresh_owner: Signal, taken: Taken) -> None:
         events, issue = self.events, self.issue
-        emit(m, events.allocate[0], issue.valid, collector=self.entry, warp=issue.payload.warp, seq=issue.payload.uop.seq)
-        emit(m, events.forward[0], issue.valid & taken.hits.any(), collector=self.entry, warp=issue.payload.warp,
-             seq=issue.payload.uop.seq, slots=taken.hits, count=sum(taken.hits))
+        emit(
+            m,
+            events.allocate[0],
+            issue.valid,
+            collector=self.entry,
+            warp=issue.payload.warp,
+            seq=issue.payload.uop.seq,
+        )
+        emit(
+            m,
+            events.forward[0],
+            issue.valid & taken.hits.any(),
+            collector=self.entry,
+            warp=issue.payload.warp,
+            seq=issue.payload.uop.seq,
+            slots=taken.hits,
+            count=sum(taken.hits),
+        )
         used = Array(sum(table.valid) for table in self._tables)[self.entry]
         emit(m, events.flush[0], issue.valid & fresh_owner & (used != 0), collector=self.entry, entries=used)
         for unit, offer in enumerate(self.result):
             owners = Cat(lost.any() for _, lost in self._lost[unit])
-            emit(m, events.invalidate[unit], owners.any(), collector=encode(owners), register=offer.payload.register)
+            emit(
+                m,
+                events.invalidate[unit],
+                owners.any(),
+                collector=encode(owners),
+                register=offer.payload.register,
+            )
         emit(m, events.occupied[0], self._busy.any(), collectors=sum(self._busy))
 
 
 class LruCcu(Ccu):
-    """The same storage with customary policies, for comparison: least recently used replacement, every result kept, any free unit
-    for a warp that owns none. Malekeh, section VI-C."""
+    """The same storage with customary policies, for comparison: least recently used replacement, every result
+    kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
 
     far_first = False
 

@@ -27,7 +27,8 @@ def kept_layout(parts: int) -> data.StructLayout:
 
 
 def note_ports(config: SmConfig, parts: int) -> dict[str, Any]:
-    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for dispatch."""
+    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
+    dispatch."""
     if not parts:
         return {}
     core = config.sub_core
@@ -37,9 +38,18 @@ def note_ports(config: SmConfig, parts: int) -> dict[str, Any]:
     }
 
 
-def keep_notes(m: Module, parts: int, name: str, count: int, operand: Any, place: Value, forgotten: Value,
-               wanted: list[Value]) -> list[Value]:
-    """A note beside each value of a collector: that of the operand which has arrived there, until a result is written into it.
+def keep_notes(
+    m: Module,
+    parts: int,
+    name: str,
+    count: int,
+    operand: Any,
+    place: Value,
+    forgotten: Value,
+    wanted: list[Value],
+) -> list[Value]:
+    """A note beside each value of a collector: that of the operand which has arrived there, until a result is
+    written into it.
 
     Parameters
     ----------

@@ -16,15 +16,24 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode, first_from
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import UNITS, Delivery, ReadDone, dispatch_layout, dispatch_stream, issue_stream, read_stream
+from warpbank.hdl.seams import (
+    UNITS,
+    Delivery,
+    ReadDone,
+    dispatch_layout,
+    dispatch_stream,
+    issue_stream,
+    read_stream,
+)
 
 
 class Ocu(wiring.Component):
     """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
 
-    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested when it is allocated,
-    in slot order. A collector has a single port: one operand per cycle (the arbiter sees to it). Its values stand in a memory of
-    its own, `slots_<collector>`, a row per source slot; only numbers of collectors and slots are routed.
+    A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested
+    when it is allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter
+    sees to it). Its values stand in a memory of its own, `slots_<collector>`, a row per source slot; only
+    numbers of collectors and slots are routed.
 
     Parameters
     ----------
@@ -36,19 +45,22 @@ class Ocu(wiring.Component):
     issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
     may_issue : Out(warps). Warps whose next uop would find a collector in this cycle; from registers.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: all.
-    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start. Neither matters to an OCU.
+    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start. Neither matters
+        to an OCU.
     holds : Out(warps). Warps that have cached values here: none, an OCU forgets everything.
     entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: its collector.
     read : Out(read_stream). The uop's operands are requested (seam 2).
     deliver : In(Delivery) per collector. An operand arrives.
     read_done : Out(ReadDone) per uop in collection. Tells the scoreboard (seam 6).
-    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and `payload` are from
-        registers.
+    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and
+        `payload` are from registers.
     refused : Out(1). A unit refused one in this cycle.
-    operands : Out(value) per collector and slot. What the slots hold; those of the uop are right when it is dispatched.
+    operands : Out(value) per collector and slot. What the slots hold; those of the uop are right when it is
+        dispatched.
 
-    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and its uop can be
-    dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be allocated again in t + 1.
+    Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and
+    its uop can be dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be
+    allocated again in t + 1.
     """
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
@@ -112,7 +124,9 @@ class Ocu(wiring.Component):
         completed = Signal(count)
         m.d.comb += completed.eq(Cat(self._collect(m, number, allocated[number]) for number in range(count)))
 
-        dispatch = data.StructLayout({name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"})
+        dispatch = data.StructLayout(
+            {name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"}
+        )
         uops = m.submodules.uops = Memory(shape=dispatch, depth=count, init=[])
         write_at(m, uops, self.entry, self._parts(m, dispatch), self.issue.valid)
 
@@ -142,7 +156,8 @@ class Ocu(wiring.Component):
         return m
 
     def _allocate(self, m: Module, free: Signal) -> Signal:
-        """Choose a collector for the uop that issues and request its operands. Returns its mask, 0 if none issues."""
+        """Choose a collector for the uop that issues and request its operands. Returns its mask, 0 if none
+        issues."""
         core = self._config.sub_core
         issue = self.issue.payload
         if core.collector.allocation == "per_warp":
@@ -164,7 +179,8 @@ class Ocu(wiring.Component):
         return decode(m, self.entry, self.issue.valid, core.collectors, "allocated")
 
     def _collect(self, m: Module, number: int, allocated: Value) -> Value:
-        """One collector's slots. Returns whether its uop is complete from the next cycle on and was not before."""
+        """One collector's slots. Returns whether its uop is complete from the next cycle on and was not
+        before."""
         core = self._config.sub_core
         delivery, done = self.deliver[number], self.read_done[number]
         missing = Signal(core.collector.slots, name=f"missing_{number}")
@@ -176,7 +192,9 @@ class Ocu(wiring.Component):
             m.d.sync += missing.eq(left)
         m.d.comb += done.slots.eq(delivery.valid << delivery.slot)
 
-        slots = m.submodules[f"slots_{number}"] = Memory(shape=self._config.value_width, depth=core.collector.slots, init=[])
+        slots = m.submodules[f"slots_{number}"] = Memory(
+            shape=self._config.value_width, depth=core.collector.slots, init=[]
+        )
         write_at(m, slots, delivery.slot, delivery.value, delivery.valid)
         for slot, operand in enumerate(self.operands[number]):
             m.d.comb += operand.eq(read_at(m, slots, Const(slot, core.slot_width)))
@@ -187,14 +205,27 @@ class Ocu(wiring.Component):
         kept = Signal(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
-        m.d.comb += [getattr(result, name).eq(getattr(uop, name))
-                     for name in ("seq", "destination", "count", "predicates_written", "mask", "part")]
-        m.d.comb += [result.warp.eq(issue.warp), result.fence.eq(uop.memory == Op.FENCE), result.near.eq(uop.near[MAX_SOURCES])]
+        m.d.comb += [
+            getattr(result, name).eq(getattr(uop, name))
+            for name in ("seq", "destination", "count", "predicates_written", "mask", "part")
+        ]
+        m.d.comb += [
+            result.warp.eq(issue.warp),
+            result.fence.eq(uop.memory == Op.FENCE),
+            result.near.eq(uop.near[MAX_SOURCES]),
+        ]
         return kept
 
     def _events(self, m: Module, free: Signal) -> None:
         events, issue = self.events, self.issue
-        emit(m, events.allocate[0], issue.valid, collector=self.entry, warp=issue.payload.warp, seq=issue.payload.uop.seq)
+        emit(
+            m,
+            events.allocate[0],
+            issue.valid,
+            collector=self.entry,
+            warp=issue.payload.warp,
+            seq=issue.payload.uop.seq,
+        )
         for number, delivery in enumerate(self.deliver):
             emit(m, events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
         emit(m, events.occupied[0], ~free.all(), collectors=sum(~bit for bit in free))

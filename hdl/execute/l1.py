@@ -15,23 +15,25 @@ LINE_WIDTH = 57
 class Tags(wiring.Component):
     """A set-associative tag array with true LRU replacement.
 
-    Tags stay in their way; beside them a second, narrow memory keeps for each set its ways from the most to the least recently
-    used (invalid ways last) and which are valid. So a hit writes only the order, and the way to replace is simply the last one.
-    One operation per cycle on `line`: `touch`, `insert` or `remove`.
+    Tags stay in their way; beside them a second, narrow memory keeps for each set its ways from the most to
+    the least recently used (invalid ways last) and which are valid. So a hit writes only the order, and the
+    way to replace is simply the last one. One operation per cycle on `line`: `touch`, `insert` or `remove`.
 
     Parameters
     ----------
     sets, ways : geometry; the low bits of a line's number are its set.
-    ahead : registered read: the set must be announced one cycle before (`next_line`). Otherwise the arrays are read
-        combinationally (LUT memory, flops).
+    ahead : registered read: the set must be announced one cycle before (`next_line`). Otherwise the arrays
+        are read combinationally (LUT memory, flops).
     clearable : `clear` invalidates everything in one cycle, for one flop per set.
 
     Members
     -------
     line : In(57), the line looked up in this cycle. hit : Out(1), it is there.
-    touch : In(1), a hit becomes the most recently used. insert : In(1), put the absent line in place of the least recently used.
+    touch : In(1), a hit becomes the most recently used. insert : In(1), put the absent line in place of the
+        least recently used.
     remove : In(1), invalidate the line if it is there. At most one of the three.
-    next_line, next_valid : In(57), In(1), where `ahead`: the line of the next cycle; without `next_valid` the same set stays.
+    next_line, next_valid : In(57), In(1), where `ahead`: the line of the next cycle; without `next_valid` the
+        same set stays.
     clear : In(1), where `clearable`.
 
     Latency: `hit` in the same cycle; an operation counts from the next cycle on.
@@ -51,7 +53,13 @@ class Tags(wiring.Component):
         self._ways = ways
         self._ahead = ahead
         self._clearable = clearable
-        members: dict[str, In | Out] = {"line": In(LINE_WIDTH), "hit": Out(1), "touch": In(1), "insert": In(1), "remove": In(1)}
+        members: dict[str, In | Out] = {
+            "line": In(LINE_WIDTH),
+            "hit": Out(1),
+            "touch": In(1),
+            "insert": In(1),
+            "remove": In(1),
+        }
         if ahead:
             members |= {"next_line": In(LINE_WIDTH), "next_valid": In(1)}
         if clearable:
@@ -67,7 +75,9 @@ class Tags(wiring.Component):
         unused = {"order": list(range(ways)), "valid": 0}
 
         depth = max(2, sets)  # no zero-width addresses
-        m.submodules.tags = tags = memory.Memory(shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[])
+        m.submodules.tags = tags = memory.Memory(
+            shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[]
+        )
         m.submodules.uses = uses = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
         tags_write = tags.write_port(granularity=1)
         uses_write = uses.write_port()
@@ -136,7 +146,8 @@ class Tags(wiring.Component):
 
 
 class Mshrs(wiring.Component):
-    """Lines that are missing, and the slots (uops in flight) that wait for each, in the order in which they came.
+    """Lines that are missing, and the slots (uops in flight) that wait for each, in the order in which they
+    came.
 
     Parameters
     ----------
@@ -146,12 +157,14 @@ class Mshrs(wiring.Component):
 
     Members
     -------
-    line : In(57), the line looked up. pending : Out(1), it is on its way. can_merge : Out(1), one more may wait for it (if
-        pending). full : Out(1), no further line may miss.
+    line : In(57), the line looked up. pending : Out(1), it is on its way. can_merge : Out(1), one more may
+        wait for it (if pending). full : Out(1), no further line may miss.
     entry : Out, the entry of the pending line, or the one that it would get.
     wait, slot : In(1), In: this slot waits for `line`.
-    fill, fill_entry : In(1), In: the line of this entry is here; the entry is free again. Not in the cycle of a `wait`.
-    fill_line : Out(57), which line that is. waiters, waiting : Out, the slots that waited for it and how many they are.
+    fill, fill_entry : In(1), In: the line of this entry is here; the entry is free again. Not in the cycle of
+        a `wait`.
+    fill_line : Out(57), which line that is. waiters, waiting : Out, the slots that waited for it and how many
+        they are.
 
     Latency: all outputs in the same cycle; `wait` and `fill` count from the next cycle on.
 
@@ -167,22 +180,36 @@ class Mshrs(wiring.Component):
         self._entries = entries
         self._merges = merges
         self._slot_width = bits(slots)
-        super().__init__({
-            "line": In(LINE_WIDTH), "pending": Out(1), "can_merge": Out(1), "full": Out(1), "entry": Out(bits(entries)),
-            "wait": In(1), "slot": In(bits(slots)),
-            "fill": In(1), "fill_entry": In(bits(entries)), "fill_line": Out(LINE_WIDTH),
-            "waiters": Out(data.ArrayLayout(bits(slots), merges)), "waiting": Out(range(merges + 1)),
-        })
+        super().__init__(
+            {
+                "line": In(LINE_WIDTH),
+                "pending": Out(1),
+                "can_merge": Out(1),
+                "full": Out(1),
+                "entry": Out(bits(entries)),
+                "wait": In(1),
+                "slot": In(bits(slots)),
+                "fill": In(1),
+                "fill_entry": In(bits(entries)),
+                "fill_line": Out(LINE_WIDTH),
+                "waiters": Out(data.ArrayLayout(bits(slots), merges)),
+                "waiting": Out(range(merges + 1)),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         count, merges = self._entries, self._merges
         depth = max(2, count)
         valid = Signal(count)
-        lines = Array(Signal(LINE_WIDTH, name=f"line{entry}", reset_less=True) for entry in range(count))  # the CAM
+        lines = Array(
+            Signal(LINE_WIDTH, name=f"line{entry}", reset_less=True) for entry in range(count)
+        )  # the CAM
         # The same numbers again as a memory, so that a fill does not need a multiplexer of all entries.
         m.submodules.numbers = numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
-        m.submodules.lists = lists = memory.Memory(shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[])
+        m.submodules.lists = lists = memory.Memory(
+            shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[]
+        )
         m.submodules.counts = counts = memory.Memory(shape=range(merges + 1), depth=depth, init=[])
         numbers_read, numbers_write = numbers.read_port(domain="comb"), numbers.write_port()
         lists_read, lists_write = lists.read_port(domain="comb"), lists.write_port(granularity=1)
@@ -200,7 +227,9 @@ class Mshrs(wiring.Component):
             self.can_merge.eq(self.waiting < merges),
         ]
         for bit in range(bits(count)):
-            m.d.comb += self.entry[bit].eq(Cat(chosen[entry] for entry in range(count) if entry >> bit & 1).any())
+            m.d.comb += self.entry[bit].eq(
+                Cat(chosen[entry] for entry in range(count) if entry >> bit & 1).any()
+            )
 
         m.d.comb += [
             numbers_read.addr.eq(self.fill_entry),

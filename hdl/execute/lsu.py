@@ -1,4 +1,5 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per cycle."""
+"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
+cycle."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ STORES = (Op.STORE_GLOBAL, Op.STORE_LOCAL)
 ATOMICS = (Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL)
 SHARED = (Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED)
 
-#: Events of the unit and how many of each may happen in a cycle (`warpbank.hdl.probe`). The memory's are added to them.
+#: Events of the unit and how many of each may happen in a cycle (`warpbank.hdl.probe`). The memory's are
+#: added to them.
 EVENT_COUNTS = {"shared_pass": 1, "l1_access": 1, "l1_fill": 1, "lsu_stall": 1, "l2_access": 1}
 
 
@@ -32,32 +34,40 @@ class Lines(wiring.Signature):
 
     Members
     -------
-    valid : Out. Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up (again, where the unit had to stop).
+    valid : Out. Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up (again, where the unit had to
+        stop).
     sub_core, warp, seq, index : Out, functions of registers.
-    line : In(57), the answer, in the same cycle: byte address / 128. Used for the next state, and in the events `l1_access` and
-        `lsu_stall`.
+    line : In(57), the answer, in the same cycle: byte address / 128. Used for the next state, and in the
+        events `l1_access` and `lsu_stall`.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "sub_core": Out(bits(config.sub_cores)), "warp": Out(config.sub_core.warp_width),
-            "seq": Out(field_width("seq", config)), "index": Out(COUNT_WIDTH), "line": In(LINE_WIDTH),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "sub_core": Out(bits(config.sub_cores)),
+                "warp": Out(config.sub_core.warp_width),
+                "seq": Out(field_width("seq", config)),
+                "index": Out(COUNT_WIDTH),
+                "line": In(LINE_WIDTH),
+            }
+        )
 
 
 class Lsu(wiring.Component):
     """Load/store unit, L1 tags and MSHRs.
 
-    A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was looked up or its
-    last shared-memory pass was done. Global and local loads look one line up per cycle: a hit has its data `l1.latency` later;
-    a miss asks the L2, or waits with a miss of the same line that is on its way. Stores are written through without allocating
-    and are complete when the L2's queue has taken the last line. Atomics and reductions are done at the L2 and invalidate the
-    line. Shared memory takes one cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's
-    queue is full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none is looked
-    up and no uop is taken.
+    A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
+    looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
+    hit has its data `l1.latency` later; a miss asks the L2, or waits with a miss of the same line that is on
+    its way. Stores are written through without allocating and are complete when the L2's queue has taken the
+    last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
+    cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
+    full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
+    is looked up and no uop is taken.
 
-    Each uop in flight has a slot. How many answers each still needs is kept in bit-sliced counters, one bit of all of them per
-    register: a line that arrives counts for all who waited for it at once.
+    Each uop in flight has a slot. How many answers each still needs is kept in bit-sliced counters, one bit
+    of all of them per register: a line that arrives counts for all who waited for it at once.
 
     Parameters
     ----------
@@ -66,15 +76,17 @@ class Lsu(wiring.Component):
 
     Members
     -------
-    uops : In, `lsu_stream` per sub-core: the heads of the sub-cores' queues; `ready` takes one, a function of registers.
-    returned : Out, `returned_stream` per sub-core: a complete uop, one of all of them per cycle; a function of registers.
+    uops : In, `lsu_stream` per sub-core: the heads of the sub-cores' queues; `ready` takes one, a function of
+        registers.
+    returned : Out, `returned_stream` per sub-core: a complete uop, one of all of them per cycle; a function
+        of registers.
     lines : Out, `Lines`. Question to the testbench.
     launch : In(1), a kernel launch begins: the L1 is invalidated.
     idle : Out(1), no uop is in flight.
     events : Out, if `probe`.
 
-    Latency: a uop at the head of a queue is taken in the same cycle at the earliest; one returned in t is offered to the banks in
-    t + 1.
+    Latency: a uop at the head of a queue is taken in the same cycle at the earliest; one returned in t is
+    offered to the banks in t + 1.
 
     Raises
     ------
@@ -108,8 +120,9 @@ class Lsu(wiring.Component):
         m.submodules.tags = tags = Tags(config.l1.sets, config.l1.ways, clearable=True)
         m.submodules.mshrs = mshrs = Mshrs(config.l1.mshrs, config.l1.merges, slots)
         m.submodules.memory = below = Memory(config, probe=self._probe)
-        m.submodules.returns = returns = Returns(slots, config.l1.merges, self._latencies, self._time_width,
-                                                 hits=config.l1.latency > 1)
+        m.submodules.returns = returns = Returns(
+            slots, config.l1.merges, self._latencies, self._time_width, hits=config.l1.latency > 1
+        )
         now = Signal(self._time_width)
         m.d.sync += now.eq(now + 1)
 
@@ -118,7 +131,9 @@ class Lsu(wiring.Component):
 
         # Which uop: the one that holds the unit, or the head of a queue.
         held = Signal()
-        held_uop = Signal(data.StructLayout({"sub_core": bits(config.sub_cores), "uop": self.uops[0].payload.shape()}))
+        held_uop = Signal(
+            data.StructLayout({"sub_core": bits(config.sub_cores), "uop": self.uops[0].payload.shape()})
+        )
         held_slot = Signal(range(slots))
         index = Signal(COUNT_WIDTH)
         passes_left = Signal(COUNT_WIDTH + 1)
@@ -145,10 +160,16 @@ class Lsu(wiring.Component):
             m.d.comb += [current.eq(held_uop), slot.eq(held_slot), line_index.eq(index)]
         with m.Else():
             heads = Array(stream.payload for stream in self.uops)
-            m.d.comb += [current.sub_core.eq(choice.index), current.uop.eq(heads[choice.index]), slot.eq(place.index)]
+            m.d.comb += [
+                current.sub_core.eq(choice.index),
+                current.uop.eq(heads[choice.index]),
+                slot.eq(place.index),
+            ]
         with m.If(take):
             m.d.sync += [held_uop.eq(current), held_slot.eq(slot), pointer.eq(choice.after)]
-        m.d.comb += [stream.ready.eq(take & choice.one_hot[number]) for number, stream in enumerate(self.uops)]
+        m.d.comb += [
+            stream.ready.eq(take & choice.one_hot[number]) for number, stream in enumerate(self.uops)
+        ]
         own = Signal(slots)
         m.d.comb += own.eq(1 << slot)
 
@@ -156,8 +177,14 @@ class Lsu(wiring.Component):
         op = current.uop.memory
         is_load, is_store, is_shared, is_fence = Signal(), Signal(), Signal(), Signal()
         is_atomic, is_reduce = Signal(), Signal()
-        for signal, kinds in ((is_load, LOADS), (is_store, STORES), (is_shared, SHARED), (is_fence, (Op.FENCE,)),
-                              (is_atomic, (Op.ATOMIC_GLOBAL,)), (is_reduce, (Op.REDUCE_GLOBAL,))):
+        for signal, kinds in (
+            (is_load, LOADS),
+            (is_store, STORES),
+            (is_shared, SHARED),
+            (is_fence, (Op.FENCE,)),
+            (is_atomic, (Op.ATOMIC_GLOBAL,)),
+            (is_reduce, (Op.REDUCE_GLOBAL,)),
+        ):
             m.d.comb += signal.eq(Cat(op == kind for kind in kinds).any())
         touches = Signal()  # a memory line
         m.d.comb += touches.eq(is_load | is_store | is_atomic | is_reduce)
@@ -181,8 +208,17 @@ class Lsu(wiring.Component):
             miss.eq(go & is_load & ~tags.hit & ~mshrs.pending & ~mshrs.full & below.accepts),
             no_mshr.eq(go & is_load & ~tags.hit & Mux(mshrs.pending, ~mshrs.can_merge, mshrs.full)),
             send.eq(go & (is_store | is_atomic | is_reduce) & below.accepts),
-            no_queue.eq(go & ~below.accepts
-                        & (is_store | is_atomic | is_reduce | is_fence | (is_load & ~tags.hit & ~mshrs.pending & ~mshrs.full))),
+            no_queue.eq(
+                go
+                & ~below.accepts
+                & (
+                    is_store
+                    | is_atomic
+                    | is_reduce
+                    | is_fence
+                    | (is_load & ~tags.hit & ~mshrs.pending & ~mshrs.full)
+                )
+            ),
             tags.touch.eq(hit),
             tags.remove.eq(send & ~is_store),
             tags.insert.eq(fills),
@@ -191,20 +227,33 @@ class Lsu(wiring.Component):
             below.request.eq(miss | send | (go & is_fence & below.accepts)),
             below.id.eq(Mux(is_load, mshrs.entry, slot)),
         ]
-        kinds = ((is_store, Request.WRITE), (is_atomic, Request.ATOMIC), (is_reduce, Request.REDUCE), (is_fence, Request.FENCE))
+        kinds = (
+            (is_store, Request.WRITE),
+            (is_atomic, Request.ATOMIC),
+            (is_reduce, Request.REDUCE),
+            (is_fence, Request.FENCE),
+        )
         for signal, kind in kinds:  # otherwise READ
             with m.If(signal):
                 m.d.comb += below.kind.eq(kind)
         looked_up, done = Signal(), Signal()
         m.d.comb += [
             looked_up.eq(hit | merge | miss | send),
-            done.eq(Mux(touches, looked_up & (line_index + 1 == current.uop.lines), go & (~is_fence | below.accepts))),
+            done.eq(
+                Mux(
+                    touches,
+                    looked_up & (line_index + 1 == current.uop.lines),
+                    go & (~is_fence | below.accepts),
+                )
+            ),
         ]
         m.d.sync += [held.eq((held | take) & ~done), index.eq(line_index + looked_up)]
 
         passes = Signal(COUNT_WIDTH + 1)
         with m.If(is_shared):
-            m.d.comb += passes.eq(Mux(current.uop.passes == 0, 1, current.uop.passes) << (op == Op.ATOMIC_SHARED))
+            m.d.comb += passes.eq(
+                Mux(current.uop.passes == 0, 1, current.uop.passes) << (op == Op.ATOMIC_SHARED)
+            )
         with m.Else():
             m.d.comb += passes.eq(1)
         with m.If(passes_left != 0):
@@ -236,26 +285,43 @@ class Lsu(wiring.Component):
         m.d.comb += asks.eq(Mux(merge | miss | (send & is_atomic) | (go & is_fence & below.accepts), own, 0))
         none_left = self._count(m, answered, asks)
         m.d.comb += complete.eq(answered & none_left & ~Mux(held | take, own, 0))
-        self._finish(m, returns, now, take, done, current.uop.memory, hit, passes, (none_left & own).any(), slot)
+        self._finish(
+            m, returns, now, take, done, current.uop.memory, hit, passes, (none_left & own).any(), slot
+        )
 
         # One uop returns.
-        store = memory.Memory(shape=data.StructLayout({"sub_core": bits(config.sub_cores), "result": result_layout(config)}),
-                              depth=max(2, slots), init=[])
+        store = memory.Memory(
+            shape=data.StructLayout({"sub_core": bits(config.sub_cores), "result": result_layout(config)}),
+            depth=max(2, slots),
+            init=[],
+        )
         m.submodules.uops = store
         write, read = store.write_port(), store.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(slot), write.en.eq(take), write.data.sub_core.eq(current.sub_core),
+            write.addr.eq(slot),
+            write.en.eq(take),
+            write.data.sub_core.eq(current.sub_core),
             write.data.result.eq(current.uop.result),
             read.addr.eq(returns.slot),
-            returns.now.eq(now), returns.accept.eq(take), returns.accept_slot.eq(slot),
+            returns.now.eq(now),
+            returns.accept.eq(take),
+            returns.accept_slot.eq(slot),
         ]
         for number, stream in enumerate(self.returned):
-            m.d.comb += [stream.payload.eq(read.data.result), stream.valid.eq(returns.valid & (read.data.sub_core == number))]
+            m.d.comb += [
+                stream.payload.eq(read.data.result),
+                stream.valid.eq(returns.valid & (read.data.sub_core == number)),
+            ]
         m.d.sync += free.eq((free & ~Mux(take, place.one_hot, 0)) | Mux(returns.valid, 1 << returns.slot, 0))
 
         if self._probe:
             result = Mux(is_load, Mux(hit, 0, Mux(merge, 2, 1)), Mux(is_store, 3, 4))
-            emit(m, self.events.lsu_stall[0], no_mshr | no_queue | (want & full), cause=Mux(no_mshr, 0, Mux(no_queue, 1, 2)))
+            emit(
+                m,
+                self.events.lsu_stall[0],
+                no_mshr | no_queue | (want & full),
+                cause=Mux(no_mshr, 0, Mux(no_queue, 1, 2)),
+            )
             emit(m, self.events.l1_access[0], looked_up, line=self.lines.line, result=result)
             emit(m, self.events.l1_fill[0], fills, line=mshrs.fill_line)
             emit(m, self.events.shared_pass[0], go & is_shared, passes=passes)
@@ -263,7 +329,8 @@ class Lsu(wiring.Component):
         return m
 
     def _count(self, m: Module, less: Signal, more: Signal) -> Signal:
-        """Bit-sliced counters, one per slot: those of `less` go down by one, those of `more` up. Returns which are then 0."""
+        """Bit-sliced counters, one per slot: those of `less` go down by one, those of `more` up. Returns
+        which are then 0."""
         count = [Signal(len(less), name=f"answers_due{place}") for place in range(COUNT_WIDTH)]
         some: Any = 0
         borrow: Any = less
@@ -273,7 +340,12 @@ class Lsu(wiring.Component):
             borrowed = Signal(len(less), name=f"borrow{place}")
             raised = Signal(len(less), name=f"raised{place}")
             carried = Signal(len(less), name=f"carry{place}")
-            m.d.comb += [lower.eq(bit ^ borrow), borrowed.eq(borrow & ~bit), raised.eq(lower ^ carry), carried.eq(lower & carry)]
+            m.d.comb += [
+                lower.eq(bit ^ borrow),
+                borrowed.eq(borrow & ~bit),
+                raised.eq(lower ^ carry),
+                carried.eq(lower & carry),
+            ]
             m.d.sync += bit.eq(raised)
             some = some | raised
             borrow, carry = borrowed, carried
@@ -281,8 +353,19 @@ class Lsu(wiring.Component):
         m.d.comb += none.eq(~some)
         return none
 
-    def _finish(self, m: Module, returns: Any, now: Signal, take: Signal, done: Signal, op: Any, hit: Signal, passes: Signal,
-                complete: Any, slot: Signal) -> None:
+    def _finish(
+        self,
+        m: Module,
+        returns: Any,
+        now: Signal,
+        take: Signal,
+        done: Signal,
+        op: Any,
+        hit: Signal,
+        passes: Signal,
+        complete: Any,
+        slot: Signal,
+    ) -> None:
         """Tell `returns` when a uop that leaves the unit is due."""
         lsu, l1 = self._config.lsu, self._config.l1
         still = Signal(range(l1.latency + 1))  # cycles until the data of the hits so far is there

@@ -13,7 +13,8 @@ from warpbank.arch.rooms import SmConfig, bits
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Tags
 from warpbank.hdl.probe import Events, emit
 
-#: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was served.
+#: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was
+#: served.
 TIME_WIDTH = 32
 #: Lines that one atomic may touch: each lane's operand is aligned, so it lies in one line.
 ATOMIC_LINES = 32
@@ -37,13 +38,15 @@ def id_width(config: SmConfig) -> int:
 class Memory(wiring.Component):
     """A deterministic L2 and DRAM.
 
-    Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`). A hit is answered
-    `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line every `dram_interval` cycles, and is
-    answered `dram_latency` cycles after that turn; its tag is in the L2 from its service on. Writes allocate in the L2, are not
-    answered, and a missing one takes a turn at the DRAM (for the line that it will push out). One answer per cycle, DRAM first.
+    Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`).
+    A hit is answered `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line
+    every `dram_interval` cycles, and is answered `dram_latency` cycles after that turn; its tag is in the L2
+    from its service on. Writes allocate in the L2, are not answered, and a missing one takes a turn at the
+    DRAM (for the line that it will push out). One answer per cycle, DRAM first.
 
-    The oldest request stands in a register of its own, so that the L2's tags can be read (registered) in the cycle before. Each
-    answer is known when its request is served, and waits, stamped with its cycle, in one of two FIFOs.
+    The oldest request stands in a register of its own, so that the L2's tags can be read (registered) in the
+    cycle before. Each answer is known when its request is served, and waits, stamped with its cycle, in one
+    of two FIFOs.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ class Memory(wiring.Component):
     id_answered : Out.
     events : Out, if `probe`.
 
-    Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and must be taken.
+    Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and
+    must be taken.
 
     Raises
     ------
@@ -72,8 +76,14 @@ class Memory(wiring.Component):
         self._answers = config.l1.mshrs + config.lsu.pending * ATOMIC_LINES
         width = id_width(config)
         members: dict[str, Any] = {
-            "accepts": Out(1), "request": In(1), "kind": In(Request), "line": In(LINE_WIDTH), "id": In(width),
-            "answer": Out(1), "fill": Out(1), "id_answered": Out(width),
+            "accepts": Out(1),
+            "request": In(1),
+            "kind": In(Request),
+            "line": In(LINE_WIDTH),
+            "id": In(width),
+            "answer": Out(1),
+            "fill": Out(1),
+            "id_answered": Out(width),
         }
         if probe:
             members["events"] = Out(Events(config, {"l2_access": 1}))
@@ -96,7 +106,9 @@ class Memory(wiring.Component):
         load = Signal()
         m.d.comb += [
             self.accepts.eq(waiting < config.queue),
-            new.kind.eq(self.kind), new.line.eq(self.line), new.id.eq(self.id),
+            new.kind.eq(self.kind),
+            new.line.eq(self.line),
+            new.id.eq(self.id),
             load.eq((~head_valid | serve) & (queue.r_rdy | self.request)),
             following.eq(Mux(queue.r_rdy, queue.r_data, new)),
             queue.r_en.eq(load & queue.r_rdy),
@@ -111,7 +123,9 @@ class Memory(wiring.Component):
         with m.Elif(serve):
             m.d.sync += head_valid.eq(0)
 
-        pause = Signal(range(max(config.l2_interval, config.atomic_interval, 2)))  # cycles until the L2 may serve
+        pause = Signal(
+            range(max(config.l2_interval, config.atomic_interval, 2))
+        )  # cycles until the L2 may serve
         atomic = Signal()
         fence = Signal()
         miss = Signal()
@@ -142,7 +156,10 @@ class Memory(wiring.Component):
             m.d.sync += backlog.eq(backlog - 1)
 
         taken: Any = 0
-        for name, condition, delay in (("dram", miss, turn + config.dram_latency), ("l2", ~miss, config.l2_latency)):
+        for name, condition, delay in (
+            ("dram", miss, turn + config.dram_latency),
+            ("l2", ~miss, config.l2_latency),
+        ):
             answers = fifo.SyncFIFO(width=self._answer_layout.size, depth=self._answers)
             m.submodules[f"from_{name}"] = answers
             entry = Signal(self._answer_layout, name=f"{name}_entry")
@@ -150,7 +167,9 @@ class Memory(wiring.Component):
             late = Signal(TIME_WIDTH, name=f"{name}_late")
             due = Signal(name=f"{name}_due")
             m.d.comb += [
-                entry.time.eq(now + delay), entry.fill.eq(head.kind == Request.READ), entry.id.eq(head.id),
+                entry.time.eq(now + delay),
+                entry.fill.eq(head.kind == Request.READ),
+                entry.id.eq(head.id),
                 answers.w_data.eq(entry),
                 answers.w_en.eq(serve & answered & condition),
                 first.eq(answers.r_data),

@@ -16,11 +16,12 @@ from warpbank.hdl.seams import UNITS, dispatch_stream, lsu_stream, result_layout
 class Pipelines(wiring.Component):
     """Unit pipelines with latency and initiation interval, and their result queues.
 
-    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue` uops between dispatch
-    and last write, so that a pipeline never has to stop. The LSU takes a uop if its input queue has room.
+    A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue`
+    uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its
+    input queue has room.
 
-    A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many at the front of the
-    queue have run through the unit.
+    A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many
+    at the front of the queue have run through the unit.
 
     Parameters
     ----------
@@ -31,10 +32,12 @@ class Pipelines(wiring.Component):
     -------
     dispatch : In(dispatch_stream) per unit (seam 3). `ready` is from registers.
     lsu : Out(lsu_stream). The load/store unit's input queue.
-    alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit in this cycle.
+    alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit
+        in this cycle.
     returned : In(returned_stream). What comes back from it.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
-    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's has no bound.
+    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's
+        has no bound.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
     """
@@ -45,8 +48,10 @@ class Pipelines(wiring.Component):
         self._config = config
         self._probe = probe
         members = {
-            "dispatch": In(dispatch_stream(config)).array(UNITS), "lsu": Out(lsu_stream(config)),
-            "returned": In(returned_stream(config)), "result": Out(stream.Signature(result_layout(config))).array(UNITS),
+            "dispatch": In(dispatch_stream(config)).array(UNITS),
+            "lsu": Out(lsu_stream(config)),
+            "returned": In(returned_stream(config)),
+            "result": Out(stream.Signature(result_layout(config))).array(UNITS),
             "overflow": Out(1),
         }
         self._short = config.sub_core.execute.scalar_sfu == "one"
@@ -65,11 +70,24 @@ class Pipelines(wiring.Component):
                 self._unit(m, unit)
             if self._probe:
                 port = self.dispatch[unit]
-                emit(m, self.events.dispatch[unit], port.valid & port.ready, collector=port.payload.collector, unit=unit,
-                     warp=port.payload.result.warp, seq=port.payload.result.seq)
+                emit(
+                    m,
+                    self.events.dispatch[unit],
+                    port.valid & port.ready,
+                    collector=port.payload.collector,
+                    unit=unit,
+                    warp=port.payload.result.warp,
+                    seq=port.payload.result.seq,
+                )
         if self._probe:
             result = self.lsu.payload.result
-            emit(m, self.events.lsu_accept[0], self.lsu.valid & self.lsu.ready, warp=result.warp, seq=result.seq)
+            emit(
+                m,
+                self.events.lsu_accept[0],
+                self.lsu.valid & self.lsu.ready,
+                warp=result.warp,
+                seq=result.seq,
+            )
         return m
 
     def _unit(self, m: Module, unit: Unit) -> None:
@@ -78,11 +96,19 @@ class Pipelines(wiring.Component):
         shape: UnitConfig = execute.unit(unit)
         name = unit.name.lower()
         port, result = self.dispatch[unit], self.result[unit]
-        queue = m.submodules[f"results_{name}"] = SyncFIFO(width=result_layout(self._config).size, depth=execute.result_queue)
+        queue = m.submodules[f"results_{name}"] = SyncFIFO(
+            width=result_layout(self._config).size, depth=execute.result_queue
+        )
         enters, leaves = port.valid & port.ready, result.valid & result.ready
-        m.d.comb += [queue.w_data.eq(port.payload.result.as_value()), queue.w_en.eq(enters), queue.r_en.eq(leaves)]
+        m.d.comb += [
+            queue.w_data.eq(port.payload.result.as_value()),
+            queue.w_en.eq(enters),
+            queue.r_en.eq(leaves),
+        ]
 
-        wait = Signal(range(max(2, shape.interval)), name=f"wait_{name}")  # cycles until the unit takes another one
+        wait = Signal(
+            range(max(2, shape.interval)), name=f"wait_{name}"
+        )  # cycles until the unit takes another one
         m.d.comb += port.ready.eq(queue.w_rdy & (wait == 0))
         if shape.interval > 1:
             busy = shape.interval - 1
@@ -107,14 +133,25 @@ class Pipelines(wiring.Component):
         asked, there = port.payload, self.lsu.payload
         queue = m.submodules.lsu_queue = SyncFIFO(width=len(there.as_value()), depth=config.lsu.queue)
         entry = Signal(there.shape(), name="lsu_entry")
-        m.d.comb += [getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")]
         m.d.comb += [
-            queue.w_data.eq(entry.as_value()), queue.w_en.eq(port.valid), port.ready.eq(queue.w_rdy),
-            there.as_value().eq(queue.r_data), self.lsu.valid.eq(queue.r_rdy), queue.r_en.eq(self.lsu.ready),
+            getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")
         ]
-        back = m.submodules.results_lsu = SyncFIFO(width=result_layout(config).size, depth=4 * config.lsu.pending)
         m.d.comb += [
-            back.w_data.eq(self.returned.payload.as_value()), back.w_en.eq(self.returned.valid),
+            queue.w_data.eq(entry.as_value()),
+            queue.w_en.eq(port.valid),
+            port.ready.eq(queue.w_rdy),
+            there.as_value().eq(queue.r_data),
+            self.lsu.valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.lsu.ready),
+        ]
+        back = m.submodules.results_lsu = SyncFIFO(
+            width=result_layout(config).size, depth=4 * config.lsu.pending
+        )
+        m.d.comb += [
+            back.w_data.eq(self.returned.payload.as_value()),
+            back.w_en.eq(self.returned.valid),
             self.overflow.eq(self.returned.valid & ~back.w_rdy),
-            result.payload.as_value().eq(back.r_data), result.valid.eq(back.r_rdy), back.r_en.eq(result.ready),
+            result.payload.as_value().eq(back.r_data),
+            result.valid.eq(back.r_rdy),
+            back.r_en.eq(result.ready),
         ]

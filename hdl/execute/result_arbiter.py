@@ -14,11 +14,13 @@ from warpbank.hdl.seams import UNITS, ResultOffer, Retired, result_layout, resul
 
 
 class ResultArbiter(wiring.Component):
-    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write per cycle.
+    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write
+    per cycle.
 
-    Units are looked at in rotating order, starting after the first one that was served in the last cycle that served any. A wide
-    result takes one cycle per register; one without registers retires without a bank. The banks are given out by the hierarchy,
-    which knows them; this unit keeps the order, and counts the registers of wide results.
+    Units are looked at in rotating order, starting after the first one that was served in the last cycle that
+    served any. A wide result takes one cycle per register; one without registers retires without a bank. The
+    banks are given out by the hierarchy, which knows them; this unit keeps the order, and counts the
+    registers of wide results.
 
     Parameters
     ----------
@@ -29,7 +31,8 @@ class ResultArbiter(wiring.Component):
 
     Members
     -------
-    head : In(stream of result_layout) per unit. The oldest uop of a unit whose result is there; taken with its last write.
+    head : In(stream of result_layout) per unit. The oldest uop of a unit whose result is there; taken with
+        its last write.
     result : Out(result_stream) per unit. Its next register (seam 4).
     offer : Out(ResultOffer) per unit, if `caches`. The same as the collectors see it.
     evicted : In(1), if `evicts`. What a collector evicted is written in this cycle.
@@ -37,7 +40,9 @@ class ResultArbiter(wiring.Component):
     retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
     """
 
-    def __init__(self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
@@ -60,9 +65,13 @@ class ResultArbiter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         served: list[Value] = []
-        for unit, (head, result, retired) in enumerate(zip(self.head, self.result, self.retired, strict=True)):
+        for unit, (head, result, retired) in enumerate(
+            zip(self.head, self.result, self.retired, strict=True)
+        ):
             uop, offer = head.payload, result.payload
-            done = Signal(range(MAX_DESTINATIONS), name=f"done_{unit}")  # registers written of the uop at the head
+            done = Signal(
+                range(MAX_DESTINATIONS), name=f"done_{unit}"
+            )  # registers written of the uop at the head
             nothing = uop.count == 0
             asks = head.valid & ~nothing
             taken: Value = result.ready
@@ -74,7 +83,10 @@ class ResultArbiter(wiring.Component):
             else:
                 m.d.comb += result.valid.eq(asks)
             m.d.comb += [
-                offer.warp.eq(uop.warp), offer.seq.eq(uop.seq), offer.mask.eq(uop.mask), offer.near.eq(uop.near),
+                offer.warp.eq(uop.warp),
+                offer.seq.eq(uop.seq),
+                offer.mask.eq(uop.mask),
+                offer.near.eq(uop.near),
                 offer.part.eq(uop.part),
                 offer.register.eq(uop.destination + done),
             ]
@@ -85,8 +97,11 @@ class ResultArbiter(wiring.Component):
             with m.If(takes):
                 m.d.sync += done.eq(Mux(head.ready, 0, done + 1))
             m.d.comb += [
-                retired.valid.eq(head.ready), retired.warp.eq(uop.warp), retired.seq.eq(uop.seq),
-                retired.predicates.eq(uop.predicates_written), retired.fence.eq(uop.fence),
+                retired.valid.eq(head.ready),
+                retired.warp.eq(uop.warp),
+                retired.seq.eq(uop.seq),
+                retired.predicates.eq(uop.predicates_written),
+                retired.fence.eq(uop.fence),
             ]
             if self._probe:
                 moved = uop.seq[MOVE.bit_length() - 1]  # a move is no uop of the program

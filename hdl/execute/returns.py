@@ -18,51 +18,68 @@ ORDER_WIDTH = 32
 class Returns(wiring.Component):
     """Returns one uop per cycle: the one due first, of those the one accepted first.
 
-    What is due a fixed time after the unit let go of it comes in the order in which it is due: one FIFO per latency. Uops
-    completed by an answer from memory are due in the next cycle, up to `merges` of them at once: a FIFO of groups, each in the
-    order of acceptance. A load that hit some lines and missed others is due when both are there: it waits for its hits in the
-    `delay` FIFO, and whoever comes last, the hit or the answer, passes it on. So the one to return is the best of a few heads.
+    What is due a fixed time after the unit let go of it comes in the order in which it is due: one FIFO per
+    latency. Uops completed by an answer from memory are due in the next cycle, up to `merges` of them at
+    once: a FIFO of groups, each in the order of acceptance. A load that hit some lines and missed others is
+    due when both are there: it waits for its hits in the `delay` FIFO, and whoever comes last, the hit or the
+    answer, passes it on. So the one to return is the best of a few heads.
 
     Parameters
     ----------
     slots : uops in flight.
     merges : uops that one answer may complete.
     latencies : distinct latencies of what needs no answer, in the order of `finish_fifo`.
-    hits : loads that wait for hits are told by `finish_hits`; where the L1 answers in one cycle there are none.
-    time_width : bits of times, which are compared modulo: enough for the largest latency and `slots` more cycles.
+    hits : loads that wait for hits are told by `finish_hits`; where the L1 answers in one cycle there are
+        none.
+    time_width : bits of times, which are compared modulo: enough for the largest latency and `slots` more
+        cycles.
 
     Members
     -------
     now : In, the cycle.
     accept, accept_slot : In(1), In. A uop gets this slot.
-    finish, finish_slot, finish_due : In(1), In, In. The unit lets go of this uop, which is due then (later than `now`).
+    finish, finish_slot, finish_due : In(1), In, In. The unit lets go of this uop, which is due then (later
+        than `now`).
     finish_fifo : In, a bit per latency: the uop is complete, and this was its latency.
-    finish_hits, finish_complete : In(1), In(1). It waits for hits until `finish_due` (at least `now` + 2); it waits for no
-        answer besides.
-    answers : In, array of slots; answered : In, a bit for each. These uops got their last answer in this cycle.
+    finish_hits, finish_complete : In(1), In(1). It waits for hits until `finish_due` (at least `now` + 2); it
+        waits for no answer besides.
+    answers : In, array of slots; answered : In, a bit for each. These uops got their last answer in this
+        cycle.
     valid, slot : Out(1), Out. This uop returns in this cycle.
 
     Latency: what is due in t returns in t at the earliest, and must be announced before.
     """
 
-    def __init__(self, slots: int, merges: int, latencies: Sequence[int], time_width: int, *, hits: bool) -> None:
+    def __init__(
+        self, slots: int, merges: int, latencies: Sequence[int], time_width: int, *, hits: bool
+    ) -> None:
         self._slots = slots
         self._merges = merges
         self._fifos = len(latencies)
         self._hits = hits
         self._time_width = time_width
         self._entry = data.StructLayout({"due": time_width, "slot": bits(slots)})
-        self._group = data.StructLayout({
-            "due": time_width, "slots": data.ArrayLayout(bits(slots), merges), "valid": merges,
-        })
+        self._group = data.StructLayout(
+            {"due": time_width, "slots": data.ArrayLayout(bits(slots), merges), "valid": merges}
+        )
         slot = bits(slots)
-        super().__init__({
-            "now": In(time_width), "accept": In(1), "accept_slot": In(slot),
-            "finish": In(1), "finish_slot": In(slot), "finish_due": In(time_width), "finish_fifo": In(len(latencies)),
-            "finish_hits": In(1), "finish_complete": In(1),
-            "answers": In(data.ArrayLayout(slot, merges)), "answered": In(merges),
-            "valid": Out(1), "slot": Out(slot),
-        })
+        super().__init__(
+            {
+                "now": In(time_width),
+                "accept": In(1),
+                "accept_slot": In(slot),
+                "finish": In(1),
+                "finish_slot": In(slot),
+                "finish_due": In(time_width),
+                "finish_fifo": In(len(latencies)),
+                "finish_hits": In(1),
+                "finish_complete": In(1),
+                "answers": In(data.ArrayLayout(slot, merges)),
+                "answered": In(merges),
+                "valid": Out(1),
+                "slot": Out(slot),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -98,18 +115,24 @@ class Returns(wiring.Component):
                 older.eq(read.data - best_order),
             ]
             if number:
-                m.d.comb += first.eq(candidate & (~better[-1][1] | (late > best_late) | ((late == best_late) & older[-1])))
+                m.d.comb += first.eq(
+                    candidate & (~better[-1][1] | (late > best_late) | ((late == best_late) & older[-1]))
+                )
             else:
                 m.d.comb += first.eq(candidate)
             best = (Mux(first, late, best_late), Mux(first, read.data, best_order))
             best_late, best_order = Signal(self._time_width), Signal(ORDER_WIDTH)
             found = Signal(name=f"found{number}")
-            m.d.comb += [best_late.eq(best[0]), best_order.eq(best[1]), found.eq(candidate | (better[-1][1] if better else 0))]
+            m.d.comb += [
+                best_late.eq(best[0]),
+                best_order.eq(best[1]),
+                found.eq(candidate | (better[-1][1] if better else 0)),
+            ]
             better.append((first, found))
         for number, (_, _, slot, taken) in enumerate(heads):
             with m.If(better[number][0]):
                 m.d.comb += self.slot.eq(slot)
-            m.d.comb += taken.eq(better[number][0] & ~Cat(first for first, _ in better[number + 1:]).any())
+            m.d.comb += taken.eq(better[number][0] & ~Cat(first for first, _ in better[number + 1 :]).any())
         m.d.comb += self.valid.eq(better[-1][1])
         return m
 
@@ -125,7 +148,11 @@ class Returns(wiring.Component):
         there, due, slot, pop = self._fifo(m, "delay", finished, self.finish & self.finish_hits)
         delayed, complete = Signal(self._slots), Signal(self._slots)
         ripe = Signal(self._entry)
-        m.d.comb += [pop.eq(there & (due == (self.now + 1)[: self._time_width])), ripe.due.eq(due), ripe.slot.eq(slot)]
+        m.d.comb += [
+            pop.eq(there & (due == (self.now + 1)[: self._time_width])),
+            ripe.due.eq(due),
+            ripe.slot.eq(slot),
+        ]
         head = self._fifo(m, "hits", ripe, pop & complete.bit_select(slot, 1))
         leaving = Mux(pop, 1 << slot, 0)
         coming = Mux(self.finish & self.finish_hits, 1 << self.finish_slot, 0)
@@ -153,8 +180,11 @@ class Returns(wiring.Component):
         slot = Signal(bits(self._slots))
         taken = Signal()
         m.d.comb += [
-            entry.due.eq(self.now + 1), entry.slots.eq(self.answers), entry.valid.eq(together),
-            queue.w_data.eq(entry), queue.w_en.eq(together.any()),
+            entry.due.eq(self.now + 1),
+            entry.slots.eq(self.answers),
+            entry.valid.eq(together),
+            queue.w_data.eq(entry),
+            queue.w_en.eq(together.any()),
             head.eq(queue.r_data),
             left.eq(head.valid & ~gone),
             first.eq(left & (~left + 1)),

@@ -27,26 +27,32 @@ class Dispatched(wiring.Signature):
     """A uop that goes to its unit (seen from who sends it): from which collector, and its name."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "collector": Out(config.sub_core.collector_width), "warp": Out(config.sub_core.warp_width),
-            "seq": Out(field_width("seq", config)),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "collector": Out(config.sub_core.collector_width),
+                "warp": Out(config.sub_core.warp_width),
+                "seq": Out(field_width("seq", config)),
+            }
+        )
 
 
 class Clocked(wiring.Signature):
-    """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution it is, and whether
-    one lane executes it for all."""
+    """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution
+    it is, and whether one lane executes it for all."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar))), "alone": Out(1)})
+        super().__init__(
+            {"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar))), "alone": Out(1)}
+        )
 
 
 class ScalarLanes(wiring.Component):
     """Decides from the notes of a uop's operands who executes it. G-Scalar, sections 4.1 to 4.3.
 
-    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent is that only for
-    the very lanes of that write. If each half is compressed by itself, a uop of all threads is executed by one lane of a half in
-    which all operands are equal. One uop per collector.
+    One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
+    is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
+    is executed by one lane of a half in which all operands are equal. One uop per collector.
 
     Parameters
     ----------
@@ -68,8 +74,13 @@ class ScalarLanes(wiring.Component):
     TypeError : no configuration.
     """
 
-    def __init__(self, config: SmConfig, parts: int, executes: frozenset[Scalar] = frozenset(Scalar),
-                 probe: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        parts: int,
+        executes: frozenset[Scalar] = frozenset(Scalar),
+        probe: bool = False,
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ScalarLanes needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
@@ -77,8 +88,10 @@ class ScalarLanes(wiring.Component):
         self._executes = executes
         self._probe = probe
         members: dict[str, Any] = {
-            "issue": In(issue_stream(config)), **self._ports(),
-            "dispatch": In(Dispatched(config)).array(UNITS), "clocked": Out(Clocked(config)).array(UNITS),
+            "issue": In(issue_stream(config)),
+            **self._ports(),
+            "dispatch": In(Dispatched(config)).array(UNITS),
+            "clocked": Out(Clocked(config)).array(UNITS),
         }
         if probe:
             members["events"] = Out(Events(config, {"lanes": UNITS}))
@@ -100,7 +113,8 @@ class ScalarLanes(wiring.Component):
             whole = _KINDS.get(Unit(unit), Scalar.ALU)
             may = Mux(found.part, Scalar.DIVERGENT in self._executes, whole in self._executes)
             m.d.comb += [
-                found.as_value().eq(decided[dispatch.collector]), clocked.alone.eq(found.alone & may),
+                found.as_value().eq(decided[dispatch.collector]),
+                clocked.alone.eq(found.alone & may),
                 clocked.lanes.eq(Mux(clocked.alone, 1, found.lanes)),
             ]
             with m.If(clocked.alone):
@@ -108,8 +122,15 @@ class ScalarLanes(wiring.Component):
             with m.Elif(found.half):
                 m.d.comb += clocked.scalar.eq(Scalar.HALF)
             if self._probe:
-                emit(m, self.events.lanes[unit], dispatch.valid, warp=dispatch.warp, seq=dispatch.seq, lanes=clocked.lanes,
-                     scalar=clocked.scalar)
+                emit(
+                    m,
+                    self.events.lanes[unit],
+                    dispatch.valid,
+                    warp=dispatch.warp,
+                    seq=dispatch.seq,
+                    lanes=clocked.lanes,
+                    scalar=clocked.scalar,
+                )
         return m
 
     def _collector(self, m: Module, number: int) -> Signal:
@@ -121,14 +142,22 @@ class ScalarLanes(wiring.Component):
         halves = Signal(self._parts, name=f"halves_{number}")
         note = operand.note
         with m.If(self.issue.valid & (self.entry == number)):
-            m.d.sync += [mask.eq(uop.mask), may.eq(uop.scalar & uop.mask.any()), part.eq(uop.part), equal.eq(1), halves.eq(-1)]
+            m.d.sync += [
+                mask.eq(uop.mask),
+                may.eq(uop.scalar & uop.mask.any()),
+                part.eq(uop.part),
+                equal.eq(1),
+                halves.eq(-1),
+            ]
         with m.Elif(operand.valid):
             mine = self._equal(note, mask)
             m.d.sync += [equal.eq(equal & mine), halves.eq(halves & self._scalar_parts(note))]
 
         return self._decide(m, number, mask, may, part, equal, halves)
 
-    def _decide(self, m: Module, number: int, mask: Signal, may: Signal, part: Signal, equal: Signal, halves: Signal) -> Signal:
+    def _decide(
+        self, m: Module, number: int, mask: Signal, may: Signal, part: Signal, equal: Signal, halves: Signal
+    ) -> Signal:
         """Who executes the uop of a collector. Returns a `_decision`."""
         config = self._config
         size = config.lanes // self._parts
@@ -142,7 +171,9 @@ class ScalarLanes(wiring.Component):
             alone.append(single)
             counts.append(Mux(single, 1, sum(lanes)))
         m.d.comb += [
-            decision.alone.eq(may & equal), decision.part.eq(part), decision.half.eq(Cat(alone).any()),
+            decision.alone.eq(may & equal),
+            decision.part.eq(part),
+            decision.half.eq(Cat(alone).any()),
             decision.lanes.eq(sum(counts)),
         ]
         return decision.as_value()
@@ -151,15 +182,14 @@ class ScalarLanes(wiring.Component):
         """Whether the lanes of `mask` of an operand are known to be equal."""
         return note.full & (~note.divergent | (note.base[0] == mask))
 
-
     def _scalar_parts(self, note: Any) -> Value:
         """Parts of an operand that are known to be equal in themselves, for a uop of all threads."""
         return Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
 
 
 class KeptScalarLanes(ScalarLanes):
-    """The same with collectors that keep values and the notes of those that came from the banks. An operand without a note is not
-    known to be equal.
+    """The same with collectors that keep values and the notes of those that came from the banks. An operand
+    without a note is not known to be equal.
 
     Members
     -------
@@ -169,26 +199,37 @@ class KeptScalarLanes(ScalarLanes):
     offered : In, per collector. Number of that uop among those that can be in collection.
     """
 
-    def __init__(self, config: SmConfig, parts: int, entries: int, executes: frozenset[Scalar] = frozenset(Scalar),
-                 probe: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        parts: int,
+        entries: int,
+        executes: frozenset[Scalar] = frozenset(Scalar),
+        probe: bool = False,
+    ) -> None:
         self._entries = entries
         super().__init__(config, parts, executes, probe)
 
     def _ports(self) -> dict[str, Any]:
         core, number = self._config.sub_core, bits(self._entries)
         return {
-            "entry": In(number), "kept": In(kept_layout(self._parts)).array(core.collectors, core.collector.slots),
+            "entry": In(number),
+            "kept": In(kept_layout(self._parts)).array(core.collectors, core.collector.slots),
             "offered": In(number).array(core.collectors),
         }
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, issue = self._config, self.issue
-        layout = data.StructLayout({"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots})
+        layout = data.StructLayout(
+            {"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots}
+        )
         uops = m.submodules.uops = Memory(shape=layout, depth=self._entries, init=[])
         uop, row = issue.payload.uop, Signal(layout, name="issued")
         m.d.comb += [
-            row.mask.eq(uop.mask), row.may.eq(uop.scalar & uop.mask.any()), row.part.eq(uop.part),
+            row.mask.eq(uop.mask),
+            row.may.eq(uop.scalar & uop.mask.any()),
+            row.part.eq(uop.part),
             row.sources.eq(uop.source_valid),
         ]
         write_at(m, uops, self.entry, row, issue.valid)
@@ -210,11 +251,14 @@ class KeptScalarLanes(ScalarLanes):
             mine.append(absent | self._equal(note, mask))
             scalar.append(absent.replicate(self._parts) | self._scalar_parts(note))
         m.d.comb += [
-            may.eq(row.may & Cat(known).all()), equal.eq(Cat(mine).all()), halves.eq(reduce(and_, scalar)),
+            may.eq(row.may & Cat(known).all()),
+            equal.eq(Cat(mine).all()),
+            halves.eq(reduce(and_, scalar)),
         ]
         return self._decide(m, number, mask, may, part, equal, halves)
 
 
 def _decision(config: SmConfig) -> data.StructLayout:
-    """All operands are equal; the uop is divergent; one lane executes for all of some half; lanes to clock if not one for all."""
+    """All operands are equal; the uop is divergent; one lane executes for all of some half; lanes to clock if
+    not one for all."""
     return data.StructLayout({"alone": 1, "part": 1, "half": 1, "lanes": bits(config.lanes + 1)})

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Signal, Value
 
 
 def age_matrix(m: Module, start: Value) -> list[Signal]:
-    """The rows. A warp of the mask `start` is the youngest from the next cycle on; of several that start in one cycle the lower
-    slot is the older."""
+    """The rows. A warp of the mask `start` is the youngest from the next cycle on; of several that start in
+    one cycle the lower slot is the older."""
     warps = len(start)
     older = [Signal(warps, init=(1 << warp) - 1, name=f"older_{warp}") for warp in range(warps)]
     with m.If(start.any()):

@@ -16,14 +16,17 @@ from warpbank.hdl.seams import Arrival
 
 
 class Barriers(wiring.Component):
-    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are there.
+    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are
+    there.
 
-    A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued their last uop.
+    A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
+    their last uop.
 
-    Golden counts both kinds alike. Here a barrier of all warps has no counter: PTX lets a warp arrive without waiting only where
-    it names a number, so all live warps have arrived when all of them wait, and at the same barrier. What a warp waits for is
-    kept as bit planes (bit p of all warps' barrier numbers in one register), so that a CTA is looked at in a few word operations.
-    Where a number is named, arrivals are counted in a table, and looked at when one arrives.
+    Golden counts both kinds alike. Here a barrier of all warps has no counter: PTX lets a warp arrive without
+    waiting only where it names a number, so all live warps have arrived when all of them wait, and at the
+    same barrier. What a warp waits for is kept as bit planes (bit p of all warps' barrier numbers in one
+    register), so that a CTA is looked at in a few word operations. Where a number is named, arrivals are
+    counted in a table, and looked at when one arrives.
 
     Parameters
     ----------
@@ -33,11 +36,12 @@ class Barriers(wiring.Component):
     Members
     -------
     start : In, a bit per warp of the SM (sub-core x warps + slot). These start.
-    arrivals : In, `Arrival` per sub-core. What the testbench must refuse: a barrier number the machine does not have; `arrive`
-        without `wait` and number of warps; both kinds of arrival at one barrier.
+    arrivals : In, `Arrival` per sub-core. What the testbench must refuse: a barrier number the machine does
+        not have; `arrive` without `wait` and number of warps; both kinds of arrival at one barrier.
     ctas, members : In, per sub-core: the CTA slot of the warp that issues; the warps of that CTA.
     release : Out, per sub-core a bit per warp slot. The warp may go on; also one that arrives in this cycle.
-    events : Out, if `probe`. Per sub-core one instance for a barrier of all warps, then one for a barrier of a number.
+    events : Out, if `probe`. Per sub-core one instance for a barrier of all warps, then one for a barrier of
+        a number.
 
     Latency: a barrier completed in cycle t releases its warps in t, for t + 1.
 
@@ -70,12 +74,18 @@ class Barriers(wiring.Component):
         def masks(name: str, enable: Any) -> Signal:
             """A bit per warp of the SM: those that issue now and do what `enable` says."""
             mask = Signal(config.warps, name=name)
-            m.d.comb += mask.eq(Cat(decode(m, arrival.warp, enable(arrival), warps, f"{name}_{core}")
-                                    for core, arrival in enumerate(self.arrivals)))
+            m.d.comb += mask.eq(
+                Cat(
+                    decode(m, arrival.warp, enable(arrival), warps, f"{name}_{core}")
+                    for core, arrival in enumerate(self.arrivals)
+                )
+            )
             return mask
 
         waits = masks("waits", lambda arrival: arrival.arrive & arrival.wait)
-        waits_whole = masks("waits_whole", lambda arrival: arrival.arrive & arrival.wait & (arrival.barrier_warps == 0))
+        waits_whole = masks(
+            "waits_whole", lambda arrival: arrival.arrive & arrival.wait & (arrival.barrier_warps == 0)
+        )
         lasts = masks("lasts", lambda arrival: arrival.last)
         free, live, live_now = Signal(config.warps), Signal(config.warps), Signal(config.warps)
         waiting, waiting_now = Signal(config.warps), Signal(config.warps)
@@ -88,9 +98,14 @@ class Barriers(wiring.Component):
         m.d.sync += [live.eq(live_now | self.start), waiting.eq(waiting_now & ~free), whole.eq(whole_now)]
         numbers = []
         for place in range(width):
-            plane, plane_now = Signal(config.warps, name=f"number_{place}"), Signal(config.warps, name=f"number_now_{place}")
-            new = masks(f"number_new_{place}",
-                        lambda arrival, place=place: arrival.arrive & arrival.wait & arrival.barrier[place])
+            plane, plane_now = (
+                Signal(config.warps, name=f"number_{place}"),
+                Signal(config.warps, name=f"number_now_{place}"),
+            )
+            new = masks(
+                f"number_new_{place}",
+                lambda arrival, place=place: arrival.arrive & arrival.wait & arrival.barrier[place],
+            )
             m.d.comb += plane_now.eq((plane & ~waits) | new)
             m.d.sync += plane.eq(plane_now)
             numbers.append(plane_now)
@@ -102,7 +117,8 @@ class Barriers(wiring.Component):
         return m
 
     def _whole(self, m: Module, live: Signal, waiting: Any, numbers: list[Signal]) -> Any:
-        """Barriers of all warps: looked at where a warp of the CTA arrives or ends. Returns the warps released."""
+        """Barriers of all warps: looked at where a warp of the CTA arrives or ends. Returns the warps
+        released."""
         released: Any = 0
         there = Signal.like(live, name="there")
         m.d.comb += there.eq(waiting)
@@ -129,16 +145,23 @@ class Barriers(wiring.Component):
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
         m.submodules.counts = counts = memory.Memory(
-            shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[])
+            shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[]
+        )
         released: Any = 0
         there = Signal(config.warps, name="there_named")
         m.d.comb += there.eq(waiting)
-        keys = [Cat(arrival.barrier[:barrier_width], cta) for arrival, cta in zip(self.arrivals, self.ctas, strict=True)]
+        keys = [
+            Cat(arrival.barrier[:barrier_width], cta)
+            for arrival, cta in zip(self.arrivals, self.ctas, strict=True)
+        ]
         counted = Signal(len(keys))
-        m.d.comb += [counted[core].eq(arrival.arrive & (arrival.barrier_warps != 0))
-                     for core, arrival in enumerate(self.arrivals)]
+        m.d.comb += [
+            counted[core].eq(arrival.arrive & (arrival.barrier_warps != 0))
+            for core, arrival in enumerate(self.arrivals)
+        ]
         for core, key in enumerate(keys):
-            # Several sub-cores may arrive at one barrier: the lowest counts for all, the highest says what is expected.
+            # Several sub-cores may arrive at one barrier: the lowest counts for all, the highest says what is
+            # expected.
             same = Signal(len(keys), name=f"same_{core}")
             m.d.comb += [same[other].eq(counted[other] & (keys[other] == key)) for other in range(len(keys))]
             expected = Signal(width, name=f"expected_{core}")
@@ -158,6 +181,11 @@ class Barriers(wiring.Component):
                 here = here & Mux(self.arrivals[core].barrier[place], plane, ~plane)
             released = released | Mux(opens, here, 0)
             if hasattr(self, "events"):
-                emit(m, self.events.barrier_open[len(keys) + core], opens, cta=self.ctas[core],
-                     barrier=self.arrivals[core].barrier[:barrier_width])
+                emit(
+                    m,
+                    self.events.barrier_open[len(keys) + core],
+                    opens,
+                    cta=self.ctas[core],
+                    barrier=self.arrivals[core].barrier[:barrier_width],
+                )
         return released

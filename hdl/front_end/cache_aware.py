@@ -12,8 +12,8 @@ from warpbank.hdl.front_end.lrr import check_warps
 
 
 class CacheAware(wiring.Component):
-    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a collector; then the
-    oldest. Malekeh, section IV-B1.
+    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a
+    collector; then the oldest. Malekeh, section IV-B1.
 
     Parameters
     ----------
@@ -24,7 +24,8 @@ class CacheAware(wiring.Component):
     start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
     eligible : In(warps). Warps that may issue in this cycle.
     holds : In(warps). Warps that have values in a collector.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
+        the clock edge.
 
     Raises
     ------
@@ -34,14 +35,18 @@ class CacheAware(wiring.Component):
     def __init__(self, warps: int) -> None:
         check_warps("CacheAware", warps)
         self._warps = warps
-        super().__init__({"start": In(warps), "eligible": In(warps), "holds": In(warps), "pick": Out(bits(warps))})
+        super().__init__(
+            {"start": In(warps), "eligible": In(warps), "holds": In(warps), "pick": Out(bits(warps))}
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.gto = gto = Gto(self._warps)
         last, cached = Signal(self._warps, init=1), Signal(self._warps)
         m.d.comb += [
-            cached.eq(self.eligible & self.holds), gto.start.eq(self.start), self.pick.eq(gto.pick),
+            cached.eq(self.eligible & self.holds),
+            gto.start.eq(self.start),
+            self.pick.eq(gto.pick),
             # The last one goes first wherever it stands.
             gto.eligible.eq(Mux((self.eligible & last).any() | ~cached.any(), self.eligible, cached)),
         ]

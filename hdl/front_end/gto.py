@@ -25,7 +25,8 @@ class Gto(wiring.Component):
     -------
     start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
     eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
+        the clock edge.
 
     Raises
     ------

@@ -1,4 +1,5 @@
-"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core and cycle."""
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core
+and cycle."""
 
 from __future__ import annotations
 
@@ -17,23 +18,26 @@ from warpbank.hdl.seams import REGISTER_WIDTH, Fill, uop_layout
 
 
 class Hazards(wiring.Signature):
-    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and destinations, with
-    RZ, which is never pending, for those it has not; its predicates; its destinations as a range, empty if it writes nothing."""
+    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and
+    destinations, with RZ, which is never pending, for those it has not; its predicates; its destinations as a
+    range, empty if it writes nothing."""
 
     def __init__(self) -> None:
-        super().__init__({
-            "registers": Out(data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES + MAX_DESTINATIONS)),
-            "predicates": Out(PREDICATES),
-            "destination": Out(REGISTER_WIDTH),
-            "count": Out(bits(MAX_DESTINATIONS + 1)),
-        })
+        super().__init__(
+            {
+                "registers": Out(data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES + MAX_DESTINATIONS)),
+                "predicates": Out(PREDICATES),
+                "destination": Out(REGISTER_WIDTH),
+                "count": Out(bits(MAX_DESTINATIONS + 1)),
+            }
+        )
 
 
 class InstructionBuffers(wiring.Component):
     """The buffers of a sub-core's warps.
 
-    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream stops behind a
-    branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
+    The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
+    stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
     Parameters
     ----------
@@ -45,7 +49,8 @@ class InstructionBuffers(wiring.Component):
     start : In(warps). Slots whose stream starts; filled from the next cycle on.
     fill : Out(Fill). The stream's next uop.
     first : Out(warps). Warps whose buffer has a first uop.
-    collects, prefetches : Out(warps). Its `collects`, and whether it is a PREFETCH; meaningful for the warps of `first`.
+    collects, prefetches : Out(warps). Its `collects`, and whether it is a PREFETCH; meaningful for the warps
+        of `first`.
     hazards : Out(Hazards) per warp; likewise.
     pop, warp : In(1), In(warp). The first uop of `warp` issues in this cycle.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
@@ -55,13 +60,20 @@ class InstructionBuffers(wiring.Component):
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
-            raise TypeError(f"InstructionBuffers needs the machine's configuration, an SmConfig, not {config!r}.")
+            raise TypeError(
+                f"InstructionBuffers needs the machine's configuration, an SmConfig, not {config!r}."
+            )
         self._config = config
         core = config.sub_core
         members = {
-            "start": In(core.warps), "fill": Out(Fill(config)), "first": Out(core.warps), "collects": Out(core.warps),
+            "start": In(core.warps),
+            "fill": Out(Fill(config)),
+            "first": Out(core.warps),
+            "collects": Out(core.warps),
             "prefetches": Out(core.warps),
-            "hazards": Out(Hazards()).array(core.warps), "pop": In(1), "warp": In(core.warp_width),
+            "hazards": Out(Hazards()).array(core.warps),
+            "pop": In(1),
+            "warp": In(core.warp_width),
             "uop": Out(uop_layout(config)),
         }
         if probe:
@@ -76,8 +88,9 @@ class InstructionBuffers(wiring.Component):
         warps, depth = core.warps, core.front_end.buffer_entries
         fill, uop = self.fill, self.fill.uop
 
-        # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand in memories of
-        # their own: the scoreboard looks at those of every warp in every cycle, at the rest only when the uop issues.
+        # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand
+        # in memories of their own: the scoreboard looks at those of every warp in every cycle, at the rest
+        # only when the uop issues.
         place_width = bits(depth)
         shape = uop_layout(self._config)
         entries = m.submodules.entries = Memory(shape=shape, depth=warps << place_width, init=[])
@@ -103,7 +116,9 @@ class InstructionBuffers(wiring.Component):
 
         # more_than[n]: mask of the warps that hold more than n uops. A fill enters before a pop leaves.
         more_than = [Signal(warps, name=f"more_than_{n}") for n in range(depth)]
-        grown = [more | filled & below for more, below in zip(more_than, [filled, *more_than[:-1]], strict=True)]
+        grown = [
+            more | filled & below for more, below in zip(more_than, [filled, *more_than[:-1]], strict=True)
+        ]
         for n, more in enumerate(more_than):
             shrunk = grown[n + 1] if n + 1 < depth else 0
             m.d.sync += more.eq(popped & shrunk | ~popped & grown[n])
@@ -128,25 +143,35 @@ class InstructionBuffers(wiring.Component):
         return m
 
     def _flags(self, m: Module) -> Value:
-        """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched in this cycle:
-        those of the uop before were not there."""
+        """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched
+        in this cycle: those of the uop before were not there."""
         cache = m.submodules.flags = FlagCache(self._config.sub_core.warps)
         fill, uop = self.fill, self.fill.uop
         fetches, hit = Signal(), Signal()
         warp, first = Signal.like(fill.warp, reset_less=True), Signal.like(uop.first, reset_less=True)
         m.d.comb += [
-            cache.start.eq(self.start), cache.fill.eq(fill.valid), cache.warp.eq(fill.warp), cache.pc.eq(uop.pc),
-            cache.covered.eq(uop.covered), cache.first.eq(uop.first),
+            cache.start.eq(self.start),
+            cache.fill.eq(fill.valid),
+            cache.warp.eq(fill.warp),
+            cache.pc.eq(uop.pc),
+            cache.covered.eq(uop.covered),
+            cache.first.eq(uop.first),
         ]
         # A testbench's answer is for the next state only, so what it found is reported a cycle later.
-        m.d.sync += [fetches.eq(cache.asks & ~cache.hit), hit.eq(cache.asks & cache.hit), warp.eq(fill.warp), first.eq(uop.first)]
+        m.d.sync += [
+            fetches.eq(cache.asks & ~cache.hit),
+            hit.eq(cache.asks & cache.hit),
+            warp.eq(fill.warp),
+            first.eq(uop.first),
+        ]
         if self._probe:
             emit(m, self.events.flag_hit[0], hit, warp=warp)
             emit(m, self.events.flag_fetch[0], fetches, warp=warp, pc=first)
         return fetches
 
     def _looked_at(self) -> list[tuple[str, Value, list[Value]]]:
-        """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each warp's goes."""
+        """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each
+        warp's goes."""
         uop = self.fill.uop
         ports = self.hazards
         columns: list[tuple[str, Value, list[Value]]] = []
@@ -155,16 +180,26 @@ class InstructionBuffers(wiring.Component):
             columns.append((f"source_{slot}", value, [port.registers[slot] for port in ports]))
         for number in range(MAX_DESTINATIONS):
             value = Mux(number < uop.count, (uop.destination + number)[:REGISTER_WIDTH], RZ)
-            columns.append((f"destination_{number}", value, [port.registers[MAX_SOURCES + number] for port in ports]))
-        columns.append(("predicates", uop.predicates_read | uop.predicates_written, [port.predicates for port in ports]))
-        columns.append(("range", Cat(uop.destination, Mux(uop.collects, uop.count, 0)),
-                        [Cat(port.destination, port.count) for port in ports]))
+            columns.append(
+                (f"destination_{number}", value, [port.registers[MAX_SOURCES + number] for port in ports])
+            )
+        columns.append(
+            ("predicates", uop.predicates_read | uop.predicates_written, [port.predicates for port in ports])
+        )
+        columns.append(
+            (
+                "range",
+                Cat(uop.destination, Mux(uop.collects, uop.count, 0)),
+                [Cat(port.destination, port.count) for port in ports],
+            )
+        )
         columns.append(("collects_of", uop.collects, list(self.collects)))
         columns.append(("prefetches_of", uop.control == Control.PREFETCH, list(self.prefetches)))
         return columns
 
     def _hold(self, m: Module, popped: Value) -> Value:
-        """Mask of the warps whose stream goes on from the next cycle: a branch of theirs issued `branch_hold` cycles ago."""
+        """Mask of the warps whose stream goes on from the next cycle: a branch of theirs issued `branch_hold`
+        cycles ago."""
         issued = Signal()
         m.d.comb += issued.eq(self.pop & (self.uop.control == Control.BRANCH) & ~self.uop.last)
         hold = self._config.sub_core.front_end.branch_hold

@@ -15,7 +15,8 @@ from warpbank.hdl.seams import UNITS, Arrival, Retired, Start, issue_stream, uop
 
 
 class Status(wiring.Component):
-    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per reason.
+    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per
+    reason.
 
     Parameters
     ----------
@@ -52,17 +53,36 @@ class Status(wiring.Component):
         self._probe = probe
         core = config.sub_core
         members = {
-            "start": In(Start(config)), "release": In(core.warps), "first": In(core.warps), "collects": In(core.warps),
-            "blocked": In(core.warps), "memory": In(core.warps), "distant": In(core.warps), "active": In(core.warps),
-            "may_issue": In(core.warps), "may_slide": In(core.warps), "here": Out(core.warps), "ready": Out(core.warps),
+            "start": In(Start(config)),
+            "release": In(core.warps),
+            "first": In(core.warps),
+            "collects": In(core.warps),
+            "blocked": In(core.warps),
+            "memory": In(core.warps),
+            "distant": In(core.warps),
+            "active": In(core.warps),
+            "may_issue": In(core.warps),
+            "may_slide": In(core.warps),
+            "here": Out(core.warps),
+            "ready": Out(core.warps),
             "eligible": Out(core.warps),
-            "collecting": Out(core.warps), "away": Out(core.warps), "over": Out(core.warps),
-            "pick": In(core.warp_width), "uop": In(uop_layout(config)), "issues": Out(1), "issue": Out(issue_stream(config)),
-            "done": Out(1), "arrival": Out(Arrival(config)), "retired": In(Retired(config)).array(UNITS), "refused": In(1),
+            "collecting": Out(core.warps),
+            "away": Out(core.warps),
+            "over": Out(core.warps),
+            "pick": In(core.warp_width),
+            "uop": In(uop_layout(config)),
+            "issues": Out(1),
+            "issue": Out(issue_stream(config)),
+            "done": Out(1),
+            "arrival": Out(Arrival(config)),
+            "retired": In(Retired(config)).array(UNITS),
+            "refused": In(1),
             "live": Out(core.warps),
         }
         if probe:
-            members["events"] = Out(Events(config, {"warp_start": core.warps, "issue": 1, "retire": 1, "scheduler": 1}))
+            members["events"] = Out(
+                Events(config, {"warp_start": core.warps, "issue": 1, "retire": 1, "scheduler": 1})
+            )
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -75,7 +95,9 @@ class Status(wiring.Component):
         m.d.comb += [here.eq(live & ~at_barrier), self.over.eq(~live), self.here.eq(here)]
         m.d.comb += self.ready.eq(here & self.first & ~fenced & ~self.blocked)
         m.d.comb += ready.eq(self.ready & self.active)
-        m.d.comb += self.eligible.eq(ready & (self.collects & self.may_issue | ~self.collects & self.may_slide))
+        m.d.comb += self.eligible.eq(
+            ready & (self.collects & self.may_issue | ~self.collects & self.may_slide)
+        )
         m.d.comb += self.issues.eq(self.eligible.any())
         m.d.comb += self.collecting.eq(ready & self.collects)
         m.d.comb += self.away.eq(~here | fenced | self.first & self.distant)
@@ -87,8 +109,10 @@ class Status(wiring.Component):
         m.d.sync += live.eq(self.live)
         m.d.sync += at_barrier.eq((at_barrier | Mux(uop.wait, issued, 0)) & ~self.release)
         # Only the load/store unit has fences, and it retires one uop a cycle.
-        back = [decode(m, retired.warp, retired.valid & retired.fence, warps, f"fence_{unit}")
-                for unit, retired in enumerate(self.retired)]
+        back = [
+            decode(m, retired.warp, retired.valid & retired.fence, warps, f"fence_{unit}")
+            for unit, retired in enumerate(self.retired)
+        ]
         returned: Value = back[0]
         for mask in back[1:]:
             returned = returned | mask
@@ -144,9 +168,11 @@ class Status(wiring.Component):
 
 
 class InFlight(wiring.Component):
-    """Counts each warp's uops between issue and retirement, to see when a warp that has issued its last one has drained.
+    """Counts each warp's uops between issue and retirement, to see when a warp that has issued its last one
+    has drained.
 
-    The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few word operations.
+    The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few
+    word operations.
 
     Parameters
     ----------
@@ -163,14 +189,21 @@ class InFlight(wiring.Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         core = config.sub_core
-        super().__init__({
-            "start": In(core.warps), "live": In(core.warps), "issue": In(1), "warp": In(core.warp_width),
-            "retired": In(Retired(config)).array(UNITS), "drain": Out(core.warps),
-        })
+        super().__init__(
+            {
+                "start": In(core.warps),
+                "live": In(core.warps),
+                "issue": In(1),
+                "warp": In(core.warp_width),
+                "retired": In(Retired(config)).array(UNITS),
+                "drain": Out(core.warps),
+            }
+        )
 
     @property
     def limit(self) -> int:
-        """Uops of one warp that can be in flight: in collection, in the units' queues, and in the load/store unit."""
+        """Uops of one warp that can be in flight: in collection, in the units' queues, and in the load/store
+        unit."""
         config = self._config
         core = config.sub_core
         collecting = core.collectors * max(8, core.collector.window)
@@ -180,7 +213,10 @@ class InFlight(wiring.Component):
         m = Module()
         warps = self._config.sub_core.warps
         issued = decode(m, self.warp, self.issue, warps, "issued")
-        left = [decode(m, retired.warp, retired.valid, warps, f"left_{unit}") for unit, retired in enumerate(self.retired)]
+        left = [
+            decode(m, retired.warp, retired.valid, warps, f"left_{unit}")
+            for unit, retired in enumerate(self.retired)
+        ]
         minus = _columns(m, left)
         planes = [Signal(warps, name=f"plane_{bit}") for bit in range(self.limit.bit_length())]
         carry, borrow = issued, Signal(warps, name="no_borrow")
@@ -216,10 +252,16 @@ def _columns(m: Module, masks: list[Signal]) -> list[Value]:
             parts = [column.pop(0) for _ in range(min(3, len(column)))]
             if len(columns) == place + 1:
                 columns.append([])
-            total, carry = (Signal.like(masks[0], name=f"{name}_{place}_{len(columns[place + 1])}") for name in ("sum", "over"))
+            total, carry = (
+                Signal.like(masks[0], name=f"{name}_{place}_{len(columns[place + 1])}")
+                for name in ("sum", "over")
+            )
             if len(parts) == 3:
                 first, second, third = parts
-                m.d.comb += [total.eq(first ^ second ^ third), carry.eq(first & second | third & (first ^ second))]
+                m.d.comb += [
+                    total.eq(first ^ second ^ third),
+                    carry.eq(first & second | third & (first ^ second)),
+                ]
             else:
                 m.d.comb += [total.eq(parts[0] ^ parts[1]), carry.eq(parts[0] & parts[1])]
             column.append(total)

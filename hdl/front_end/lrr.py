@@ -27,7 +27,8 @@ class Lrr(wiring.Component):
     -------
     start : In(warps). Slots that receive a warp; changes nothing here.
     eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
+        the clock edge.
 
     Raises
     ------
@@ -42,7 +43,8 @@ class Lrr(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pointer = Signal(bits(self._warps))
-        # Two searches side by side, from the pointer on and from slot 0: which of them counts decides between two numbers only.
+        # Two searches side by side, from the pointer on and from slot 0: which of them counts decides between
+        # two numbers only.
         onwards = Signal(self._warps)
         m.d.comb += onwards.eq(self.eligible & (((1 << self._warps) - 1) << pointer))
         ahead, first = chosen(m, onwards, "ahead"), chosen(m, self.eligible, "first")

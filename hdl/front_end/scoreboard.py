@@ -20,7 +20,8 @@ from warpbank.hdl.seams import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written
 
 
 class Owed(wiring.Signature):
-    """Whether a register is still to be written (seen from who asks). Combinational from registers and the question.
+    """Whether a register is still to be written (seen from who asks). Combinational from registers and the
+    question.
 
     Members
     -------
@@ -29,17 +30,20 @@ class Owed(wiring.Signature):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "pending": In(1)})
+        super().__init__(
+            {"warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "pending": In(1)}
+        )
 
 
 class Scoreboard(wiring.Component):
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand reads (WAR).
+    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand
+    reads (WAR).
 
-    A register has at most one pending write (a second one would be a WAW hazard): two bits per register and warp, pending and of
-    the load/store unit, looked up for every register of every warp's first uop. Pending reads are not counted per register, as in
-    golden, but kept per uop in collection: its source registers, and which of them are still to be read. A destination is
-    compared with those of its own warp. The outcome is the same, at collectors x slots comparators instead of warps x 256
-    counters.
+    A register has at most one pending write (a second one would be a WAW hazard): two bits per register and
+    warp, pending and of the load/store unit, looked up for every register of every warp's first uop. Pending
+    reads are not counted per register, as in golden, but kept per uop in collection: its source registers,
+    and which of them are still to be read. A destination is compared with those of its own warp. The outcome
+    is the same, at collectors x slots comparators instead of warps x 256 counters.
 
     Parameters
     ----------
@@ -57,7 +61,8 @@ class Scoreboard(wiring.Component):
     memory : Out(warps). ... with a result of the load/store unit.
     quiet : Out(warps). All operands of the warp's issued uops have been read. From registers.
     distant : Out(warps), if `far`. ... with a register's value from beyond the SM.
-    issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next cycle on.
+    issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
+        cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
@@ -71,31 +76,43 @@ class Scoreboard(wiring.Component):
     TypeError : `entries` is no positive number.
     """
 
-    #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo it.
+    #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo
+    #: it.
     registers = 256
 
-    def __init__(self, config: SmConfig, entries: int, writes: int | None = None, per_warp: bool = False,
-                 far: bool = False, asked: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        entries: int,
+        writes: int | None = None,
+        per_warp: bool = False,
+        far: bool = False,
+        asked: bool = False,
+    ) -> None:
         if type(entries) is not int or entries < 1:
-            raise TypeError(f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}.")
+            raise TypeError(
+                f"Scoreboard needs the number of uops that can be in collection, at least 1, not {entries!r}."
+            )
         self._config = config
         self._far = far
         self._asked = asked
         self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
-        super().__init__({
-            "hazards": In(Hazards()).array(core.warps),
-            "blocked": Out(core.warps),
-            "memory": Out(core.warps),
-            "quiet": Out(core.warps),
-            **({"distant": Out(core.warps)} if far else {}),
-            "issue": In(issue_stream(config)),
-            "entry": In(range(max(2, entries))),
-            "read": In(ReadDone(config)).array(entries),
-            "written": In(Written(config)).array(core.banks if writes is None else writes),
-            "retired": In(Retired(config)).array(UNITS),
-            **({"owed": In(Owed(config))} if asked else {}),
-        })
+        super().__init__(
+            {
+                "hazards": In(Hazards()).array(core.warps),
+                "blocked": Out(core.warps),
+                "memory": Out(core.warps),
+                "quiet": Out(core.warps),
+                **({"distant": Out(core.warps)} if far else {}),
+                "issue": In(issue_stream(config)),
+                "entry": In(range(max(2, entries))),
+                "read": In(ReadDone(config)).array(entries),
+                "written": In(Written(config)).array(core.banks if writes is None else writes),
+                "retired": In(Retired(config)).array(UNITS),
+                **({"owed": In(Owed(config))} if asked else {}),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -110,7 +127,9 @@ class Scoreboard(wiring.Component):
         for warp, hazards in enumerate(self.hazards):
             pending = self._registers(m, warp, issued[warp], hazards)
             for place, masks in enumerate(predicates):
-                pending[place] = pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
+                pending[place] = (
+                    pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
+                )
             blocked.append(pending[0])
             memory.append(pending[1])
             distant += pending[2:]
@@ -123,8 +142,8 @@ class Scoreboard(wiring.Component):
         return m
 
     def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
-        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the load/store unit, and, if
-        asked for, comes from beyond the SM."""
+        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the
+        load/store unit, and, if asked for, comes from beyond the SM."""
         width = 3 if self._far else 2
         pending = m.submodules[f"pending_{warp}"] = Memory(shape=width, depth=self.registers, init=[])
         uop = self.issue.payload.uop
@@ -138,7 +157,9 @@ class Scoreboard(wiring.Component):
         if self._asked:
             self._owed.append(read_at(m, pending, self.owed.register)[0])
         found = Signal(width, name=f"found_{warp}")
-        looked_up = [read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)]
+        looked_up = [
+            read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)
+        ]
         m.d.comb += found.eq(_any(looked_up))
         return list(found)
 
@@ -148,17 +169,23 @@ class Scoreboard(wiring.Component):
         pending, of_memory = Signal(width), Signal(width)
         uop = self.issue.payload.uop
         free = Signal(width)
-        m.d.comb += free.eq(_any(
-            Mux(retired.valid, retired.predicates, 0) << Cat(Const(0, 3), retired.warp) for retired in self.retired
-        ))
+        m.d.comb += free.eq(
+            _any(
+                Mux(retired.valid, retired.predicates, 0) << Cat(Const(0, 3), retired.warp)
+                for retired in self.retired
+            )
+        )
         taken = Signal(width)
-        m.d.comb += taken.eq(Mux(self.issue.valid, uop.predicates_written, 0) << Cat(Const(0, 3), self.issue.payload.warp))
+        m.d.comb += taken.eq(
+            Mux(self.issue.valid, uop.predicates_written, 0) << Cat(Const(0, 3), self.issue.payload.warp)
+        )
         m.d.sync += pending.eq(pending & ~free | taken)
         m.d.sync += of_memory.eq(of_memory & ~free | Mux(uop.unit == Unit.LSU, taken, 0))
         return [pending, of_memory]
 
     def _reads(self, m: Module) -> Value:
-        """Mask of the warps whose first uop writes a register that an older uop of theirs still has to read."""
+        """Mask of the warps whose first uop writes a register that an older uop of theirs still has to
+        read."""
         warps = self._config.sub_core.warps
         ranges = Array(Cat(hazards.destination, hazards.count) for hazards in self.hazards)
         issue = self.issue.payload
@@ -170,16 +197,28 @@ class Scoreboard(wiring.Component):
             sources = Signal.like(issue.uop.sources, name=f"sources_{entry}")
             m.d.sync += missing.eq(missing & ~read.slots)
             with m.If(self.issue.valid & (self.entry == entry)):
-                m.d.sync += [missing.eq(issue.uop.source_valid), warp.eq(issue.warp), sources.eq(issue.uop.sources)]
+                m.d.sync += [
+                    missing.eq(issue.uop.source_valid),
+                    warp.eq(issue.warp),
+                    sources.eq(issue.uop.sources),
+                ]
             written = Signal(len(ranges[0]), name=f"range_{entry}")
             owner = entry // self._share if self._share else None
             m.d.comb += written.eq(ranges[warp] if owner is None else ranges[owner])
             first, count = written[:8], written[8:]
             hit = Signal(name=f"hit_{entry}")
-            m.d.comb += hit.eq(Cat(missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)).any())
+            m.d.comb += hit.eq(
+                Cat(
+                    missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)
+                ).any()
+            )
             left = missing.any()
-            reading.append(decode(m, warp, left, warps, f"reading_{entry}") if owner is None else left << owner)
-            conflicts.append(decode(m, warp, hit, warps, f"conflict_{entry}") if owner is None else hit << owner)
+            reading.append(
+                decode(m, warp, left, warps, f"reading_{entry}") if owner is None else left << owner
+            )
+            conflicts.append(
+                decode(m, warp, hit, warps, f"conflict_{entry}") if owner is None else hit << owner
+            )
         m.d.comb += self.quiet.eq(~_any(reading))
         return _any(conflicts)
 

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.rooms import SmConfig, bits
 from warpbank.hdl.probe import Events, emit
 
-#: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the paper's text has lost: our
-#: reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5 confirm, 6 hold.
+#: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
+#: paper's text has lost: our reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5
+#: confirm, 6 hold.
 TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
     1: ((1, 2), (1, 2)),
     2: ((1, 2), (1, 3)),
@@ -27,10 +28,11 @@ WIDTH = 8
 
 
 class Sthld(wiring.Component):
-    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per SM.
+    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per
+    SM.
 
-    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change is small if
-    |now - before| x 50 < before; with nothing before, if nothing was issued now either.
+    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change
+    is small if |now - before| x 50 < before; with nothing before, if nothing was issued now either.
 
     Parameters
     ----------
@@ -85,18 +87,20 @@ class Sthld(wiring.Component):
         return m
 
     def _large(self, m: Module, running: Value, end: Value) -> Signal:
-        """Whether the interval's uops, those of this cycle among them, differ largely from those of the one before.
+        """Whether the interval's uops, those of this cycle among them, differ largely from those of the one
+        before.
 
-        That is so from before + part and down to before - part, with a part of before / 50, rounded up, and at least 1. Both
-        bounds are kept while the uops are counted: a part more for every group of 50 that begins. So nothing is multiplied, and
-        at an end only this cycle's issues are compared.
+        That is so from before + part and down to before - part, with a part of before / 50, rounded up, and
+        at least 1. Both bounds are kept while the uops are counted: a part more for every group of 50 that
+        begins. So nothing is multiplied, and at an end only this cycle's issues are compared.
         """
         cores = self._config.sub_cores
         width = bits(2 * self._config.sub_core.collector.sthld_interval * cores)
         issued, phase, begins = Signal(range(cores + 1)), Signal(range(LARGE + 1)), Signal()
         grown = Signal(range(LARGE + cores + 1))
         m.d.comb += [issued.eq(sum(self.issues)), grown.eq(phase + issued), begins.eq(grown > LARGE)]
-        # Of the interval that runs: uops + part, part - uops. What is missing to the bounds from the interval before.
+        # Of the interval that runs: uops + part, part - uops. What is missing to the bounds from the interval
+        # before.
         upper, lower = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
         rise, fall = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
         above, below = Signal.like(upper), Signal.like(lower)
@@ -105,8 +109,11 @@ class Sthld(wiring.Component):
             m.d.sync += [phase.eq(0), upper.eq(1), lower.eq(1), rise.eq(above), fall.eq(below)]
         with m.Elif(running):
             m.d.sync += [
-                phase.eq(Mux(begins, grown - LARGE, grown)), upper.eq(above), lower.eq(below),
-                rise.eq(rise - issued), fall.eq(fall + issued),
+                phase.eq(Mux(begins, grown - LARGE, grown)),
+                upper.eq(above),
+                lower.eq(below),
+                rise.eq(rise - issued),
+                fall.eq(fall + issued),
             ]
         large = Signal()
         m.d.comb += large.eq((rise <= issued) | (fall <= -issued))

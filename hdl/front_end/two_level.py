@@ -1,4 +1,5 @@
-"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for another."""
+"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for
+another."""
 
 from __future__ import annotations
 
@@ -20,10 +21,12 @@ GROUP = 8
 
 
 class TwoLevel(wiring.Component):
-    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2; Malekeh, section II.
+    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2;
+    Malekeh, section II.
 
-    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away, the oldest, becomes
-    active if there was room before the edge. A warp that starts is pending. Age is the order in which warps were started.
+    At the clock edge every active warp that is away becomes pending, and one pending warp that is not away,
+    the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
+    order in which warps were started.
 
     Parameters
     ----------
@@ -32,15 +35,18 @@ class TwoLevel(wiring.Component):
 
     Members
     -------
-    start : In(warps). Slots that receive a warp, the youngest from the next cycle on. They are away in that cycle.
-    away : In(warps). Warps that have nothing to do among the active ones: they wait for memory or at a barrier, or are over.
+    start : In(warps). Slots that receive a warp, the youngest from the next cycle on. They are away in that
+        cycle.
+    away : In(warps). Warps that have nothing to do among the active ones: they wait for memory or at a
+        barrier, or are over.
     may_activate : In(warps). Warps that could become active, were they not away.
     ready : In(warps). Warps whose next uop has no hazard; for `events`.
     eligible : In(warps). Warps that may issue in this cycle; they are active.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at the clock edge.
+    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
+        the clock edge.
     active : Out(warps). From registers.
-    activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's end. Combinational
-        from registers, `away` and `may_activate`.
+    activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's
+        end. Combinational from registers, `away` and `may_activate`.
 
     Raises
     ------
@@ -55,8 +61,15 @@ class TwoLevel(wiring.Component):
         core = config.sub_core
         warps = core.warps
         members = {
-            "start": In(warps), "away": In(warps), "may_activate": In(warps), "ready": In(warps), "eligible": In(warps),
-            "pick": Out(core.warp_width), "active": Out(warps), "activated": Out(warps), "deactivated": Out(warps),
+            "start": In(warps),
+            "away": In(warps),
+            "may_activate": In(warps),
+            "ready": In(warps),
+            "eligible": In(warps),
+            "pick": Out(core.warp_width),
+            "active": Out(warps),
+            "activated": Out(warps),
+            "deactivated": Out(warps),
         }
         if probe:
             members["events"] = Out(Events(config, {"activate": 1, "deactivate": warps, "ready_pending": 1}))
@@ -84,7 +97,8 @@ class TwoLevel(wiring.Component):
         return m
 
     def _count(self, m: Module, staying: Value, came: Value) -> Value:
-        """Number of active warps, counted by groups in the cycle before: a count of all would take most of a cycle."""
+        """Number of active warps, counted by groups in the cycle before: a count of all would take most of a
+        cycle."""
         late = Signal()
         m.d.sync += late.eq(came)
         groups = []

@@ -40,10 +40,16 @@ class AddressAllocation(wiring.Component):
             raise TypeError(f"AddressAllocation needs a number of addresses of at least 1, not {count!r}.")
         self._count = count
         width = bits(count)
-        super().__init__({
-            "available": Out(1), "head": Out(width), "allocate": In(1), "release": In(1), "address": In(width),
-            "occupied": Out(count),
-        })
+        super().__init__(
+            {
+                "available": Out(1),
+                "head": Out(width),
+                "allocate": In(1),
+                "release": In(1),
+                "address": In(width),
+                "occupied": Out(count),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

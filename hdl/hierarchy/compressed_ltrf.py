@@ -22,13 +22,13 @@ from warpbank.hdl.storage.notes import note_layout
 class CompressedLtrf(Ltrf):
     """As `Ltrf`. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither paper has it.
 
-    See `warpbank.golden.hierarchy.compressed_ltrf.CompressedLtrf`. Each writer has a unit that notes what it writes, and each bank of the
-    cache a memory of notes, which is written a cycle after the bank.
+    See `warpbank.golden.hierarchy.compressed_ltrf.CompressedLtrf`. Each writer has a unit that notes what it
+    writes, and each bank of the cache a memory of notes, which is written a cycle after the bank.
 
     Parameters
     ----------
-    config, mapping, storage, entries, tags, evicts, probe : as in `Ltrf`; the storage is `told` its notes, and its `events` come
-        with those of `Ltrf`.
+    config, mapping, storage, entries, tags, evicts, probe : as in `Ltrf`; the storage is `told` its notes,
+        and its `events` come with those of `Ltrf`.
 
     Members
     -------
@@ -54,7 +54,8 @@ class CompressedLtrf(Ltrf):
     def _more_members(self) -> dict[str, Any]:
         config = self._config
         return {
-            **super()._more_members(), "operand": Out(Noted(self.parts)).array(config.sub_core.collectors),
+            **super()._more_members(),
+            "operand": Out(Noted(self.parts)).array(config.sub_core.collectors),
             "owed": Out(Owed(config)),
         }
 
@@ -67,13 +68,18 @@ class CompressedLtrf(Ltrf):
     # --- Results.
 
     def _find_results(self, m: Module) -> None:
-        """Each writer's value is noted; a value that a collector evicts to the main register file is kept as it is."""
+        """Each writer's value is noted; a value that a collector evicts to the main register file is kept as
+        it is."""
         super()._find_results(m)
         values, masks = self._payloads()
         notes: list[Value] = []
         for number, (writer, place) in enumerate(zip(self._all, self._to_cache, strict=True)):
             noter = m.submodules[f"noter_{number}"] = type(self._storage).noter(self._config)
-            m.d.comb += [noter.enable.eq(writer.valid), noter.value.eq(values[number]), noter.mask.eq(masks[number])]
+            m.d.comb += [
+                noter.enable.eq(writer.valid),
+                noter.value.eq(values[number]),
+                noter.mask.eq(masks[number]),
+            ]
             if number < UNITS:
                 m.d.comb += noter.part.eq(writer.payload.part)
                 notes.append(noter.note.as_value())
@@ -88,22 +94,36 @@ class CompressedLtrf(Ltrf):
         super()._write_cache(m)
         size = note_layout(self.parts).size
         arrived = Signal(size, name="arrived_note")
-        m.d.sync += arrived.eq(Array(bank.note.as_value() for bank in self._storage.bank)[self._fill_choice.index])
+        m.d.sync += arrived.eq(
+            Array(bank.note.as_value() for bank in self._storage.bank)[self._fill_choice.index]
+        )
         offsets = Array(find.offset for find in self._finds)
         self._note_memories = []
         for number, choice in enumerate(self._cache_choices):
             memory = m.submodules[f"cache_notes_{number}"] = Memory(
                 shape=size, depth=max(2, self._config.sub_core.active_warps), init=[]
             )
-            written, index = Signal(name=f"noting_{number}"), Signal.like(choice.index, name=f"noted_writer_{number}")
-            fills, offset = Signal(name=f"noting_fill_{number}"), Signal.like(self._filled.offset, name=f"noted_row_{number}")
+            written, index = (
+                Signal(name=f"noting_{number}"),
+                Signal.like(choice.index, name=f"noted_writer_{number}"),
+            )
+            fills, offset = (
+                Signal(name=f"noting_fill_{number}"),
+                Signal.like(self._filled.offset, name=f"noted_row_{number}"),
+            )
             filled = self._fills & (self._filled.entry == number)
             m.d.sync += [
-                written.eq(self._written[number]), index.eq(choice.index), fills.eq(filled),
+                written.eq(self._written[number]),
+                index.eq(choice.index),
+                fills.eq(filled),
                 offset.eq(Mux(filled, self._filled.offset, offsets[choice.index])),
             ]
             port = memory.write_port()
-            m.d.comb += [port.en.eq(written), port.addr.eq(offset), port.data.eq(Mux(fills, arrived, self._noted[index]))]
+            m.d.comb += [
+                port.en.eq(written),
+                port.addr.eq(offset),
+                port.data.eq(Mux(fills, arrived, self._noted[index])),
+            ]
             self._note_memories.append((memory, port))
 
     # --- Operands, and what is moved.
@@ -113,10 +133,15 @@ class CompressedLtrf(Ltrf):
         super()._read_cache(m)
         blocks, arbiter = self._blocks, self._arbiter
         contents = []
-        for number, ((memory, write), grant) in enumerate(zip(self._note_memories, arbiter.read, strict=True)):
+        for number, ((memory, write), grant) in enumerate(
+            zip(self._note_memories, arbiter.read, strict=True)
+        ):
             port = memory.read_port(transparent_for=(write,))
             leaves = self._leaving[number]
-            m.d.comb += [port.en.eq(grant.valid | leaves), port.addr.eq(Mux(leaves, blocks.offset, grant.row))]
+            m.d.comb += [
+                port.en.eq(grant.valid | leaves),
+                port.addr.eq(Mux(leaves, blocks.offset, grant.row)),
+            ]
             contents.append(port.data)
         notes = Array(contents)
         for number, (grant, operand) in enumerate(zip(arbiter.grant, self.operand, strict=True)):
@@ -124,14 +149,24 @@ class CompressedLtrf(Ltrf):
             m.d.sync += [operand.valid.eq(grant.valid), source.eq(grant.bank)]
             m.d.comb += operand.note.as_value().eq(notes[source])
         left = Signal.like(blocks.entry, name="noted_entry_left")
-        m.d.sync += [left.eq(blocks.entry), self.owed.warp.eq(blocks.warp), self.owed.register.eq(blocks.moved)]
+        m.d.sync += [
+            left.eq(blocks.entry),
+            self.owed.warp.eq(blocks.warp),
+            self.owed.register.eq(blocks.moved),
+        ]
         m.d.comb += [mover.note.eq(Mux(self.owed.pending, 0, notes[left])) for mover in self._movers]
 
     def _main(self, m: Module) -> None:
-        """A bank hears what to note of what was written: of a result, or of the register that was taken out."""
+        """A bank hears what to note of what was written: of a result, or of the register that was taken
+        out."""
         super()._main(m)
-        for number, (bank, mover, choice) in enumerate(zip(self._storage.bank, self._movers, self._bank_choices, strict=True)):
-            result, index = Signal(name=f"told_result_{number}"), Signal.like(choice.index, name=f"told_writer_{number}")
+        for number, (bank, mover, choice) in enumerate(
+            zip(self._storage.bank, self._movers, self._bank_choices, strict=True)
+        ):
+            result, index = (
+                Signal(name=f"told_result_{number}"),
+                Signal.like(choice.index, name=f"told_writer_{number}"),
+            )
             m.d.sync += [result.eq(choice.any), index.eq(choice.index)]
             m.d.comb += bank.given.as_value().eq(Mux(result, self._noted[index], mover.known))
 

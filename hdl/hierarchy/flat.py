@@ -14,20 +14,30 @@ from warpbank.arch.rooms import SmConfig, bits
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit, gather, total
-from warpbank.hdl.seams import UNITS, Delivery, Start, WriteBack, Written, evicted_stream, read_stream, result_stream
+from warpbank.hdl.seams import (
+    UNITS,
+    Delivery,
+    Start,
+    WriteBack,
+    Written,
+    evicted_stream,
+    read_stream,
+    result_stream,
+)
 from warpbank.hdl.storage.pace import SlowBanks
 
 
 class Flat(wiring.Component):
     """Seams 2 to 5 of the design in their simplest form.
 
-    Within a cycle, results take their banks first; reads are served on the banks left over. What a bank reads goes through a
-    crossbar straight into the collectors' slots.
+    Within a cycle, results take their banks first; reads are served on the banks left over. What a bank reads
+    goes through a crossbar straight into the collectors' slots.
 
     Parameters
     ----------
     config : the machine.
-    mapping, storage, arbiter : the other rooms' units; the mapping with a port per source slot and per writer.
+    mapping, storage, arbiter : the other rooms' units; the mapping with a port per source slot and per
+        writer.
     tags : uops that one collector may have in collection.
     evicts : the collectors evict values: they are a writer behind the units.
     probe : generate `events` (grant, conflict, write, write_back, write_wait).
@@ -37,13 +47,16 @@ class Flat(wiring.Component):
     start : In(Start).
     read : In(read_stream). Operands are requested (seam 2).
     deliver : Out(Delivery) per collector. They arrive; from registers.
-    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this cycle.
-    evicted : In(evicted_stream), if `evicts`. A value that a collector evicts; `ready`: it is written in this cycle.
+    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
+        cycle.
+    evicted : In(evicted_stream), if `evicts`. A value that a collector evicts; `ready`: it is written in this
+        cycle.
     first : In. Unit whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
     written : Out(Written) per bank. A result is written: tells the scoreboard (seam 6).
 
-    Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after its grant.
+    Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
+    its grant.
     """
 
     #: It need not be told of activations and of what issues.
@@ -51,8 +64,16 @@ class Flat(wiring.Component):
     #: Its operands do not come with notes, and what is written needs no move.
     notes = False
 
-    def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, arbiter: Arbiter,
-                 tags: int = 1, evicts: bool = False, probe: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        mapping: wiring.Component,
+        storage: wiring.Component,
+        arbiter: Arbiter,
+        tags: int = 1,
+        evicts: bool = False,
+        probe: bool = False,
+    ) -> None:
         self._config = config
         self._tags = tags
         self._writers = UNITS + evicts
@@ -60,9 +81,12 @@ class Flat(wiring.Component):
         self._probe = probe
         core = config.sub_core
         members = {
-            "start": In(Start(config)), "read": In(read_stream(config, tags)),
-            "deliver": Out(Delivery(config, tags)).array(core.collectors), "result": In(result_stream(config)).array(UNITS),
-            "first": In(bits(self._writers)), "write": Out(WriteBack(config)).array(core.banks),
+            "start": In(Start(config)),
+            "read": In(read_stream(config, tags)),
+            "deliver": Out(Delivery(config, tags)).array(core.collectors),
+            "result": In(result_stream(config)).array(UNITS),
+            "first": In(bits(self._writers)),
+            "write": Out(WriteBack(config)).array(core.banks),
             "written": Out(Written(config)).array(core.banks),
         }
         if evicts:
@@ -104,8 +128,10 @@ class Flat(wiring.Component):
             self._slow = m.submodules.slow = SlowBanks(core.banks, core.bank_latency)
             arbiter = self._arbiter
             m.d.comb += [
-                self._slow.written.eq(arbiter.written), self._slow.waiting.eq(arbiter.waiting),
-                self._slow.granted.eq(Cat(read.valid for read in arbiter.read)), arbiter.opening.eq(self._slow.opening),
+                self._slow.written.eq(arbiter.written),
+                self._slow.waiting.eq(arbiter.waiting),
+                self._slow.granted.eq(Cat(read.valid for read in arbiter.read)),
+                arbiter.opening.eq(self._slow.opening),
             ]
         self._request(m)
         self._write(m)
@@ -117,14 +143,20 @@ class Flat(wiring.Component):
     def _request(self, m: Module) -> None:
         """Send a uop's requests to the arbiter."""
         read, request = self.read.payload, self._arbiter.request
-        m.d.comb += [request.valid.eq(self.read.valid), request.collector.eq(read.collector), request.slots.eq(read.source_valid)]
+        m.d.comb += [
+            request.valid.eq(self.read.valid),
+            request.collector.eq(read.collector),
+            request.slots.eq(read.source_valid),
+        ]
         if self._tags > 1:
             m.d.comb += request.tag.eq(read.tag)
         for slot in range(self._config.sub_core.collector.slots):
             place = self._mapping.locate[slot]
             m.d.comb += [
-                place.warp.eq(read.warp), place.register.eq(read.sources[slot]),
-                request.banks[slot].eq(place.bank), request.rows[slot].eq(place.row),
+                place.warp.eq(read.warp),
+                place.register.eq(read.sources[slot]),
+                request.banks[slot].eq(place.bank),
+                request.rows[slot].eq(place.row),
             ]
 
     def _write(self, m: Module) -> None:
@@ -139,8 +171,12 @@ class Flat(wiring.Component):
         served: list[Value] = []
         for number, port in enumerate(self.write):
             offers = Signal(self._writers, name=f"offers_{number}")
-            m.d.comb += offers.eq(Cat(writer.valid & (place.bank == number) & self._exists(unit) & self._free(number)
-                                      for unit, (writer, place) in enumerate(zip(writers, places, strict=True))))
+            m.d.comb += offers.eq(
+                Cat(
+                    writer.valid & (place.bank == number) & self._exists(unit) & self._free(number)
+                    for unit, (writer, place) in enumerate(zip(writers, places, strict=True))
+                )
+            )
             choice = first_from(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
             payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
@@ -149,27 +185,51 @@ class Flat(wiring.Component):
             result = choice.any & ~back
             m.d.comb += payload.as_value().eq(payloads[choice.index[: bits(UNITS)]])
             m.d.comb += [row.eq(rows[choice.index]), port.valid.eq(result)]
-            m.d.comb += [getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")]
+            m.d.comb += [
+                getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")
+            ]
             self._tell(m, number, result, payload)
             self._access(m, number, row, back, payload)
             if self._probe:
-                emit(m, self.events.write[number], result, bank=number, row=row, warp=payload.warp, seq=payload.seq,
-                     register=payload.register, mask=payload.mask)
+                emit(
+                    m,
+                    self.events.write[number],
+                    result,
+                    bank=number,
+                    row=row,
+                    warp=payload.warp,
+                    seq=payload.seq,
+                    register=payload.register,
+                    mask=payload.mask,
+                )
         taken = Signal(self._writers)
         m.d.comb += taken.eq(reduce(or_, served))
         for unit, (writer, place) in enumerate(zip(writers, places, strict=True)):
             m.d.comb += writer.ready.eq(taken[unit] | ~self._exists(unit))
             if self._probe:
-                emit(m, self.events.write_wait[unit], writer.valid & ~writer.ready, unit=unit, bank=place.bank)
+                emit(
+                    m, self.events.write_wait[unit], writer.valid & ~writer.ready, unit=unit, bank=place.bank
+                )
         if self._probe and self._writers > UNITS:
             place, evicted = places[UNITS], self.evicted
-            emit(m, self.events.write_back[0], evicted.valid & taken[UNITS], bank=place.bank, row=place.row,
-                 warp=evicted.payload.warp, register=evicted.payload.register)
+            emit(
+                m,
+                self.events.write_back[0],
+                evicted.valid & taken[UNITS],
+                bank=place.bank,
+                row=place.row,
+                warp=evicted.payload.warp,
+                register=evicted.payload.register,
+            )
 
     def _tell(self, m: Module, number: int, result: Value, payload: data.View) -> None:
         """The scoreboard hears of a write into a bank."""
         written = self.written[number]
-        m.d.comb += [written.valid.eq(result), written.warp.eq(payload.warp), written.register.eq(payload.register)]
+        m.d.comb += [
+            written.valid.eq(result),
+            written.warp.eq(payload.warp),
+            written.register.eq(payload.register),
+        ]
 
     def _free(self, number: int) -> Value:
         """Whether a bank takes a write."""
@@ -188,21 +248,25 @@ class Flat(wiring.Component):
         return value
 
     def _access(self, m: Module, number: int, row: Value, back: Value, payload: data.View) -> None:
-        """A bank's one access: a write (of the result `payload`; `back`: of an evicted value), or else the read that the arbiter
-        grants."""
+        """A bank's one access: a write (of the result `payload`; `back`: of an evicted value), or else the
+        read that the arbiter grants."""
         bank, port, read = self._storage.bank[number], self.write[number], self._arbiter.read[number]
         written = port.valid | back
         m.d.comb += [
             self._arbiter.written[number].eq(written),
-            bank.write.eq(written), bank.read.eq(read.valid), bank.row.eq(Mux(written, row, read.row)),
-            bank.mask.eq(port.mask), bank.value.eq(port.value),
+            bank.write.eq(written),
+            bank.read.eq(read.valid),
+            bank.row.eq(Mux(written, row, read.row)),
+            bank.mask.eq(port.mask),
+            bank.value.eq(port.value),
         ]
         if self._writers > UNITS:
             with m.If(back):
                 m.d.comb += [bank.mask.eq(self._config.lane_mask), bank.value.eq(self.evicted.payload.value)]
 
     def _deliver(self, m: Module) -> None:
-        """The crossbar: a register of bank and slot numbers per collector, and a choice of the banks' data."""
+        """The crossbar: a register of bank and slot numbers per collector, and a choice of the banks'
+        data."""
         contents = Array(bank.data for bank in self._storage.bank)
         for number, (grant, delivery) in enumerate(zip(self._arbiter.grant, self.deliver, strict=True)):
             source = Signal.like(grant.bank, name=f"source_{number}")

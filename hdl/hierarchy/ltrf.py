@@ -1,4 +1,5 @@
-"""LTRF: a register file cache that holds what the active warps' intervals need, over a large and slow main register file."""
+"""LTRF: a register file cache that holds what the active warps' intervals need, over a large and slow main
+register file."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class Ltrf(LtrfEvents, wiring.Component):
     Parameters
     ----------
     config : the machine: cache, main register file.
-    mapping, storage : the other rooms' units; the mapping with a port per writer and one for the register that is moved.
+    mapping, storage : the other rooms' units; the mapping with a port per writer and one for the register
+        that is moved.
     entries, tags : uops that can be in collection; in one collector.
     evicts : the collectors evict values: they are a writer behind the units.
     probe : generate `events`.
@@ -55,13 +57,14 @@ class Ltrf(LtrfEvents, wiring.Component):
     result : In(result_stream) per unit. A result register is offered.
     evicted : In(evicted_stream), if `evicts`. A value that a collector evicts.
     first : In(bits(units)). Unit whose offer goes first.
-    keep : Out(WriteBack) per unit. Its result is written, into the cache or into the main register file; its value comes in.
+    keep : Out(WriteBack) per unit. Its result is written, into the cache or into the main register file; its
+        value comes in.
     activate, activated, deactivate, ended, quiet, issue, prefetch, prefetching, registers : In, as in
         `warpbank.hdl.hierarchy.wcb.WarpControlBlocks`.
     may_issue, may_activate : Out(warps). Likewise.
 
-    Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop waits for that, granted
-    in t + 2 at the earliest, and delivered in the cycle after its grant.
+    Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop
+    waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant.
     """
 
     #: Dead registers are moved like others.
@@ -69,8 +72,16 @@ class Ltrf(LtrfEvents, wiring.Component):
     #: It wants to be told of activations, of what issues, and of PREFETCHes.
     follows, prefetches, renames, notes = True, True, False, False
 
-    def __init__(self, config: SmConfig, mapping: wiring.Component, storage: wiring.Component, entries: int, tags: int = 1,
-                 evicts: bool = False, probe: bool = False) -> None:
+    def __init__(
+        self,
+        config: SmConfig,
+        mapping: wiring.Component,
+        storage: wiring.Component,
+        entries: int,
+        tags: int = 1,
+        evicts: bool = False,
+        probe: bool = False,
+    ) -> None:
         self._config, self._mapping, self._storage = config, mapping, storage
         self._uops, self._tags, self._evicts, self._probe = entries, tags, evicts, probe
         core = config.sub_core
@@ -78,12 +89,26 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._writers = UNITS + evicts
         self._blocks = WarpControlBlocks(config, LOOKUPS + self._writers, self.liveness)
         self._arbiter = Arbiter(config, MAX_SOURCES // LOOKUPS * entries, tags, probe, cache=True)
-        passed = ("activate", "activated", "deactivate", "ended", "quiet", "prefetch", "prefetching", "registers", "may_issue",
-                  "may_activate")
+        passed = (
+            "activate",
+            "activated",
+            "deactivate",
+            "ended",
+            "quiet",
+            "prefetch",
+            "prefetching",
+            "registers",
+            "may_issue",
+            "may_activate",
+        )
         members: dict[str, Any] = {
-            "start": In(Start(config)), "read": In(read_stream(config, tags)),
-            "deliver": Out(Delivery(config, tags)).array(core.collectors), "result": In(result_stream(config)).array(UNITS),
-            "first": In(bits(self._writers)), "keep": Out(WriteBack(config)).array(UNITS), "issue": In(issue_stream(config)),
+            "start": In(Start(config)),
+            "read": In(read_stream(config, tags)),
+            "deliver": Out(Delivery(config, tags)).array(core.collectors),
+            "result": In(result_stream(config)).array(UNITS),
+            "first": In(bits(self._writers)),
+            "keep": Out(WriteBack(config)).array(UNITS),
+            "issue": In(issue_stream(config)),
             **{name: self._blocks.signature.members[name] for name in passed},
         }
         if evicts:
@@ -115,8 +140,10 @@ class Ltrf(LtrfEvents, wiring.Component):
         wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
         self._movers = [self._mover() for _ in range(self._banks)]
         self._paces = [Pace(config.sub_core.bank_latency) for _ in range(self._banks)]
-        self._caches = [Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
-                        for _ in range(self._entries)]
+        self._caches = [
+            Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
+            for _ in range(self._entries)
+        ]
         for number, (mover, pace) in enumerate(zip(self._movers, self._paces, strict=True)):
             m.submodules[f"mover_{number}"], m.submodules[f"pace_{number}"] = self._build(mover), pace
         for number, cache in enumerate(self._caches):
@@ -161,11 +188,17 @@ class Ltrf(LtrfEvents, wiring.Component):
         head = Signal(layout)
         done, left, rest = (Signal(MAX_SOURCES, name=f"{name}_sources") for name in ("done", "left", "rest"))
         m.d.comb += [
-            queue.w_data.eq(self.read.payload.as_value()), queue.w_en.eq(self.read.valid & self.read.payload.source_valid.any()),
-            head.as_value().eq(queue.r_data), left.eq(Mux(queue.r_rdy, head.source_valid & ~done, 0)),
+            queue.w_data.eq(self.read.payload.as_value()),
+            queue.w_en.eq(self.read.valid & self.read.payload.source_valid.any()),
+            head.as_value().eq(queue.r_data),
+            left.eq(Mux(queue.r_rdy, head.source_valid & ~done, 0)),
         ]
         request = self._arbiter.request
-        m.d.comb += [request.valid.eq(queue.r_rdy), request.collector.eq(head.collector), request.slots.eq(left & ~rest)]
+        m.d.comb += [
+            request.valid.eq(queue.r_rdy),
+            request.collector.eq(head.collector),
+            request.slots.eq(left & ~rest),
+        ]
         if self._tags > 1:
             m.d.comb += request.tag.eq(head.tag)
         remaining: Value = left
@@ -179,7 +212,13 @@ class Ltrf(LtrfEvents, wiring.Component):
             remaining = remaining & ~first.one_hot
             if self._probe:
                 held = find.placed & ~self._blocks.inbound.bit_select(find.offset, 1)
-                emit(m, self.events.interval_read[number], first.any & ~held, warp=find.warp, register=find.register)
+                emit(
+                    m,
+                    self.events.interval_read[number],
+                    first.any & ~held,
+                    warp=find.warp,
+                    register=find.register,
+                )
         m.d.comb += [rest.eq(remaining), queue.r_en.eq(queue.r_rdy & (rest == 0))]
         with m.If(queue.r_rdy):
             m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
@@ -191,7 +230,10 @@ class Ltrf(LtrfEvents, wiring.Component):
         for number, (cache, grant) in enumerate(zip(self._caches, arbiter.read, strict=True)):
             port = cache.read_port()
             leaves = self._leaving[number]
-            m.d.comb += [port.en.eq(grant.valid | leaves), port.addr.eq(Mux(leaves, blocks.offset, grant.row))]
+            m.d.comb += [
+                port.en.eq(grant.valid | leaves),
+                port.addr.eq(Mux(leaves, blocks.offset, grant.row)),
+            ]
             contents.append(port.data)
         m.d.comb += arbiter.written.eq(self._taken())
         values = Array(contents)
@@ -220,18 +262,29 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._finds = list(self._blocks.find)[LOOKUPS:]
         carried = Array(Cat(mover.idle, mover.move.warp, mover.move.register) for mover in self._movers)
         self._to_cache, self._to_main = [], []
-        for number, (writer, place, find) in enumerate(zip(self._all, self._places, self._finds, strict=True)):
+        for number, (writer, place, find) in enumerate(
+            zip(self._all, self._places, self._finds, strict=True)
+        ):
             warp, register = writer.payload.warp, writer.payload.register
             here, moving = Signal(name=f"here_{number}"), Signal(name=f"moving_{number}")
             m.d.comb += [
-                place.warp.eq(warp), place.register.eq(register), find.warp.eq(warp), find.register.eq(register),
-                moving.eq(carried[place.bank] == Cat(Const(0, 1), warp, register)), here.eq(find.placed & ~moving),
+                place.warp.eq(warp),
+                place.register.eq(register),
+                find.warp.eq(warp),
+                find.register.eq(register),
+                moving.eq(carried[place.bank] == Cat(Const(0, 1), warp, register)),
+                here.eq(find.placed & ~moving),
             ]
             self._to_cache.append(writer.valid & here)
             self._to_main.append(writer.valid & ~here & ~moving)
             if self._probe:
-                emit(m, self.events.write_wait[number], writer.valid & ~writer.ready, unit=number,
-                     bank=Mux(here, find.entry, place.bank))
+                emit(
+                    m,
+                    self.events.write_wait[number],
+                    writer.valid & ~writer.ready,
+                    unit=number,
+                    bank=Mux(here, find.entry, place.bank),
+                )
 
     def _fill(self, m: Module) -> None:
         """The register that arrives from the narrow crossbar's one port."""
@@ -251,17 +304,31 @@ class Ltrf(LtrfEvents, wiring.Component):
 
     def _write_cache(self, m: Module) -> None:
         """Each bank of the cache takes the register that arrives, or else one result."""
-        self._written, self._leaving = Signal(self._entries, name="cache_written"), Signal(self._entries, name="cache_left")
+        self._written, self._leaving = (
+            Signal(self._entries, name="cache_written"),
+            Signal(self._entries, name="cache_left"),
+        )
         self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
         self._cache_choices, self._cache_ports = [], []
         for number, cache in enumerate(self._caches):
-            fills, offers = Signal(name=f"fills_{number}"), Signal(self._writers, name=f"cache_offers_{number}")
+            fills, offers = (
+                Signal(name=f"fills_{number}"),
+                Signal(self._writers, name=f"cache_offers_{number}"),
+            )
             m.d.comb += [
                 fills.eq(self._fills & (self._filled.entry == number)),
-                offers.eq(Mux(fills, 0, Cat(valid & (find.entry == number)
-                                            for valid, find in zip(self._to_cache, self._finds, strict=True)))),
+                offers.eq(
+                    Mux(
+                        fills,
+                        0,
+                        Cat(
+                            valid & (find.entry == number)
+                            for valid, find in zip(self._to_cache, self._finds, strict=True)
+                        ),
+                    )
+                ),
             ]
             choice = first_from(m, offers, self.first, f"cache_bank_{number}")
             self._cache_choices.append(choice)
@@ -270,7 +337,8 @@ class Ltrf(LtrfEvents, wiring.Component):
             port = cache.write_port(granularity=32)
             self._cache_ports.append(port)
             m.d.comb += [
-                self._written[number].eq(fills | choice.any), port.addr.eq(Mux(fills, self._filled.offset, offset)),
+                self._written[number].eq(fills | choice.any),
+                port.addr.eq(Mux(fills, self._filled.offset, offset)),
                 port.data.eq(Mux(fills, self._fill_value, values[choice.index])),
                 port.en.eq(Mux(fills, -1, Mux(choice.any, masks[choice.index], 0))),
             ]
@@ -278,8 +346,15 @@ class Ltrf(LtrfEvents, wiring.Component):
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
                 payload = payloads[choice.index]
                 width = self._config.sub_core.warp_width
-                emit(m, self.events.cache_write[number], choice.any, entry=number, offset=offset, warp=payload[:width],
-                     register=payload[width:])
+                emit(
+                    m,
+                    self.events.cache_write[number],
+                    choice.any,
+                    entry=number,
+                    offset=offset,
+                    warp=payload[:width],
+                    register=payload[width:],
+                )
 
     def _payloads(self) -> tuple[Array, Array]:
         """The writers' values, and the lanes they write."""
@@ -296,26 +371,37 @@ class Ltrf(LtrfEvents, wiring.Component):
         blocks, place = self._blocks, self._mapping.locate[-1]
         idle = Signal()
         m.d.comb += [
-            place.warp.eq(blocks.warp), place.register.eq(blocks.moved), self._carried.eq(self._has_home()),
+            place.warp.eq(blocks.warp),
+            place.register.eq(blocks.moved),
+            self._carried.eq(self._has_home()),
             idle.eq(Array(mover.idle for mover in self._movers)[place.bank]),
-            blocks.goes.eq(blocks.works & (~self._carried | idle)
-                           & ~(self._needs_cache() & self._written.bit_select(blocks.entry, 1))),
+            blocks.goes.eq(
+                blocks.works
+                & (~self._carried | idle)
+                & ~(self._needs_cache() & self._written.bit_select(blocks.entry, 1))
+            ),
         ]
         moves = Signal()
         m.d.comb += [
-            moves.eq(blocks.goes & self._carried), self._leaving.eq(Mux(moves & blocks.leaves, 1 << blocks.entry, 0)),
+            moves.eq(blocks.goes & self._carried),
+            self._leaving.eq(Mux(moves & blocks.leaves, 1 << blocks.entry, 0)),
         ]
         for number, mover in enumerate(self._movers):
             mine = moves & (place.bank == number)
             order = mover.order
             m.d.comb += [
-                mover.fetch.eq(mine & ~blocks.leaves), mover.store.eq(mine & blocks.leaves), order.warp.eq(blocks.warp),
-                order.register.eq(blocks.moved), order.entry.eq(blocks.entry), order.offset.eq(blocks.offset),
+                mover.fetch.eq(mine & ~blocks.leaves),
+                mover.store.eq(mine & blocks.leaves),
+                order.warp.eq(blocks.warp),
+                order.register.eq(blocks.moved),
+                order.entry.eq(blocks.entry),
+                order.offset.eq(blocks.offset),
                 order.row.eq(place.row),
             ]
 
     def _has_home(self) -> Value:
-        """Whether the register whose turn it is has content in the main register file, or shall have: else it is dead."""
+        """Whether the register whose turn it is has content in the main register file, or shall have: else it
+        is dead."""
         return self._blocks.live
 
     def _needs_cache(self) -> Value:
@@ -327,22 +413,34 @@ class Ltrf(LtrfEvents, wiring.Component):
         values, masks = self._payloads()
         rows = Array(place.row for place in self._places)
         self._accessing, self._bank_choices = [], []
-        for number, (bank, mover, pace) in enumerate(zip(self._storage.bank, self._movers, self._paces, strict=True)):
+        for number, (bank, mover, pace) in enumerate(
+            zip(self._storage.bank, self._movers, self._paces, strict=True)
+        ):
             left, free = Signal(len(pace.cycles), name=f"accessing_{number}"), Signal(name=f"free_{number}")
             self._accessing.append(left)
             offers = Signal(self._writers, name=f"offers_{number}")
             m.d.comb += [
                 free.eq(left == 0),
-                offers.eq(Mux(free, Cat(valid & (place.bank == number)
-                                        for valid, place in zip(self._to_main, self._places, strict=True)), 0)),
+                offers.eq(
+                    Mux(
+                        free,
+                        Cat(
+                            valid & (place.bank == number)
+                            for valid, place in zip(self._to_main, self._places, strict=True)
+                        ),
+                        0,
+                    )
+                ),
             ]
             choice = first_from(m, offers, self.first, f"bank_{number}")
             self._bank_choices.append(choice)
             self._served.append(choice.one_hot)
             m.d.comb += [
-                mover.access.eq(free & ~choice.any & (mover.reads | mover.writes)), mover.cycles.eq(pace.cycles),
+                mover.access.eq(free & ~choice.any & (mover.reads | mover.writes)),
+                mover.cycles.eq(pace.cycles),
                 pace.access.eq(choice.any | mover.access),
-                bank.row.eq(Mux(choice.any, rows[choice.index], mover.move.row)), bank.read.eq(mover.access & mover.reads),
+                bank.row.eq(Mux(choice.any, rows[choice.index], mover.move.row)),
+                bank.read.eq(mover.access & mover.reads),
                 bank.write.eq(choice.any | (mover.access & mover.writes)),
                 bank.mask.eq(Mux(choice.any, masks[choice.index], -1)),
                 bank.value.eq(Mux(choice.any, values[choice.index], mover.carried)),
@@ -358,7 +456,10 @@ class Ltrf(LtrfEvents, wiring.Component):
         m.d.comb += [writer.ready.eq(served[number]) for number, writer in enumerate(self._all)]
         for number, (keep, result) in enumerate(zip(self.keep, self.result, strict=True)):
             m.d.comb += keep.valid.eq(result.valid & served[number])
-            m.d.comb += [getattr(keep, name).eq(getattr(result.payload, name)) for name in ("warp", "seq", "register", "mask")]
+            m.d.comb += [
+                getattr(keep, name).eq(getattr(result.payload, name))
+                for name in ("warp", "seq", "register", "mask")
+            ]
 
 
 class LtrfPlus(Ltrf):

@@ -24,14 +24,20 @@ class Stage(enum.Enum, shape=3):
 def move_layout(config: SmConfig) -> data.StructLayout:
     """One register on its way: which, its bank and row of the cache, its row of the main register file."""
     core = config.sub_core
-    return data.StructLayout({
-        "warp": core.warp_width, "register": REGISTER_WIDTH, "entry": bits(core.cache.registers),
-        "offset": bits(core.active_warps), "row": core.row_width,
-    })
+    return data.StructLayout(
+        {
+            "warp": core.warp_width,
+            "register": REGISTER_WIDTH,
+            "entry": bits(core.cache.registers),
+            "offset": bits(core.active_warps),
+            "row": core.row_width,
+        }
+    )
 
 
 class Mover(wiring.Component):
-    """One per bank of the main register file: takes a register through the narrow crossbar, one at a time. LTRF, section 4.2.
+    """One per bank of the main register file: takes a register through the narrow crossbar, one at a time.
+    LTRF, section 4.2.
 
     Parameters
     ----------
@@ -41,7 +47,8 @@ class Mover(wiring.Component):
 
     Members
     -------
-    fetch, store : In(1). Bring a register in; take one out, which the cache reads in this cycle. Only if `idle`.
+    fetch, store : In(1). Bring a register in; take one out, which the cache reads in this cycle. Only if
+        `idle`.
     order : In(move_layout). Which.
     idle : Out(1). Nothing is on its way.
     move : Out(move_layout). What is, otherwise.
@@ -56,21 +63,34 @@ class Mover(wiring.Component):
     note : In, if `noted`. As `value`.
     known : Out, if `noted`. As `carried`.
 
-    All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d cycles, can be written
-    into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be written into its bank in t + 1 +
-    `crossing`.
+    All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d
+    cycles, can be written into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be
+    written into its bank in t + 1 + `crossing`.
     """
 
     def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:
         self._config, self._delay, self._noted = config, delay, noted
         core = config.sub_core
         self._width = bits(core.bank_latency // 100 + 2)
-        super().__init__({
-            "fetch": In(1), "store": In(1), "order": In(move_layout(config)), "idle": Out(1), "move": Out(move_layout(config)),
-            "reads": Out(1), "writes": Out(1), "access": In(1), "cycles": In(self._width), "arrives": Out(1), "filled": In(1),
-            "inbound": Out(1), "value": In(config.value_width), "carried": Out(config.value_width),
-            **({"note": In(noted), "known": Out(noted)} if noted else {}),
-        })
+        super().__init__(
+            {
+                "fetch": In(1),
+                "store": In(1),
+                "order": In(move_layout(config)),
+                "idle": Out(1),
+                "move": Out(move_layout(config)),
+                "reads": Out(1),
+                "writes": Out(1),
+                "access": In(1),
+                "cycles": In(self._width),
+                "arrives": Out(1),
+                "filled": In(1),
+                "inbound": Out(1),
+                "value": In(config.value_width),
+                "carried": Out(config.value_width),
+                **({"note": In(noted), "known": Out(noted)} if noted else {}),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -82,8 +102,12 @@ class Mover(wiring.Component):
         carried = Signal(self._config.value_width, reset_less=True)
         move = Signal(move_layout(self._config), reset_less=True)
         m.d.comb += [
-            self.idle.eq(stage == Stage.IDLE), self.reads.eq(stage == Stage.FETCH), self.writes.eq(stage == Stage.STORE),
-            self.arrives.eq(stage == Stage.FILL), self.move.eq(move), self.carried.eq(carried),
+            self.idle.eq(stage == Stage.IDLE),
+            self.reads.eq(stage == Stage.FETCH),
+            self.writes.eq(stage == Stage.STORE),
+            self.arrives.eq(stage == Stage.FILL),
+            self.move.eq(move),
+            self.carried.eq(carried),
             self.inbound.eq((stage == Stage.FETCH) | (stage == Stage.SHIP_IN) | (stage == Stage.FILL)),
         ]
         m.d.sync += fresh.eq(self.store)

@@ -1,4 +1,5 @@
-"""The flat hierarchy over renamed registers: operands have names before they are requested, and registers come and go."""
+"""The flat hierarchy over renamed registers: operands have names before they are requested, and registers
+come and go."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from warpbank.hdl.seams import UNITS
 
 
 class RenamedFlat(Renames, Flat):
-    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts from a register which
-    has been released is dropped.
+    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
+    from a register which has been released is dropped.
 
     Parameters
     ----------
@@ -25,7 +26,8 @@ class RenamedFlat(Renames, Flat):
 
     Members (beyond those of `Flat`)
     -------
-    launch, here, hazards, issue, slide, entry, done, finished, end : In. As `Renaming`'s; `finished` is its `written`.
+    launch, here, hazards, issue, slide, entry, done, finished, end : In. As `Renaming`'s; `finished` is its
+        `written`.
     lacking, missing : Out. As `Renaming`'s.
     """
 
@@ -49,8 +51,10 @@ class RenamedFlat(Renames, Flat):
         wiring.connect(m, wiring.flipped(self.read), names.read)
         wiring.connect(m, names.request, self._arbiter.request)
         request = names.request
-        self._blank = [[Signal(MAX_SOURCES, name=f"blank_{number}_{tag}") for tag in range(self._tags)]
-                       for number in range(len(self.deliver))]
+        self._blank = [
+            [Signal(MAX_SOURCES, name=f"blank_{number}_{tag}") for tag in range(self._tags)]
+            for number in range(len(self.deliver))
+        ]
         for number, blanks in enumerate(self._blank):
             for tag, blank in enumerate(blanks):
                 mine = request.valid & (request.collector == number)
@@ -67,8 +71,13 @@ class RenamedFlat(Renames, Flat):
         super()._write(m)
         if self._probe and self._writers > UNITS:
             evicted = self.evicted
-            emit(m, self.events.dead_value[0], evicted.valid & ~self._exists(UNITS), warp=evicted.payload.warp,
-                 register=evicted.payload.register)
+            emit(
+                m,
+                self.events.dead_value[0],
+                evicted.valid & ~self._exists(UNITS),
+                warp=evicted.payload.warp,
+                register=evicted.payload.register,
+            )
 
     def _is_blank(self, number: int, delivery: Any) -> Value:
         """Whether a delivery to collector `number` is of a source that was never written."""

@@ -9,12 +9,13 @@ from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 
 
 class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
-    """As both. The zeros that come into the cache for a register without a physical one are noted as what they are, so that a
-    source which was never written is known to be scalar.
+    """As both. The zeros that come into the cache for a register without a physical one are noted as what
+    they are, so that a source which was never written is known to be scalar.
 
     Parameters
     ----------
-    config, mapping, storage, entries, tags, evicts, probe : as in `RenamedLtrf`; the storage is `told` its notes.
+    config, mapping, storage, entries, tags, evicts, probe : as in `RenamedLtrf`; the storage is `told` its
+        notes.
 
     Members: those of `RenamedLtrf` and of `CompressedLtrf`.
     """
@@ -23,7 +24,10 @@ class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
         """Zeros are noted in the cycle after they are written, as other values are."""
         super()._write_cache(m)
         for number, (_, port) in enumerate(self._note_memories):
-            cleared, offset = Signal(name=f"noting_zeros_{number}"), Signal.like(self._blocks.offset, name=f"zeros_row_{number}")
+            cleared, offset = (
+                Signal(name=f"noting_zeros_{number}"),
+                Signal.like(self._blocks.offset, name=f"zeros_row_{number}"),
+            )
             m.d.sync += [cleared.eq(self._cleared[number]), offset.eq(self._blocks.offset)]
             with m.If(cleared):
                 m.d.comb += [port.en.eq(1), port.addr.eq(offset), port.data.eq(self._storage.zeros)]

@@ -15,12 +15,14 @@ from warpbank.hdl.seams import UNITS
 
 
 class RenamedLtrf(Renames, Ltrf):
-    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its turn comes.
+    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
+    turn comes.
 
-    A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the cache without that,
-    and when it comes zeros are written into its place, in the cycle in which it is given it, if its bank of the cache is free
-    then. It keeps its place in the cache when its physical register is released, since its interval may write it again. A
-    register is not released while it is moved, so that what leaves the cache goes into no register of somebody else.
+    A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the
+    cache without that, and when it comes zeros are written into its place, in the cycle in which it is given
+    it, if its bank of the cache is free then. It keeps its place in the cache when its physical register is
+    released, since its interval may write it again. A register is not released while it is moved, so that
+    what leaves the cache goes into no register of somebody else.
 
     Parameters
     ----------
@@ -45,13 +47,16 @@ class RenamedLtrf(Renames, Ltrf):
         names = self._mapping
         for mover, moving in zip(self._movers, names.moving, strict=True):
             m.d.comb += [
-                moving.valid.eq(~mover.idle), moving.warp.eq(mover.move.warp), moving.register.eq(mover.move.register),
+                moving.valid.eq(~mover.idle),
+                moving.warp.eq(mover.move.warp),
+                moving.register.eq(mover.move.register),
             ]
         m.d.comb += names.moves.eq(self._blocks.goes & self._carried)
         return m
 
     def _build(self, mover: Mover) -> Elaboratable:
-        """A launch forgets what is still on its way, of warps that have ended: its physical registers are free."""
+        """A launch forgets what is still on its way, of warps that have ended: its physical registers are
+        free."""
         return ResetInserter(self.launch)(mover)
 
     def _has_home(self) -> Value:
@@ -71,7 +76,13 @@ class RenamedLtrf(Renames, Ltrf):
             self._to_main[UNITS] &= exists
             self._gone = evicted.valid & ~exists
             if self._probe:
-                emit(m, self.events.dead_value[0], self._gone, warp=evicted.payload.warp, register=evicted.payload.register)
+                emit(
+                    m,
+                    self.events.dead_value[0],
+                    self._gone,
+                    warp=evicted.payload.warp,
+                    register=evicted.payload.register,
+                )
 
     def _write_cache(self, m: Module) -> None:
         """Zeros go into the place of a register that comes without being moved."""
@@ -83,8 +94,15 @@ class RenamedLtrf(Renames, Ltrf):
             with m.If(self._cleared[number]):
                 m.d.comb += [port.addr.eq(blocks.offset), port.data.eq(0), port.en.eq(-1)]
         if self._probe:
-            emit(m, self.events.cache_zero[0], self._cleared.any(), entry=blocks.entry, offset=blocks.offset, warp=blocks.warp,
-                 register=blocks.moved)
+            emit(
+                m,
+                self.events.cache_zero[0],
+                self._cleared.any(),
+                entry=blocks.entry,
+                offset=blocks.offset,
+                warp=blocks.warp,
+                register=blocks.moved,
+            )
 
     def _main(self, m: Module) -> None:
         super()._main(m)

@@ -20,7 +20,8 @@ class Renames:
 
     Members
     -------
-    launch, here, hazards, issue, slide, entry, done, finished, end : In. As `Renaming`'s; `finished` is its `written`.
+    launch, here, hazards, issue, slide, entry, done, finished, end : In. As `Renaming`'s; `finished` is its
+        `written`.
     lacking, missing : Out. As `Renaming`'s.
     """
 
@@ -34,9 +35,16 @@ class Renames:
         config = self._config
         warps, entries = config.sub_core.warps, len(self._mapping.done)
         return {
-            "launch": In(1), "here": In(warps), "hazards": In(Hazards()).array(warps), "issue": In(issue_stream(config)),
-            "slide": In(1), "entry": In(range(max(2, entries))), "done": In(ReadDone(config)).array(entries),
-            "finished": In(Written(config)).array(UNITS), "end": In(warps), "lacking": Out(warps),
+            "launch": In(1),
+            "here": In(warps),
+            "hazards": In(Hazards()).array(warps),
+            "issue": In(issue_stream(config)),
+            "slide": In(1),
+            "entry": In(range(max(2, entries))),
+            "done": In(ReadDone(config)).array(entries),
+            "finished": In(Written(config)).array(UNITS),
+            "end": In(warps),
+            "lacking": Out(warps),
             "missing": Out(MAX_DESTINATIONS).array(warps),
         }
 
@@ -45,13 +53,21 @@ class Renames:
         unit: Any = self
         names = self._mapping
         m.d.comb += [
-            names.launch.eq(unit.launch), names.here.eq(unit.here), names.slide.eq(unit.slide), names.entry.eq(unit.entry),
-            names.end.eq(unit.end), unit.lacking.eq(names.lacking), names.issue.valid.eq(unit.issue.valid),
+            names.launch.eq(unit.launch),
+            names.here.eq(unit.here),
+            names.slide.eq(unit.slide),
+            names.entry.eq(unit.entry),
+            names.end.eq(unit.end),
+            unit.lacking.eq(names.lacking),
+            names.issue.valid.eq(unit.issue.valid),
             names.issue.payload.eq(unit.issue.payload),
         ]
         m.d.comb += [outer.eq(inner) for outer, inner in zip(unit.missing, names.missing, strict=True)]
-        for outer, inner in zip([*unit.hazards, *unit.done, *unit.finished], [*names.hazards, *names.done, *names.written],
-                                strict=True):
+        for outer, inner in zip(
+            [*unit.hazards, *unit.done, *unit.finished],
+            [*names.hazards, *names.done, *names.written],
+            strict=True,
+        ):
             wiring.connect(m, wiring.flipped(outer), inner)
         if isinstance(self._storage, Poisoned):
             for freed, event in zip(self._storage.freed, names.events.unmap, strict=True):

@@ -1,4 +1,5 @@
-"""RFC: a register file cache with tags that results are written into, without prefetch (the comparator of LTRF)."""
+"""RFC: a register file cache with tags that results are written into, without prefetch (the comparator of
+LTRF)."""
 
 from __future__ import annotations
 
@@ -44,10 +45,17 @@ class Departing(wiring.Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         layout, width = departing_layout(config), config.value_width
-        super().__init__({
-            "take": In(1), "order": In(layout), "value": In(width), "held": Out(1), "waiting": Out(layout),
-            "carried": Out(width), "drain": In(1),
-        })
+        super().__init__(
+            {
+                "take": In(1),
+                "order": In(layout),
+                "value": In(width),
+                "held": Out(1),
+                "waiting": Out(layout),
+                "carried": Out(width),
+                "drain": In(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -68,10 +76,11 @@ class Departing(wiring.Component):
 class Rfc(Beside):
     """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
 
-    See `warpbank.golden.hierarchy.rfc.Rfc`. Parameters and members: those of `warpbank.hdl.hierarchy.beside.Beside`.
+    See `warpbank.golden.hierarchy.rfc.Rfc`. Parameters and members: those of
+    `warpbank.hdl.hierarchy.beside.Beside`.
 
-    Latency: an operand requested in t is looked for in t + 1, granted in t + 2 at the earliest, and delivered in the cycle after
-    its grant. A register that leaves the cache in t can be written into its bank in t + 1.
+    Latency: an operand requested in t is looked for in t + 1, granted in t + 2 at the earliest, and delivered
+    in the cycle after its grant. A register that leaves the cache in t can be written into its bank in t + 1.
     """
 
     def _more_events(self) -> dict[str, int]:
@@ -99,18 +108,30 @@ class Rfc(Beside):
     def _operands(self, m: Module) -> Operands:
         valid, last = Signal(name="looks"), Signal.like(self.issue.payload.uop.dead, name="last_reads")
         asked = Signal(read_layout(self._config), name="looked_for", reset_less=True)
-        m.d.sync += [valid.eq(self.read.valid), asked.eq(self.read.payload), last.eq(self.issue.payload.uop.dead)]
+        m.d.sync += [
+            valid.eq(self.read.valid),
+            asked.eq(self.read.payload),
+            last.eq(self.issue.payload.uop.dead),
+        ]
         row = self._row_of(m, asked.warp, "reader")
         for number, tags in enumerate(self._tags):
             m.d.comb += [
-                tags.look.eq(valid & row[number]), tags.sources.eq(asked.sources), tags.source_valid.eq(asked.source_valid),
-                tags.last.eq(last), tags.locked.eq(self._locks[number]), self._comes[number].eq(tags.matched),
+                tags.look.eq(valid & row[number]),
+                tags.sources.eq(asked.sources),
+                tags.source_valid.eq(asked.source_valid),
+                tags.last.eq(last),
+                tags.locked.eq(self._locks[number]),
+                self._comes[number].eq(tags.matched),
             ]
         where, hits = [], Signal(len(asked.source_valid), name="hits")
         for slot in range(len(asked.source_valid)):
             mask = Signal(self._entries, name=f"hit_{slot}")
             m.d.comb += [
-                mask.eq(reduce(or_, (Mux(row[number], tags.hits[slot], 0) for number, tags in enumerate(self._tags)))),
+                mask.eq(
+                    reduce(
+                        or_, (Mux(row[number], tags.hits[slot], 0) for number, tags in enumerate(self._tags))
+                    )
+                ),
                 hits[slot].eq(mask.any()),
             ]
             where.append(self._number(m, mask, f"entry_of_{slot}"))
@@ -119,7 +140,10 @@ class Rfc(Beside):
     # --- Results.
 
     def _offers(self, m: Module) -> list[Offer]:
-        held, lines = Array(buffer.held for buffer in self._buffers), Array(buffer.waiting.row for buffer in self._buffers)
+        held, lines = (
+            Array(buffer.held for buffer in self._buffers),
+            Array(buffer.waiting.row for buffer in self._buffers),
+        )
         found = []
         for unit, (result, place) in enumerate(zip(self.result, self._places, strict=True)):
             payload = result.payload
@@ -128,16 +152,26 @@ class Rfc(Beside):
             takes, waits = Signal(name=f"takes_{unit}"), Signal(name=f"waits_{unit}")
             m.d.comb += [tags.offered[unit].eq(payload.register) for tags in self._tags]
             m.d.comb += [
-                hit.eq(reduce(or_, (Mux(row[number], tags.found[unit], 0) for number, tags in enumerate(self._tags)))),
-                room.eq(reduce(or_, (Mux(row[number], tags.unused, 0) for number, tags in enumerate(self._tags)))),
+                hit.eq(
+                    reduce(
+                        or_, (Mux(row[number], tags.found[unit], 0) for number, tags in enumerate(self._tags))
+                    )
+                ),
+                room.eq(
+                    reduce(or_, (Mux(row[number], tags.unused, 0) for number, tags in enumerate(self._tags)))
+                ),
                 takes.eq((row & ~self._leaving).any() & ~payload.part),
                 waits.eq(held[place.bank] & (lines[place.bank] == place.row)),
             ]
             entry = self._number(m, Mux(hit.any(), hit, room), f"entry_for_{unit}")
-            found.append(Offer(
-                result.valid & (hit.any() | takes & room.any()), entry, self._number(m, row, f"offset_{unit}"),
-                result.valid & ~hit.any() & ~takes & ~waits,
-            ))
+            found.append(
+                Offer(
+                    result.valid & (hit.any() | takes & room.any()),
+                    entry,
+                    self._number(m, row, f"offset_{unit}"),
+                    result.valid & ~hit.any() & ~takes & ~waits,
+                )
+            )
         return found
 
     def _enter(self, m: Module) -> None:
@@ -148,12 +182,22 @@ class Rfc(Beside):
                 tags.clear.eq(self._freed[number]),
                 self._empty[number].eq(Mux(self._over[number], self._quiet_rows[number], ~tags.valid.any())),
             ]
-            m.d.comb += [tags.registers[entry].eq(payload.register) for entry, (_, _, payload) in enumerate(self._writes)]
+            m.d.comb += [
+                tags.registers[entry].eq(payload.register)
+                for entry, (_, _, payload) in enumerate(self._writes)
+            ]
         if self._probe:
             valid = Array(tags.valid for tags in self._tags)
             for entry, (any_, offset, payload) in enumerate(self._writes):
-                emit(m, self.events.cache_allocate[entry], any_ & ~valid[offset][entry], entry=entry, offset=offset,
-                     warp=payload.warp, register=payload.register)
+                emit(
+                    m,
+                    self.events.cache_allocate[entry],
+                    any_ & ~valid[offset][entry],
+                    entry=entry,
+                    offset=offset,
+                    warp=payload.warp,
+                    register=payload.register,
+                )
 
     # --- Registers that leave.
 
@@ -166,8 +210,12 @@ class Rfc(Beside):
         """One register leaves, of the first row that has one to lose."""
         core, place = self._config.sub_core, self._mapping.locate[Beside.ports(self._config)]
         works = Signal(self._rows, name="with_work")
-        m.d.comb += works.eq(Cat(self._held[row] & ~self._over[row] & (self._leaving[row] | tags.valid.all()) & tags.ripe.any()
-                                 for row, tags in enumerate(self._tags)))
+        m.d.comb += works.eq(
+            Cat(
+                self._held[row] & ~self._over[row] & (self._leaving[row] | tags.valid.all()) & tags.ripe.any()
+                for row, tags in enumerate(self._tags)
+            )
+        )
         pointer = Signal(bits(self._rows), name="row_pointer")
         choice = first_from(m, works, pointer, "row")
         with m.If(choice.any):
@@ -176,30 +224,48 @@ class Rfc(Beside):
         ripe = Signal(self._entries, name="leaver_entry")
         live, taken, goes = Signal(name="leaver_live"), Signal(name="buffer_taken"), Signal(name="goes")
         m.d.comb += [
-            warp.eq(Array(self._owner)[choice.index]), register.eq(Array(tags.leaver for tags in self._tags)[choice.index]),
+            warp.eq(Array(self._owner)[choice.index]),
+            register.eq(Array(tags.leaver for tags in self._tags)[choice.index]),
             ripe.eq(Array(tags.ripe for tags in self._tags)[choice.index]),
             live.eq(Array(tags.live for tags in self._tags)[choice.index]),
-            place.warp.eq(warp), place.register.eq(register),
+            place.warp.eq(warp),
+            place.register.eq(register),
             taken.eq(Array(buffer.held for buffer in self._buffers)[place.bank]),
             goes.eq(choice.any & ~(ripe & self._written).any() & ~(live & taken)),
-            self._departs.eq(Mux(goes & live, ripe, 0)), self._row_left.eq(choice.index),
+            self._departs.eq(Mux(goes & live, ripe, 0)),
+            self._row_left.eq(choice.index),
         ]
         m.d.comb += [tags.drop.eq(goes & choice.one_hot[row]) for row, tags in enumerate(self._tags)]
         self._send(m, goes & live, ripe, warp, register)
         if self._probe:
-            emit(m, self.events.cache_release[0], goes, entry=self._number(m, ripe, "left_entry"), offset=choice.index, warp=warp,
-                 register=register)
+            emit(
+                m,
+                self.events.cache_release[0],
+                goes,
+                entry=self._number(m, ripe, "left_entry"),
+                offset=choice.index,
+                warp=warp,
+                register=register,
+            )
 
     def _send(self, m: Module, leaves: Value, entry: Value, warp: Value, register: Value) -> None:
         """What leaves goes into the buffer of its bank; the cache's answer comes in the cycle after."""
         place = self._mapping.locate[Beside.ports(self._config)]
-        left, value = Signal(self._entries, name="left_before"), Signal(self._config.value_width, name="left_value")
+        left, value = (
+            Signal(self._entries, name="left_before"),
+            Signal(self._config.value_width, name="left_value"),
+        )
         m.d.sync += left.eq(entry)
-        m.d.comb += value.eq(reduce(or_, (Mux(left[number], found, 0) for number, found in enumerate(self._contents))))
+        m.d.comb += value.eq(
+            reduce(or_, (Mux(left[number], found, 0) for number, found in enumerate(self._contents)))
+        )
         for number, buffer in enumerate(self._buffers):
             m.d.comb += [
-                buffer.take.eq(leaves & (place.bank == number)), buffer.order.warp.eq(warp), buffer.order.register.eq(register),
-                buffer.order.row.eq(place.row), buffer.value.eq(value),
+                buffer.take.eq(leaves & (place.bank == number)),
+                buffer.order.warp.eq(warp),
+                buffer.order.register.eq(register),
+                buffer.order.row.eq(place.row),
+                buffer.value.eq(value),
             ]
 
     def _drains(self, m: Module, free: Value) -> tuple[Value, list[Value], list[Value]]:
@@ -208,6 +274,17 @@ class Rfc(Beside):
             m.d.comb += [drains[number].eq(buffer.held & free[number]), buffer.drain.eq(drains[number])]
             if self._probe:
                 order = buffer.waiting
-                emit(m, self.events.write_back[number], drains[number], bank=number, row=order.row, warp=order.warp,
-                     register=order.register)
-        return drains, [buffer.waiting.row for buffer in self._buffers], [buffer.carried for buffer in self._buffers]
+                emit(
+                    m,
+                    self.events.write_back[number],
+                    drains[number],
+                    bank=number,
+                    row=order.row,
+                    warp=order.warp,
+                    register=order.register,
+                )
+        return (
+            drains,
+            [buffer.waiting.row for buffer in self._buffers],
+            [buffer.carried for buffer in self._buffers],
+        )

@@ -1,4 +1,5 @@
-"""SW-RFC: a register file cache without tags, whose content the compiler decides (the comparator SHRF of LTRF)."""
+"""SW-RFC: a register file cache without tags, whose content the compiler decides (the comparator SHRF of
+LTRF)."""
 
 from __future__ import annotations
 
@@ -10,20 +11,24 @@ from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
 
 
 class SwRfc(Beside):
-    """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or both. LTRF, section
-    6.6 and its reference 20.
+    """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or
+    both. LTRF, section 6.6 and its reference 20.
 
-    See `warpbank.golden.hierarchy.sw_rfc.SwRfc`. Parameters and members: those of `warpbank.hdl.hierarchy.beside.Beside`.
+    See `warpbank.golden.hierarchy.sw_rfc.SwRfc`. Parameters and members: those of
+    `warpbank.hdl.hierarchy.beside.Beside`.
 
-    Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after its grant.
+    Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
+    its grant.
     """
 
     def _operands(self, m: Module) -> Operands:
         read, near = self.read.payload, self.issue.payload.uop.near
         row = self._row_of(m, read.warp, "reader")
         entries = [self._entry(source) for source in read.sources]
-        asked = [Mux(self.read.valid & read.source_valid[slot] & near[slot], 1 << entry, 0)
-                 for slot, entry in enumerate(entries)]
+        asked = [
+            Mux(self.read.valid & read.source_valid[slot] & near[slot], 1 << entry, 0)
+            for slot, entry in enumerate(entries)
+        ]
         mask = Signal(self._entries, name="asked_entries")
         value: Value = asked[0]
         for one in asked[1:]:
@@ -46,10 +51,13 @@ class SwRfc(Beside):
             offset, entry = self._number(m, row, f"offset_{unit}"), self._entry(payload.register)
             kept, locked = Signal(name=f"kept_{unit}"), Signal(name=f"locked_{unit}")
             m.d.comb += [
-                kept.eq(payload.near & row.any()), locked.eq(Array(self._locks)[offset].bit_select(entry, 1)),
+                kept.eq(payload.near & row.any()),
+                locked.eq(Array(self._locks)[offset].bit_select(entry, 1)),
             ]
             too = Array(both)[offset].bit_select(entry, 1)
-            found.append(Offer(result.valid & kept & ~locked, entry, offset, result.valid & (~kept | too & ~locked)))
+            found.append(
+                Offer(result.valid & kept & ~locked, entry, offset, result.valid & (~kept | too & ~locked))
+            )
         return found
 
     def _both(self, m: Module) -> list[Signal]:

@@ -45,14 +45,28 @@ class TagRow(wiring.Component):
         self._entries = config.sub_core.cache.registers
         self._renews = config.sub_core.cache.replacement == "lru"
         entries = self._entries
-        super().__init__({
-            "look": In(1), "sources": In(data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES)), "source_valid": In(MAX_SOURCES),
-            "last": In(MAX_SOURCES), "hits": Out(data.ArrayLayout(entries, MAX_SOURCES)), "matched": Out(entries),
-            "offered": In(data.ArrayLayout(REGISTER_WIDTH, UNITS)), "found": Out(data.ArrayLayout(entries, UNITS)),
-            "unused": Out(entries), "valid": Out(entries), "locked": In(entries), "ripe": Out(entries),
-            "leaver": Out(REGISTER_WIDTH), "live": Out(1), "drop": In(1), "entered": In(entries),
-            "registers": In(data.ArrayLayout(REGISTER_WIDTH, entries)), "clear": In(1),
-        })
+        super().__init__(
+            {
+                "look": In(1),
+                "sources": In(data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES)),
+                "source_valid": In(MAX_SOURCES),
+                "last": In(MAX_SOURCES),
+                "hits": Out(data.ArrayLayout(entries, MAX_SOURCES)),
+                "matched": Out(entries),
+                "offered": In(data.ArrayLayout(REGISTER_WIDTH, UNITS)),
+                "found": Out(data.ArrayLayout(entries, UNITS)),
+                "unused": Out(entries),
+                "valid": Out(entries),
+                "locked": In(entries),
+                "ripe": Out(entries),
+                "leaver": Out(REGISTER_WIDTH),
+                "live": Out(1),
+                "drop": In(1),
+                "entered": In(entries),
+                "registers": In(data.ArrayLayout(REGISTER_WIDTH, entries)),
+                "clear": In(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -72,7 +86,11 @@ class TagRow(wiring.Component):
             m.d.comb += self.hits[slot].eq(Mux(self.source_valid[slot], holders(self.sources[slot]), 0))
             if slot:
                 seen, dying = seen | self.hits[slot], dying | Mux(self.last[slot], self.hits[slot], 0)
-        m.d.comb += [read.eq(Mux(self.look, seen, 0)), last.eq(Mux(self.look, dying, 0)), self.matched.eq(read)]
+        m.d.comb += [
+            read.eq(Mux(self.look, seen, 0)),
+            last.eq(Mux(self.look, dying, 0)),
+            self.matched.eq(read),
+        ]
         m.d.comb += [self.found[unit].eq(holders(self.offered[unit])) for unit in range(UNITS)]
 
         used = Signal(entries, name="used_entries")
@@ -80,7 +98,8 @@ class TagRow(wiring.Component):
         self._older = age_matrix(m, used)
         movable = Signal(entries, name="movable")
         m.d.comb += [
-            movable.eq(valid & ~self.locked & ~read), self.ripe.eq(oldest_of(movable, self._older)),
+            movable.eq(valid & ~self.locked & ~read),
+            self.ripe.eq(oldest_of(movable, self._older)),
             self.live.eq((live & self.ripe).any()),
         ]
         m.d.comb += self.leaver.eq(pick(self.ripe, tags))

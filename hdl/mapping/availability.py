@@ -28,12 +28,13 @@ class Given(wiring.Signature):
 class Availability(wiring.Component):
     """A flag per physical register: taken or free. Renaming, sections 6.1 and 7.2.
 
-    Register p stands in row p / banks of bank p mod banks, so that low numbers are the first sub-arrays of all banks.
-    `consolidate` takes the lowest free number: registers gather in few sub-arrays. `wear_level` remembers the register taken last
-    and looks from the one at the distance of a sub-array on, wrapping around: sub-arrays wear out evenly.
+    Register p stands in row p / banks of bank p mod banks, so that low numbers are the first sub-arrays of
+    all banks. `consolidate` takes the lowest free number: registers gather in few sub-arrays. `wear_level`
+    remembers the register taken last and looks from the one at the distance of a sub-array on, wrapping
+    around: sub-arrays wear out evenly.
 
-    A search looks at words of flags first, then into the word that it found. Four of them, one behind the other, find the
-    registers of a wide result.
+    A search looks at words of flags first, then into the word that it found. Four of them, one behind the
+    other, find the registers of a wide result.
 
     Parameters
     ----------
@@ -43,7 +44,8 @@ class Availability(wiring.Component):
 
     Members
     -------
-    launch, reserved : In. A launch begins: the first `reserved` registers are not for renaming, all others are free.
+    launch, reserved : In. A launch begins: the first `reserved` registers are not for renaming, all others
+        are free.
     choice : Out, 4 numbers. The registers that are taken next; combinational from registers.
     free : Out. How many are free.
     take : In. So many of `choice`, from the first on, are taken in this cycle; at most `free`.
@@ -68,11 +70,17 @@ class Availability(wiring.Component):
         self._distance = distance % registers if policy == "wear_level" else 0
         self._rotates = policy == "wear_level"
         width = bits(registers)
-        super().__init__({
-            "launch": In(1), "reserved": In(bits(registers + 1)), "choice": Out(width).array(MAX_DESTINATIONS),
-            "free": Out(bits(registers + 1)), "take": In(bits(MAX_DESTINATIONS + 1)),
-            "give": In(Given(registers)).array(TABLE_BANKS), "taken": Out(registers),
-        })
+        super().__init__(
+            {
+                "launch": In(1),
+                "reserved": In(bits(registers + 1)),
+                "choice": Out(width).array(MAX_DESTINATIONS),
+                "free": Out(bits(registers + 1)),
+                "take": In(bits(MAX_DESTINATIONS + 1)),
+                "give": In(Given(registers)).array(TABLE_BANKS),
+                "taken": Out(registers),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -109,7 +117,8 @@ class Availability(wiring.Component):
         return m
 
     def _search(self, m: Module, flags: Value, position: Value, number: int) -> tuple[Value, Value]:
-        """The first set bit of `flags` at or after `position`, wrapping around: its number, and a mask of it alone."""
+        """The first set bit of `flags` at or after `position`, wrapping around: its number, and a mask of it
+        alone."""
         count, width = self._registers, bits(self._registers)
         low = width // 2  # address within a word
         size = 1 << low

@@ -1,4 +1,5 @@
-"""Renaming below a register file cache: names are looked up for the registers that are moved, not for operands."""
+"""Renaming below a register file cache: names are looked up for the registers that are moved, not for
+operands."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ class Moving(wiring.Signature):
     """A register is on its way between cache and main register file (seen from its mover)."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)})
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
+        )
 
 
 class CacheRelease(Release):
@@ -38,7 +41,10 @@ class CacheRelease(Release):
 
     def _more_members(self) -> dict[str, Any]:
         core = self._config.sub_core
-        return {"moving": In(Moving(self._config)).array(core.banks), "dying": Out(self.registers).array(core.warps)}
+        return {
+            "moving": In(Moving(self._config)).array(core.banks),
+            "dying": Out(self.registers).array(core.warps),
+        }
 
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
@@ -52,8 +58,8 @@ class CacheRelease(Release):
 class CacheRenaming(Renaming):
     """As `Renaming`, for registers that are read in a register file cache.
 
-    Operands have no names: they are in the cache. A register is looked up when it is moved, one per cycle. A source counts as
-    never written if it has no physical register when its uop issues.
+    Operands have no names: they are in the cache. A register is looked up when it is moved, one per cycle. A
+    source counts as never written if it has no physical register when its uop issues.
 
     Parameters
     ----------
@@ -71,7 +77,11 @@ class CacheRenaming(Renaming):
     release_class: type[CacheRelease] = CacheRelease
 
     def _more_members(self, entries: int) -> dict[str, Any]:
-        return {"moving": In(Moving(self._config)).array(self._config.sub_core.banks), "content": Out(1), "moves": In(1)}
+        return {
+            "moving": In(Moving(self._config)).array(self._config.sub_core.banks),
+            "content": Out(1),
+            "moves": In(1),
+        }
 
     def _look_up(self, m: Module) -> None:
         """The register that is moved; what is wanted is not dying."""
@@ -85,6 +95,10 @@ class CacheRenaming(Renaming):
             emit(m, self.events.lookup[0], self.moves & ~exempt, count=1)
             uop, has = self.issue.payload.uop, Array(self._has)[self.issue.payload.warp]
             blank = Signal(MAX_SOURCES, name="blank")
-            m.d.comb += blank.eq(Cat(uop.source_valid[slot] & ~has.bit_select(uop.sources[slot], 1)
-                                     for slot in range(MAX_SOURCES)))
+            m.d.comb += blank.eq(
+                Cat(
+                    uop.source_valid[slot] & ~has.bit_select(uop.sources[slot], 1)
+                    for slot in range(MAX_SOURCES)
+                )
+            )
             emit(m, self.events.unwritten[0], self.issue.valid & blank.any(), count=sum(blank))

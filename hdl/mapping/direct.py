@@ -13,8 +13,9 @@ from warpbank.hdl.seams import Location, Start
 class Direct(wiring.Component):
     """Bank (register + warp) mod banks; row: the warp's base + register / banks. Combinational.
 
-    Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's swizzle). A warp's base
-    is its slot times the rows per warp, which all warps of a launch share, so one register of it is kept and multiplied.
+    Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's
+    swizzle). A warp's base is its slot times the rows per warp, which all warps of a launch share, so one
+    register of it is kept and multiplied.
 
     Parameters
     ----------

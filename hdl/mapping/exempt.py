@@ -1,4 +1,5 @@
-"""Registers that are not renamed: they have a physical register of their own at an address that is computed."""
+"""Registers that are not renamed: they have a physical register of their own at an address that is
+computed."""
 
 from __future__ import annotations
 
@@ -22,18 +23,22 @@ class Place(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
-        super().__init__({
-            "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
-            "exempt": In(1), "physical": In(bits(core.warp_registers)),
-        })
+        super().__init__(
+            {
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "exempt": In(1),
+                "physical": In(bits(core.warp_registers)),
+            }
+        )
 
 
 class Exempt(wiring.Component):
     """The exempt registers of a launch. Renaming, section 7.1.
 
-    The first physical registers are theirs: those of warp slot w begin at w x count, in the order of their numbers. A register's
-    place in that order is its name; the names of a launch are a table of 256 numbers. Warp slots that a launch leaves unused get
-    none.
+    The first physical registers are theirs: those of warp slot w begin at w x count, in the order of their
+    numbers. A register's place in that order is its name; the names of a launch are a table of 256 numbers.
+    Warp slots that a launch leaves unused get none.
 
     Parameters
     ----------
@@ -42,10 +47,10 @@ class Exempt(wiring.Component):
 
     Members
     -------
-    launch, mask, slots : In. A launch begins; its registers that are not renamed, and the warp slots that it may use. They count
-        from the next cycle on.
-    count, reserved : Out. How many there are by `mask`, and how many physical registers are theirs; meaningful with `launch`,
-        combinational.
+    launch, mask, slots : In. A launch begins; its registers that are not renamed, and the warp slots that it
+        may use. They count from the next cycle on.
+    count, reserved : Out. How many there are by `mask`, and how many physical registers are theirs;
+        meaningful with `launch`, combinational.
     find : In(Place) per port.
 
     Raises
@@ -60,12 +65,16 @@ class Exempt(wiring.Component):
         if type(ports) is not int or ports < 1:
             raise TypeError(f"Exempt needs a number of ports of at least 1, not {ports!r}.")
         self._config = config
-        super().__init__({
-            "launch": In(1), "mask": In(self.registers), "slots": In(bits(config.sub_core.warps + 1)),
-            "count": Out(bits(self.registers + 1)),
-            "reserved": Out(bits(config.sub_core.warp_registers + 1)),
-            "find": In(Place(config)).array(ports),
-        })
+        super().__init__(
+            {
+                "launch": In(1),
+                "mask": In(self.registers),
+                "slots": In(bits(config.sub_core.warps + 1)),
+                "count": Out(bits(self.registers + 1)),
+                "reserved": Out(bits(config.sub_core.warp_registers + 1)),
+                "find": In(Place(config)).array(ports),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -73,7 +82,10 @@ class Exempt(wiring.Component):
         mask, count = Signal(self.registers), Signal(width)
         names = Signal(width * self.registers)
         ranks = [Signal(width, name=f"rank_{register}") for register in range(self.registers + 1)]
-        m.d.comb += [ranks[register + 1].eq(ranks[register] + self.mask[register]) for register in range(self.registers)]
+        m.d.comb += [
+            ranks[register + 1].eq(ranks[register] + self.mask[register])
+            for register in range(self.registers)
+        ]
         m.d.comb += self.count.eq(ranks[-1])
         m.d.comb += self.reserved.eq(ranks[-1] * self.slots)
         with m.If(self.launch):

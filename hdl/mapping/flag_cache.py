@@ -11,12 +11,13 @@ from warpbank.hdl.front_end.lrr import check_warps
 
 
 class FlagCache(wiring.Component):
-    """As many words as warps, found by the pc of the first instruction that they cover. Renaming, section 6.2.
+    """As many words as warps, found by the pc of the first instruction that they cover. Renaming, section
+    6.2.
 
-    A warp that comes among the instructions of a word, from elsewhere or at its first one, looks for it. If it is there, it need
-    not be fetched; if not, it replaces the first word, in rotating order behind the one replaced last, that no other warp is
-    among the instructions of. (The paper compares distances with the instruction buffers; both find the words that nobody
-    needs.) There is always one.
+    A warp that comes among the instructions of a word, from elsewhere or at its first one, looks for it. If
+    it is there, it need not be fetched; if not, it replaces the first word, in rotating order behind the one
+    replaced last, that no other warp is among the instructions of. (The paper compares distances with the
+    instruction buffers; both find the words that nobody needs.) There is always one.
 
     The flags themselves come with the uops of the trace; here are the tags, and who uses which word.
 
@@ -43,25 +44,39 @@ class FlagCache(wiring.Component):
     def __init__(self, warps: int) -> None:
         check_warps("FlagCache", warps)
         self._warps = warps
-        super().__init__({
-            "start": In(warps), "fill": In(1), "warp": In(bits(warps)), "pc": In(self.pc_width), "covered": In(1),
-            "first": In(self.pc_width), "asks": Out(1), "hit": Out(1),
-        })
+        super().__init__(
+            {
+                "start": In(warps),
+                "fill": In(1),
+                "warp": In(bits(warps)),
+                "pc": In(self.pc_width),
+                "covered": In(1),
+                "first": In(self.pc_width),
+                "asks": Out(1),
+                "hit": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._warps
         tags = [Signal(self.pc_width, name=f"tag_{entry}", reset_less=True) for entry in range(warps)]
-        uses = [Signal(warps, name=f"uses_{warp}") for warp in range(warps)]  # the entry that a warp uses, one-hot; 0: none
+        uses = [
+            Signal(warps, name=f"uses_{warp}") for warp in range(warps)
+        ]  # the entry that a warp uses, one-hot; 0: none
         valid, turn = Signal(warps), Signal(warps)  # `turn`: the entries behind the one replaced last
 
-        found, own, mine, replaces = (Signal(warps, name=name) for name in ("found", "own", "mine", "replaces"))
+        found, own, mine, replaces = (
+            Signal(warps, name=name) for name in ("found", "own", "mine", "replaces")
+        )
         victim, behind = self._victim(m, uses, mine, turn)
         m.d.comb += [
             found.eq(Cat(tag == self.first for tag in tags) & valid),
             mine.eq(Array(uses)[self.warp]),
             self.asks.eq(self.fill & self.covered & (~(found & mine).any() | (self.pc == self.first))),
-            self.hit.eq(found.any()), own.eq(Mux(self.hit, found, victim)), replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
+            self.hit.eq(found.any()),
+            own.eq(Mux(self.hit, found, victim)),
+            replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
         ]
         for warp, entry in enumerate(uses):
             with m.If(self.start[warp]):
@@ -77,10 +92,12 @@ class FlagCache(wiring.Component):
         return m
 
     def _victim(self, m: Module, uses: list[Signal], mine: Value, turn: Value) -> tuple[Value, Value]:
-        """The entry that would be replaced, one-hot: the first in rotating order that nobody uses but this warp; those behind it.
+        """The entry that would be replaced, one-hot: the first in rotating order that nobody uses but this
+        warp; those behind it.
 
-        The warp's number comes late. So the first entry that nobody at all uses is found without it, and so are the entries that
-        would go before; the warp's own is one of them, or not."""
+        The warp's number comes late. So the first entry that nobody at all uses is found without it, and so
+        are the entries that would go before; the warp's own is one of them, or not.
+        """
         warps = self._warps
         some, several = _used(m, uses, "used")
         late, unused = Signal(warps, name="unused_in_turn"), Signal(warps, name="unused")
@@ -92,8 +109,10 @@ class FlagCache(wiring.Component):
             alone.eq(before & ~several),
         ]
         replaces_own = (mine & alone).any()
-        return (Mux(replaces_own, mine, first),
-                Mux(replaces_own, ~(mine | (mine - 1)), ~(first | (first - 1))))
+        return (
+            Mux(replaces_own, mine, first),
+            Mux(replaces_own, ~(mine | (mine - 1)), ~(first | (first - 1))),
+        )
 
 
 def _used(m: Module, masks: list[Signal], name: str) -> tuple[Value, Value]:

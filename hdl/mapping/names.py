@@ -1,4 +1,5 @@
-"""Names of operands: a uop's sources are looked up in the renaming table before they are requested at the banks."""
+"""Names of operands: a uop's sources are looked up in the renaming table before they are requested at the
+banks."""
 
 from __future__ import annotations
 
@@ -29,20 +30,26 @@ class Named(wiring.Signature):
 
     def __init__(self, config: SmConfig, tags: int = 1) -> None:
         core = config.sub_core
-        super().__init__({
-            **{name: Out(width) for name, width in tag_fields(tags).items()},
-            "valid": Out(1), "collector": Out(core.collector_width), "warp": Out(core.warp_width), "slots": Out(MAX_SOURCES),
-            "mapped": Out(MAX_SOURCES), "physical": Out(data.ArrayLayout(bits(core.warp_registers), MAX_SOURCES)),
-        })
+        super().__init__(
+            {
+                **{name: Out(width) for name, width in tag_fields(tags).items()},
+                "valid": Out(1),
+                "collector": Out(core.collector_width),
+                "warp": Out(core.warp_width),
+                "slots": Out(MAX_SOURCES),
+                "mapped": Out(MAX_SOURCES),
+                "physical": Out(data.ArrayLayout(bits(core.warp_registers), MAX_SOURCES)),
+            }
+        )
 
 
 class Names(wiring.Component):
     """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
 
-    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the other, in slot order.
-    The look-up is fast enough for the cycle in which the operands are requested, so without such a conflict it costs no time. A
-    uop's requests go to the banks together, when all its names are known; uops behind it wait in a FIFO. Exempt registers need no
-    look-up.
+    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the
+    other, in slot order. The look-up is fast enough for the cycle in which the operands are requested, so
+    without such a conflict it costs no time. A uop's requests go to the banks together, when all its names
+    are known; uops behind it wait in a FIFO. Exempt registers need no look-up.
 
     Parameters
     ----------
@@ -58,8 +65,8 @@ class Names(wiring.Component):
     looked_up : Out. Sources that are looked up in this cycle.
     named : Out(Named). Combinational from registers and `read`.
 
-    Latency: none for a uop that finds nobody waiting and whose sources are in different banks; a cycle for each further source in
-    a bank.
+    Latency: none for a uop that finds nobody waiting and whose sources are in different banks; a cycle for
+    each further source in a bank.
 
     Raises
     ------
@@ -72,24 +79,35 @@ class Names(wiring.Component):
         self._config = config
         self._groups = groups
         self._tags = tags
-        super().__init__({
-            "read": In(read_stream(config, tags)), "find": Out(Find(config)).array(TABLE_BANKS),
-            "place": Out(Place(config)).array(MAX_SOURCES),
-            "looked_up": Out(bits(TABLE_BANKS + 1)), "named": Out(Named(config, tags)),
-        })
+        super().__init__(
+            {
+                "read": In(read_stream(config, tags)),
+                "find": Out(Find(config)).array(TABLE_BANKS),
+                "place": Out(Place(config)).array(MAX_SOURCES),
+                "looked_up": Out(bits(TABLE_BANKS + 1)),
+                "named": Out(Named(config, tags)),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout = read_layout(self._config, self._tags)
         fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups - 1)
-        group, head = Signal(layout), Signal(layout, reset_less=True)  # the first that waits stands in front of the FIFO
+        group, head = (
+            Signal(layout),
+            Signal(layout, reset_less=True),
+        )  # the first that waits stands in front of the FIFO
         some, asks, waits = Signal(), Signal(), Signal()
         m.d.comb += [
-            asks.eq(self.read.valid & self.read.payload.source_valid.any()), some.eq(waits | asks),
+            asks.eq(self.read.valid & self.read.payload.source_valid.any()),
+            some.eq(waits | asks),
             group.as_value().eq(Mux(waits, head.as_value(), self.read.payload.as_value())),
         ]
 
-        done, before = Signal(MAX_SOURCES), Signal(MAX_SOURCES)  # slots looked up in earlier cycles; those of them with a name
+        done, before = (
+            Signal(MAX_SOURCES),
+            Signal(MAX_SOURCES),
+        )  # slots looked up in earlier cycles; those of them with a name
         places = Signal(self.named.physical.shape(), reset_less=True)
         now, found, asked = Signal(MAX_SOURCES), Signal(MAX_SOURCES), Signal(MAX_SOURCES)
         exempt = Signal(MAX_SOURCES)
@@ -97,10 +115,16 @@ class Names(wiring.Component):
         answers = []
         for bank, find in enumerate(self.find):
             mine = Signal(MAX_SOURCES, name=f"mine_{bank}")
-            m.d.comb += mine.eq(Cat(
-                some & group.source_valid[slot] & ~exempt[slot] & ~done[slot] & (group.sources[slot][: bits(TABLE_BANKS)] == bank)
-                for slot in range(MAX_SOURCES)
-            ))
+            m.d.comb += mine.eq(
+                Cat(
+                    some
+                    & group.source_valid[slot]
+                    & ~exempt[slot]
+                    & ~done[slot]
+                    & (group.sources[slot][: bits(TABLE_BANKS)] == bank)
+                    for slot in range(MAX_SOURCES)
+                )
+            )
             slot = chosen(m, mine, f"slot_{bank}")
             m.d.comb += [find.warp.eq(group.warp), find.register.eq(group.sources[slot.index])]
             answers.append((slot.one_hot, find))
@@ -122,9 +146,13 @@ class Names(wiring.Component):
             now.eq(Mux(some, asked | exempt, 0)),
             complete.eq(some & ((done | now) == group.source_valid)),
             self.looked_up.eq(sum(asked)),
-            self.named.valid.eq(complete), self.named.collector.eq(group.collector), self.named.warp.eq(group.warp),
-            self.named.slots.eq(group.source_valid), self.named.mapped.eq(before | found),
-            fifo.w_data.eq(self.read.payload.as_value()), fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~complete)),
+            self.named.valid.eq(complete),
+            self.named.collector.eq(group.collector),
+            self.named.warp.eq(group.warp),
+            self.named.slots.eq(group.source_valid),
+            self.named.mapped.eq(before | found),
+            fifo.w_data.eq(self.read.payload.as_value()),
+            fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~complete)),
             fifo.r_en.eq(waits & complete),
         ]
         with m.If(complete | ~waits):
@@ -132,5 +160,8 @@ class Names(wiring.Component):
         m.d.sync += waits.eq(Mux(waits, ~complete | fifo.r_rdy | asks, asks & ~complete))
         if self._tags > 1:
             m.d.comb += self.named.tag.eq(group.tag)
-        m.d.sync += [done.eq(Mux(complete, 0, done | now)), before.eq(Mux(complete | ~some, 0, before | found))]
+        m.d.sync += [
+            done.eq(Mux(complete, 0, done | now)),
+            before.eq(Mux(complete | ~some, 0, before | found)),
+        ]
         return m

@@ -21,28 +21,35 @@ class Mark(wiring.Signature):
     """A uop of `warp` that issues declares registers dead (seen from the front end): a mask."""
 
     def __init__(self, config: SmConfig, registers: int) -> None:
-        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "registers": Out(registers)})
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "registers": Out(registers)}
+        )
 
 
 class Released(wiring.Signature):
     """A register is released (seen from who does it)."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)})
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
+        )
 
 
 class Release(wiring.Component):
     """Which registers are dying, and which of them are released in a cycle. Renaming, sections 4.3 and 6.1.
 
-    A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir) or a pbr. It is
-    released when no read and no write of it is pending. One warp is served per cycle, by rotating priority among those with a
-    dying register that is not still to be written; of it, one register per bank of the renaming table, the lowest such one, if no
-    uop still has to read it. A uop that issues with a dying register as its destination takes the register over: it keeps its
-    physical register, and dies no more.
+    A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir)
+    or a pbr. It is released when no read and no write of it is pending. One warp is served per cycle, by
+    rotating priority among those with a dying register that is not still to be written; of it, one register
+    per bank of the renaming table, the lowest such one, if no uop still has to read it. A uop that issues
+    with a dying register as its destination takes the register over: it keeps its physical register, and dies
+    no more.
 
-    All registers of a warp that has drained are dying; until they are all released no other warp may issue in its slot.
+    All registers of a warp that has drained are dying; until they are all released no other warp may issue in
+    its slot.
 
-    Pending writes are a mask per warp; pending reads are kept per uop in collection and compared, as in the scoreboard.
+    Pending writes are a mask per warp; pending reads are kept per uop in collection and compared, as in the
+    scoreboard.
 
     Parameters
     ----------
@@ -74,16 +81,26 @@ class Release(wiring.Component):
 
     def __init__(self, config: SmConfig, entries: int) -> None:
         if type(entries) is not int or entries < 1:
-            raise TypeError(f"Release needs the number of uops that can be in collection, at least 1, not {entries!r}.")
+            raise TypeError(
+                f"Release needs the number of uops that can be in collection, at least 1, not {entries!r}."
+            )
         self._config = config
         core = config.sub_core
-        super().__init__({
-            "launch": In(1), "issue": In(issue_stream(config)), "entry": In(range(max(2, entries))),
-            "mark": In(Mark(config, self.registers)),
-            "read": In(ReadDone(config)).array(entries), "written": In(Written(config)).array(UNITS), "end": In(core.warps),
-            "mapped": In(self.registers).array(core.warps), "ended": Out(core.warps),
-            "released": Out(Released(config)).array(TABLE_BANKS), **self._more_members(),
-        })
+        super().__init__(
+            {
+                "launch": In(1),
+                "issue": In(issue_stream(config)),
+                "entry": In(range(max(2, entries))),
+                "mark": In(Mark(config, self.registers)),
+                "read": In(ReadDone(config)).array(entries),
+                "written": In(Written(config)).array(UNITS),
+                "end": In(core.warps),
+                "mapped": In(self.registers).array(core.warps),
+                "ended": Out(core.warps),
+                "released": Out(Released(config)).array(TABLE_BANKS),
+                **self._more_members(),
+            }
+        )
 
     def _more_members(self) -> dict[str, Any]:
         """What a unit made from this one has besides."""
@@ -97,7 +114,9 @@ class Release(wiring.Component):
         dying = [Signal(width, name=f"dying_{warp}") for warp in range(warps)]
         writing = [Signal(width, name=f"writing_{warp}") for warp in range(warps)]
         waiting = [Signal(width, name=f"waiting_{warp}") for warp in range(warps)]
-        m.d.comb += [mask.eq(marked & ~pending) for mask, marked, pending in zip(waiting, dying, writing, strict=True)]
+        m.d.comb += [
+            mask.eq(marked & ~pending) for mask, marked, pending in zip(waiting, dying, writing, strict=True)
+        ]
         self._dying, self._writing, self._pointer = dying, writing, pointer
         some = Signal(warps)
         m.d.comb += some.eq(Cat(mask.any() for mask in waiting))
@@ -117,7 +136,9 @@ class Release(wiring.Component):
         for bank, (number, idle) in enumerate(chosen_):
             released = self.released[bank]
             m.d.comb += [
-                released.valid.eq(idle & ~(saved >> number)[0]), released.warp.eq(served.index), released.register.eq(number),
+                released.valid.eq(idle & ~(saved >> number)[0]),
+                released.warp.eq(served.index),
+                released.register.eq(number),
             ]
             dropped.append(released.valid << number)
         m.d.comb += gone.eq(reduce(or_, dropped))
@@ -125,16 +146,26 @@ class Release(wiring.Component):
         issued = decode(m, issuer, self.issue.valid, warps, "issued")
         marked = decode(m, self.mark.warp, self.mark.valid, warps, "marked")
         for warp in range(warps):
-            marks, kept, written = (Signal(width, name=f"{name}_{warp}") for name in ("marks", "kept", "written"))
+            marks, kept, written = (
+                Signal(width, name=f"{name}_{warp}") for name in ("marks", "kept", "written")
+            )
             m.d.comb += [
-                marks.eq(Mux(marked[warp], self.mark.registers, 0) | Mux(self.end[warp], self.mapped[warp], 0)),
+                marks.eq(
+                    Mux(marked[warp], self.mark.registers, 0) | Mux(self.end[warp], self.mapped[warp], 0)
+                ),
                 kept.eq(Mux(issued[warp], destinations, 0)),
-                written.eq(reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in self.written))),
+                written.eq(
+                    reduce(
+                        or_, ((port.valid & (port.warp == warp)) << port.register for port in self.written)
+                    )
+                ),
             ]
             here = served.one_hot[warp]
             m.d.sync += dying[warp].eq((dying[warp] | marks) & ~kept & ~Mux(here, gone, 0))
             m.d.sync += writing[warp].eq(writing[warp] & ~written | kept)
-        left = Cat((mask & ~Mux(served.one_hot[warp], gone, 0)).any() for warp, mask in enumerate(self.mapped))
+        left = Cat(
+            (mask & ~Mux(served.one_hot[warp], gone, 0)).any() for warp, mask in enumerate(self.mapped)
+        )
         m.d.sync += ended.eq((ended | self.end) & left)
         with m.If(self.launch):
             m.d.sync += [ended.eq(0), *(mask.eq(0) for mask in dying)]
@@ -142,7 +173,8 @@ class Release(wiring.Component):
         return m
 
     def _choose(self, m: Module, warp: Value, mask: Value) -> list[tuple[Value, Value]]:
-        """Per bank of the table the lowest register of `mask`, and whether there is one that no uop of `warp` has to read."""
+        """Per bank of the table the lowest register of `mask`, and whether there is one that no uop of `warp`
+        has to read."""
         issue = self.issue.payload
         readers: list[tuple[Value, Value]] = []
         self._collecting: list[tuple[Value, Value, Value]] = []  # uops: slots still to be read, warp, sources
@@ -153,7 +185,11 @@ class Release(wiring.Component):
             self._collecting.append((missing, owner, sources))
             m.d.sync += missing.eq(missing & ~read.slots)
             with m.If(self.issue.valid & (self.entry == entry)):
-                m.d.sync += [missing.eq(issue.uop.source_valid), owner.eq(issue.warp), sources.eq(issue.uop.sources)]
+                m.d.sync += [
+                    missing.eq(issue.uop.source_valid),
+                    owner.eq(issue.warp),
+                    sources.eq(issue.uop.sources),
+                ]
             of_warp = Signal(MAX_SOURCES, name=f"of_warp_{entry}")
             m.d.comb += of_warp.eq(Mux(owner == warp, missing, 0))
             readers += [(of_warp[slot], sources[slot]) for slot in range(MAX_SOURCES)]
@@ -166,7 +202,9 @@ class Release(wiring.Component):
             number = Signal(REGISTER_WIDTH, name=f"number_{bank}")
             m.d.comb += number.eq((lowest.index << bits(TABLE_BANKS)) | bank)
             idle = Signal(name=f"idle_{bank}")
-            m.d.comb += idle.eq(lowest.any & ~Cat(valid & (source == number) for valid, source in readers).any())
+            m.d.comb += idle.eq(
+                lowest.any & ~Cat(valid & (source == number) for valid, source in readers).any()
+            )
             found.append((number, idle))
         return found
 

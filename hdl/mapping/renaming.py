@@ -1,4 +1,5 @@
-"""Register renaming: registers share the banks' rows, each has one only from its first write to its last read."""
+"""Register renaming: registers share the banks' rows, each has one only from its first write to its last
+read."""
 
 from __future__ import annotations
 
@@ -21,7 +22,16 @@ from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import REGISTER_WIDTH, UNITS, Location, ReadDone, Start, Written, issue_stream, read_stream
+from warpbank.hdl.seams import (
+    REGISTER_WIDTH,
+    UNITS,
+    Location,
+    ReadDone,
+    Start,
+    Written,
+    issue_stream,
+    read_stream,
+)
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
@@ -30,12 +40,12 @@ _NARROW, _WIDE = 6, 8
 class Renaming(wiring.Component):
     """The mapping of a sub-core by renaming. Jeon and Annavaram, CENG-2014-05, section 6.
 
-    A register gets a physical register when a uop that writes it issues and it has none; it loses it after it was declared dead
-    (`Release`). Physical register p is row p / banks of bank p mod banks. Exempt registers are never renamed. A source without a
-    physical register was never written: it reads as zeros.
+    A register gets a physical register when a uop that writes it issues and it has none; it loses it after it
+    was declared dead (`Release`). Physical register p is row p / banks of bank p mod banks. Exempt registers
+    are never renamed. A source without a physical register was never written: it reads as zeros.
 
-    Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of operands are looked
-    up; registers are released. All of it works on the state of the clock edge.
+    Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
+    operands are looked up; registers are released. All of it works on the state of the clock edge.
 
     Parameters
     ----------
@@ -47,11 +57,13 @@ class Renaming(wiring.Component):
 
     Members
     -------
-    start : In(Start). launch : In(1). A launch begins; `start.registers`, `start.exempt` and `start.slots` are its.
+    start : In(Start). launch : In(1). A launch begins; `start.registers`, `start.exempt` and `start.slots`
+        are its.
     here : In(warps). Warps that have uops to issue and do not wait at a barrier.
     hazards : In(Hazards) per warp. Its first uop.
     missing : Out(4) per warp. Destinations of that uop that have no physical register.
-    lacking : Out(warps). Its result finds no physical register, or those of the slot's last warp are still being released.
+    lacking : Out(warps). Its result finds no physical register, or those of the slot's last warp are still
+        being released.
     issue : In(issue_stream). A uop that collects issues.
     slide : In(1). The uop of `issue.payload` issues, and needs no collector.
     entry : In(bits(entries)). Number of the uop that issues among those in collection.
@@ -67,36 +79,59 @@ class Renaming(wiring.Component):
     #: Operands whose names are looked up at a time: all of a uop's.
     operands = MAX_SOURCES
     #: The units; tests put others here.
-    table_class, availability_class, release_class, exempt_class = RenamingTable, Availability, Release, Exempt
+    table_class, availability_class, release_class, exempt_class = (
+        RenamingTable,
+        Availability,
+        Release,
+        Exempt,
+    )
 
-    def __init__(self, config: SmConfig, entries: int, writers: int, tags: int = 1, probe: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, entries: int, writers: int, tags: int = 1, probe: bool = False
+    ) -> None:
         self._config = config
         self._probe = probe
         self._tags = tags
         core = config.sub_core
         self.table = self.table_class(config, writers)
-        self.availability = self.availability_class(core.warp_registers, core.mapping.policy, core.subarray_registers)
+        self.availability = self.availability_class(
+            core.warp_registers, core.mapping.policy, core.subarray_registers
+        )
         self.release = self.release_class(config, entries)
         self.exempt = self.exempt_class(config, self.operands + writers)
         self.reserve = Reserve(config)
         members: dict[str, Any] = {
-            "start": In(Start(config)), "launch": In(1), "here": In(core.warps), "hazards": In(Hazards()).array(core.warps),
-            "missing": Out(MAX_DESTINATIONS).array(core.warps), "lacking": Out(core.warps), "issue": In(issue_stream(config)),
-            "slide": In(1), "entry": In(range(max(2, entries))),
-            "locate": In(Location(config)).array(writers), "mapped": Out(writers), "done": In(ReadDone(config)).array(entries),
-            "written": In(Written(config)).array(UNITS), "end": In(core.warps), **self._more_members(entries),
+            "start": In(Start(config)),
+            "launch": In(1),
+            "here": In(core.warps),
+            "hazards": In(Hazards()).array(core.warps),
+            "missing": Out(MAX_DESTINATIONS).array(core.warps),
+            "lacking": Out(core.warps),
+            "issue": In(issue_stream(config)),
+            "slide": In(1),
+            "entry": In(range(max(2, entries))),
+            "locate": In(Location(config)).array(writers),
+            "mapped": Out(writers),
+            "done": In(ReadDone(config)).array(entries),
+            "written": In(Written(config)).array(UNITS),
+            "end": In(core.warps),
+            **self._more_members(entries),
         }
         if probe:
-            members["events"] = Out(Events(config, {
-                "map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1,
-            }))
+            members["events"] = Out(
+                Events(config, {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1})
+            )
         super().__init__(members)
 
     def _more_members(self, entries: int) -> dict[str, Any]:
         """Members that have to do with reading."""
         config, tags = self._config, self._tags
         self.names = Names(config, entries, tags)
-        return {"read": In(read_stream(config, tags)), "request": Out(Requests(config, tags)), "blank": Out(MAX_SOURCES)}
+        return {
+            "read": In(read_stream(config, tags)),
+            "request": Out(Requests(config, tags)),
+            "blank": Out(MAX_SOURCES),
+        }
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -105,7 +140,9 @@ class Renaming(wiring.Component):
         exempt = Signal(self.table.registers)
         with m.If(self.launch):
             m.d.sync += exempt.eq(self.start.exempt)
-        has = [Signal(self.table.registers, name=f"has_{warp}") for warp in range(self._config.sub_core.warps)]
+        has = [
+            Signal(self.table.registers, name=f"has_{warp}") for warp in range(self._config.sub_core.warps)
+        ]
         m.d.comb += [mask.eq(mapped | exempt) for mask, mapped in zip(has, self.table.mapped, strict=True)]
         self._launch(m)
         self._shortage(m, has)
@@ -123,10 +160,16 @@ class Renaming(wiring.Component):
         count, needs = Signal(REGISTER_WIDTH + 1), Signal(REGISTER_WIDTH + 1)
         m.d.comb += [count.eq(self.exempt.count), needs.eq(start.registers - count)]
         m.d.comb += [
-            self.table.launch.eq(self.launch), self.release.launch.eq(self.launch), self.exempt.launch.eq(self.launch),
-            self.exempt.mask.eq(start.exempt), self.exempt.slots.eq(start.slots), self.availability.launch.eq(self.launch),
-            self.availability.reserved.eq(self.exempt.reserved), self.reserve.launch.eq(self.launch),
-            self.reserve.needs.eq(needs), self.reserve.everybody.eq((needs + count) * start.slots <= total),
+            self.table.launch.eq(self.launch),
+            self.release.launch.eq(self.launch),
+            self.exempt.launch.eq(self.launch),
+            self.exempt.mask.eq(start.exempt),
+            self.exempt.slots.eq(start.slots),
+            self.availability.launch.eq(self.launch),
+            self.availability.reserved.eq(self.exempt.reserved),
+            self.reserve.launch.eq(self.launch),
+            self.reserve.needs.eq(needs),
+            self.reserve.everybody.eq((needs + count) * start.slots <= total),
             self.reserve.here.eq(self.here),
         ]
 
@@ -135,7 +178,9 @@ class Renaming(wiring.Component):
         free, short = self.availability.free, Signal(len(self.lacking))
         for warp, hazards in enumerate(self.hazards):
             missing = self.missing[warp]
-            m.d.comb += missing.eq(self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}"))
+            m.d.comb += missing.eq(
+                self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}")
+            )
             count = Signal(3, name=f"missing_{warp}")
             m.d.comb += count.eq(sum(missing))
             floor = Mux(self.reserve.first == warp, 0, self.reserve.floor)
@@ -150,12 +195,17 @@ class Renaming(wiring.Component):
         return missing
 
     def _allocate(self, m: Module, has: list[Signal]) -> None:
-        """Give the uop that issues its registers, and enter them: consecutive registers are in different banks of the table."""
+        """Give the uop that issues its registers, and enter them: consecutive registers are in different
+        banks of the table."""
         issue = self.issue.payload
         missing = self._missing(m, Array(has)[issue.warp], issue.uop.destination, issue.uop.count, "missing")
         taken = Signal(3)
         m.d.comb += taken.eq(Mux(self.issue.valid, sum(missing), 0))
-        m.d.comb += [self.availability.take.eq(taken), self.reserve.taken.warp.eq(issue.warp), self.reserve.taken.count.eq(taken)]
+        m.d.comb += [
+            self.availability.take.eq(taken),
+            self.reserve.taken.warp.eq(issue.warp),
+            self.reserve.taken.count.eq(taken),
+        ]
         physical, registers = [], []
         for number in range(MAX_DESTINATIONS):
             before = Signal(bits(MAX_DESTINATIONS), name=f"before_{number}")
@@ -168,53 +218,96 @@ class Renaming(wiring.Component):
             registers.append(register)
             if self._probe:
                 bank, row = self._place(chosen)
-                emit(m, self.events.map[number], self.issue.valid & missing[number], warp=issue.warp, register=register,
-                     bank=bank, row=row)
+                emit(
+                    m,
+                    self.events.map[number],
+                    self.issue.valid & missing[number],
+                    warp=issue.warp,
+                    register=register,
+                    bank=bank,
+                    row=row,
+                )
         for bank, enter in enumerate(self.table.enter):
             number = Signal(bits(MAX_DESTINATIONS), name=f"number_{bank}")  # destination that is in this bank
             m.d.comb += number.eq(bank - issue.uop.destination)
             m.d.comb += [
-                enter.valid.eq(self.issue.valid & missing.bit_select(number, 1)), enter.warp.eq(issue.warp),
-                enter.register.eq(Array(registers)[number]), enter.physical.eq(Array(physical)[number]),
+                enter.valid.eq(self.issue.valid & missing.bit_select(number, 1)),
+                enter.warp.eq(issue.warp),
+                enter.register.eq(Array(registers)[number]),
+                enter.physical.eq(Array(physical)[number]),
             ]
 
     def _declare(self, m: Module) -> None:
         """What the uop that issues declares dead: flagged sources, or the registers of a pbr."""
         issue, mark = self.issue.payload, self.release.mark
         uop = issue.uop
-        sources = reduce(or_, (Mux(uop.source_valid[slot] & uop.dead[slot], 1 << uop.sources[slot], 0)
-                               for slot in range(MAX_SOURCES)))
-        listed = reduce(or_, (1 << uop.release.word_select(place, _NARROW) for place in range(len(uop.release) // _NARROW)))
-        wide = reduce(or_, (1 << uop.release.word_select(place, _WIDE) for place in range(len(uop.release) // _WIDE)))
+        sources = reduce(
+            or_,
+            (
+                Mux(uop.source_valid[slot] & uop.dead[slot], 1 << uop.sources[slot], 0)
+                for slot in range(MAX_SOURCES)
+            ),
+        )
+        listed = reduce(
+            or_,
+            (1 << uop.release.word_select(place, _NARROW) for place in range(len(uop.release) // _NARROW)),
+        )
+        wide = reduce(
+            or_, (1 << uop.release.word_select(place, _WIDE) for place in range(len(uop.release) // _WIDE))
+        )
         flags = self.slide & (uop.control == Control.PBR)
         mapped = Array(self.table.mapped)[issue.warp]
         m.d.comb += [
-            mark.valid.eq(self.issue.valid | flags), mark.warp.eq(issue.warp),
+            mark.valid.eq(self.issue.valid | flags),
+            mark.warp.eq(issue.warp),
             mark.registers.eq(mapped & Mux(flags, Mux(uop.wide, wide, listed), sources)),
         ]
         taker = self.release.issue
-        m.d.comb += [taker.valid.eq(self.issue.valid), taker.payload.eq(issue), self.release.entry.eq(self.entry)]
-        for source, sink in zip([*self.done, *self.written], [*self.release.read, *self.release.written], strict=True):
+        m.d.comb += [
+            taker.valid.eq(self.issue.valid),
+            taker.payload.eq(issue),
+            self.release.entry.eq(self.entry),
+        ]
+        for source, sink in zip(
+            [*self.done, *self.written], [*self.release.read, *self.release.written], strict=True
+        ):
             wiring.connect(m, wiring.flipped(source), sink)
         m.d.comb += [self.release.end.eq(self.end)]
-        m.d.comb += [inner.eq(mask) for inner, mask in zip(self.release.mapped, self.table.mapped, strict=True)]
+        m.d.comb += [
+            inner.eq(mask) for inner, mask in zip(self.release.mapped, self.table.mapped, strict=True)
+        ]
 
     def _release(self, m: Module) -> None:
         released = self.release.released
-        for number, (port, drop, give) in enumerate(zip(released, self.table.drop, self.availability.give, strict=True)):
+        for number, (port, drop, give) in enumerate(
+            zip(released, self.table.drop, self.availability.give, strict=True)
+        ):
             m.d.comb += [
-                drop.valid.eq(port.valid), drop.warp.eq(port.warp), drop.register.eq(port.register),
-                give.valid.eq(port.valid), give.number.eq(drop.physical),
+                drop.valid.eq(port.valid),
+                drop.warp.eq(port.warp),
+                drop.register.eq(port.register),
+                give.valid.eq(port.valid),
+                give.number.eq(drop.physical),
             ]
             if self._probe:
                 bank, row = self._place(drop.physical)
-                emit(m, self.events.unmap[number], port.valid, warp=port.warp, register=port.register, bank=bank, row=row)
+                emit(
+                    m,
+                    self.events.unmap[number],
+                    port.valid,
+                    warp=port.warp,
+                    register=port.register,
+                    bank=bank,
+                    row=row,
+                )
         m.d.comb += [
-            self.reserve.given.warp.eq(released[0].warp), self.reserve.given.count.eq(sum(port.valid for port in released)),
+            self.reserve.given.warp.eq(released[0].warp),
+            self.reserve.given.count.eq(sum(port.valid for port in released)),
         ]
 
     def _look_up(self, m: Module) -> None:
-        """Send a uop's requests to the banks when its names are known. What was never written is read from anywhere."""
+        """Send a uop's requests to the banks when its names are known. What was never written is read from
+        anywhere."""
         names, named, request = self.names, self.names.named, self.request
         m.submodules.names = names
         wiring.connect(m, wiring.flipped(self.read), names.read)
@@ -223,13 +316,17 @@ class Renaming(wiring.Component):
         for source, sink in zip(names.place, list(self.exempt.find)[:MAX_SOURCES], strict=True):
             wiring.connect(m, source, sink)
         m.d.comb += [
-            request.valid.eq(named.valid), request.collector.eq(named.collector), request.slots.eq(named.slots),
+            request.valid.eq(named.valid),
+            request.collector.eq(named.collector),
+            request.slots.eq(named.slots),
             self.blank.eq(named.slots & ~named.mapped),
         ]
         if self._tags > 1:
             m.d.comb += request.tag.eq(named.tag)
         for slot in range(MAX_SOURCES):
-            bank, row = self._place(Mux(named.mapped[slot], named.physical[slot], slot % self._config.sub_core.banks))
+            bank, row = self._place(
+                Mux(named.mapped[slot], named.physical[slot], slot % self._config.sub_core.banks)
+            )
             m.d.comb += [request.banks[slot].eq(bank), request.rows[slot].eq(row)]
         if self._probe:
             emit(m, self.events.lookup[0], names.looked_up != 0, count=names.looked_up)
@@ -240,8 +337,13 @@ class Renaming(wiring.Component):
         for number, (port, find, own) in enumerate(zip(self.locate, self.table.result, places, strict=True)):
             bank, row = self._place(Mux(own.exempt, own.physical, find.physical))
             m.d.comb += [
-                find.warp.eq(port.warp), find.register.eq(port.register), own.warp.eq(port.warp), own.register.eq(port.register),
-                port.bank.eq(bank), port.row.eq(row), self.mapped[number].eq(own.exempt | find.mapped),
+                find.warp.eq(port.warp),
+                find.register.eq(port.register),
+                own.warp.eq(port.warp),
+                own.register.eq(port.register),
+                port.bank.eq(bank),
+                port.row.eq(row),
+                self.mapped[number].eq(own.exempt | find.mapped),
             ]
 
     def _place(self, physical: Value) -> tuple[Value, Value]:

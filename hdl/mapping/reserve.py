@@ -24,10 +24,10 @@ class Change(wiring.Signature):
 class Reserve(wiring.Component):
     """Who may take the last free registers, where there are fewer than all warps might need.
 
-    One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next one in rotating order
-    that does not. The others leave as many registers free as it can still need. So it never waits for registers, and when it
-    ends there are enough for any other warp. (Warps that wait at a barrier may hold what the others need: then nobody can
-    proceed, and the run stops with an error.)
+    One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next
+    one in rotating order that does not. The others leave as many registers free as it can still need. So it
+    never waits for registers, and when it ends there are enough for any other warp. (Warps that wait at a
+    barrier may hold what the others need: then nobody can proceed, and the run stops with an error.)
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ class Reserve(wiring.Component):
 
     Members
     -------
-    launch, needs, everybody : In. A launch begins: a warp can have `needs` renamed registers; there are enough for all warps.
+    launch, needs, everybody : In. A launch begins: a warp can have `needs` renamed registers; there are
+        enough for all warps.
     here : In(warps). Warps that have uops to issue and do not wait at a barrier.
     taken, given : In(Change). Registers that a warp gets, or gives back; at most four each.
     first : Out. The warp that is served first; combinational, as `floor`.
@@ -48,16 +49,26 @@ class Reserve(wiring.Component):
         self._config = config
         core = config.sub_core
         width = REGISTER_WIDTH + 1
-        super().__init__({
-            "launch": In(1), "needs": In(width), "everybody": In(1), "here": In(core.warps),
-            "taken": In(Change(config)), "given": In(Change(config)), "first": Out(core.warp_width), "floor": Out(width),
-        })
+        super().__init__(
+            {
+                "launch": In(1),
+                "needs": In(width),
+                "everybody": In(1),
+                "here": In(core.warps),
+                "taken": In(Change(config)),
+                "given": In(Change(config)),
+                "first": Out(core.warp_width),
+                "floor": Out(width),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
         last = Signal.like(self.first)
-        left = [Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)]  # needs without what is held
+        left = [
+            Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)
+        ]  # needs without what is held
 
         behind, first, has = Signal(warps), Signal(warps), Signal(signed(REGISTER_WIDTH + 2))
         m.d.comb += [
@@ -72,7 +83,9 @@ class Reserve(wiring.Component):
         takes = decode(m, self.taken.warp, 1, warps, "takes")
         gives = decode(m, self.given.warp, 1, warps, "gives")
         for warp, count in enumerate(left):
-            m.d.sync += count.eq(count - Mux(takes[warp], self.taken.count, 0) + Mux(gives[warp], self.given.count, 0))
+            m.d.sync += count.eq(
+                count - Mux(takes[warp], self.taken.count, 0) + Mux(gives[warp], self.given.count, 0)
+            )
         with m.If(self.launch):
             m.d.sync += [count.eq(Mux(self.everybody, 0, self.needs)) for count in left]
         return m

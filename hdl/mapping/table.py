@@ -14,7 +14,8 @@ from warpbank.arch.rooms import SmConfig, bits
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.seams import REGISTER_WIDTH
 
-#: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank once.
+#: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank
+#: once.
 TABLE_BANKS = 4
 _BANK_WIDTH = bits(TABLE_BANKS)
 
@@ -31,10 +32,14 @@ class Find(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
-        super().__init__({
-            "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
-            "mapped": In(1), "physical": In(bits(core.warp_registers)),
-        })
+        super().__init__(
+            {
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "mapped": In(1),
+                "physical": In(bits(core.warp_registers)),
+            }
+        )
 
 
 class Enter(wiring.Signature):
@@ -42,10 +47,14 @@ class Enter(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
-        super().__init__({
-            "valid": Out(1), "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
-            "physical": Out(bits(core.warp_registers)),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "physical": Out(bits(core.warp_registers)),
+            }
+        )
 
 
 class Drop(wiring.Signature):
@@ -53,18 +62,22 @@ class Drop(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
-        super().__init__({
-            "valid": Out(1), "warp": Out(core.warp_width), "register": Out(REGISTER_WIDTH),
-            "physical": In(bits(core.warp_registers)),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "physical": In(bits(core.warp_registers)),
+            }
+        )
 
 
 class RenamingTable(wiring.Component):
     """(warp, register) -> physical register, and which registers have one. Renaming, section 6.1.
 
-    A bank is a memory of physical register numbers, addressed by warp and register; what has a number is a bit mask per warp, so
-    that a register loses it without an access to the memory. The names of results are looked up at their write-back, by ports
-    of their own.
+    A bank is a memory of physical register numbers, addressed by warp and register; what has a number is a
+    bit mask per warp, so that a register loses it without an access to the memory. The names of results are
+    looked up at their write-back, by ports of their own.
 
     Parameters
     ----------
@@ -79,7 +92,8 @@ class RenamingTable(wiring.Component):
     enter, drop : In(Enter), In(Drop) per bank. A register of that bank; not the same one in both.
     mapped : Out(256) per warp. Registers that have a physical one.
 
-    Everything is answered from the clock edge; what is entered or dropped in a cycle counts from the next one on.
+    Everything is answered from the clock edge; what is entered or dropped in a cycle counts from the next one
+    on.
 
     Raises
     ------
@@ -94,11 +108,16 @@ class RenamingTable(wiring.Component):
             raise TypeError(f"RenamingTable needs a number of results of at least 1, not {results!r}.")
         self._config = config
         core = config.sub_core
-        super().__init__({
-            "find": In(Find(config)).array(TABLE_BANKS), "result": In(Find(config)).array(results),
-            "launch": In(1), "enter": In(Enter(config)).array(TABLE_BANKS), "drop": In(Drop(config)).array(TABLE_BANKS),
-            "mapped": Out(self.registers).array(core.warps),
-        })
+        super().__init__(
+            {
+                "find": In(Find(config)).array(TABLE_BANKS),
+                "result": In(Find(config)).array(results),
+                "launch": In(1),
+                "enter": In(Enter(config)).array(TABLE_BANKS),
+                "drop": In(Drop(config)).array(TABLE_BANKS),
+                "mapped": Out(self.registers).array(core.warps),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -107,20 +126,32 @@ class RenamingTable(wiring.Component):
         banks = []
         for number in range(TABLE_BANKS):
             memory = m.submodules[f"bank_{number}"] = Memory(
-                shape=bits(self._config.sub_core.warp_registers), depth=warps * self.registers // TABLE_BANKS, init=[]
+                shape=bits(self._config.sub_core.warp_registers),
+                depth=warps * self.registers // TABLE_BANKS,
+                init=[],
             )
             banks.append(memory)
             enter, drop, find = self.enter[number], self.drop[number], self.find[number]
             write_at(m, memory, self._row(enter), enter.physical, enter.valid)
             m.d.comb += drop.physical.eq(read_at(m, memory, self._row(drop)))
-            m.d.comb += [find.physical.eq(read_at(m, memory, self._row(find))), find.mapped.eq(self._bit(mapped, find))]
+            m.d.comb += [
+                find.physical.eq(read_at(m, memory, self._row(find))),
+                find.mapped.eq(self._bit(mapped, find)),
+            ]
         for result in self.result:
             found = Array(read_at(m, memory, self._row(result)) for memory in banks)
-            m.d.comb += [result.physical.eq(found[result.register[:_BANK_WIDTH]]), result.mapped.eq(self._bit(mapped, result))]
+            m.d.comb += [
+                result.physical.eq(found[result.register[:_BANK_WIDTH]]),
+                result.mapped.eq(self._bit(mapped, result)),
+            ]
         for warp, mask in enumerate(self.mapped):
-            entered, dropped = (Signal(self.registers, name=f"{name}_{warp}") for name in ("entered", "dropped"))
+            entered, dropped = (
+                Signal(self.registers, name=f"{name}_{warp}") for name in ("entered", "dropped")
+            )
             for ports, changed in ((self.enter, entered), (self.drop, dropped)):
-                m.d.comb += changed.eq(reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in ports)))
+                m.d.comb += changed.eq(
+                    reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in ports))
+                )
             m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
         return m
 
@@ -133,10 +164,12 @@ class RenamingTable(wiring.Component):
 
 
 class SmallTable(RenamingTable):
-    """The renaming table with the paper's 1 KB: 16 registers of each of Fermi's 48 warps. Renaming, section 7.1.
+    """The renaming table with the paper's 1 KB: 16 registers of each of Fermi's 48 warps. Renaming, section
+    7.1.
 
-    Enough where the compiler gives a kernel's renamed registers the lowest numbers. Ours leaves them theirs, so the SM has a
-    `RenamingTable` with 256 registers of each warp, of which as many are renamed as 1 KB has room for.
+    Enough where the compiler gives a kernel's renamed registers the lowest numbers. Ours leaves them theirs,
+    so the SM has a `RenamingTable` with 256 registers of each warp, of which as many are renamed as 1 KB has
+    room for.
     """
 
     registers = 16

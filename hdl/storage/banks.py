@@ -14,7 +14,8 @@ from warpbank.hdl.seams import BankPort
 
 
 class Banks(wiring.Component):
-    """Single-ported banks with lane write masks, each a memory `bank_<number>`. A row holds anything before it is first written.
+    """Single-ported banks with lane write masks, each a memory `bank_<number>`. A row holds anything before
+    it is first written.
 
     Parameters
     ----------
@@ -46,8 +47,12 @@ class Banks(wiring.Component):
             )
             read, write = memory.read_port(), memory.write_port(granularity=32)
             m.d.comb += [
-                read.addr.eq(bank.row), read.en.eq(bank.read), bank.data.eq(self._found(m, number, bank, read.data)),
-                write.addr.eq(bank.row), write.data.eq(bank.value), write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
+                read.addr.eq(bank.row),
+                read.en.eq(bank.read),
+                bank.data.eq(self._found(m, number, bank, read.data)),
+                write.addr.eq(bank.row),
+                write.data.eq(bank.value),
+                write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
             ]
         return m
 

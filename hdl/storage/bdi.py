@@ -33,7 +33,8 @@ def arrays(kind: Delta, lanes: int) -> int:
 
 
 class BdiCompressor(wiring.Component):
-    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all active lanes.
+    """Base: lane 0. Differences of the other lanes in 0, 1 or 2 bytes, signed; the narrowest that holds all
+    active lanes.
 
     What G-Scalar's section 2.2 describes and its Fig. 12 calls W-C. A subtractor per lane.
 
@@ -51,7 +52,8 @@ class BdiCompressor(wiring.Component):
     given : In(Delta), if `told`. How to pack the value taken last, whatever fits.
     active : Out, a bit per lane. Active lanes of the value taken last.
     kind : Out(Delta). How the value taken last is packed.
-    packed : Out, 32 bits per lane. The base lowest, then lane 0's difference, lane 1's, ..., zeros; or the value.
+    packed : Out, 32 bits per lane. The base lowest, then lane 0's difference, lane 1's, ..., zeros; or the
+        value.
 
     Latency: one cycle; the outputs hold until the next value is taken.
 
@@ -64,11 +66,18 @@ class BdiCompressor(wiring.Component):
         if not isinstance(config, SmConfig):
             raise TypeError(f"BdiCompressor needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config, self._told = config, told
-        super().__init__({
-            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes), "raw": In(1),
-            "active": Out(config.lanes), "kind": Out(Delta), "packed": Out(config.value_width),
-            **({"given": In(Delta)} if told else {}),
-        })
+        super().__init__(
+            {
+                "enable": In(1),
+                "value": In(config.value_width),
+                "mask": In(config.lanes),
+                "raw": In(1),
+                "active": Out(config.lanes),
+                "kind": Out(Delta),
+                "packed": Out(config.value_width),
+                **({"given": In(Delta)} if told else {}),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -126,24 +135,37 @@ class BdiDecompressor(wiring.Component):
 
     def __init__(self, config: SmConfig) -> None:
         if not isinstance(config, SmConfig):
-            raise TypeError(f"BdiDecompressor needs the machine's configuration, an SmConfig, not {config!r}.")
+            raise TypeError(
+                f"BdiDecompressor needs the machine's configuration, an SmConfig, not {config!r}."
+            )
         self._config = config
-        super().__init__({
-            "enable": In(1), "kind": In(Delta), "packed": In(config.value_width), "value": Out(config.value_width),
-        })
+        super().__init__(
+            {
+                "enable": In(1),
+                "kind": In(Delta),
+                "packed": In(config.value_width),
+                "value": Out(config.value_width),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         value = Signal.like(self.value, reset_less=True)
         base = self.packed[:32]
-        packed = Cat(self.packed, Const(0, 32))  # a register of one lane has no room for a difference, and needs none
+        packed = Cat(
+            self.packed, Const(0, 32)
+        )  # a register of one lane has no room for a difference, and needs none
         lanes = []
         for lane in range(self._config.lanes):
             difference = Signal(32, name=f"difference_{lane}")
             for kind, width in _WIDTHS.items():
                 with m.If(self.kind == kind):
-                    m.d.comb += difference.eq(packed[32 + width * lane : 32 + width * lane + width].as_signed())
-            lanes.append(Mux(self.kind == Delta.RAW, packed[32 * lane : 32 * lane + 32], (base + difference)[:32]))
+                    m.d.comb += difference.eq(
+                        packed[32 + width * lane : 32 + width * lane + width].as_signed()
+                    )
+            lanes.append(
+                Mux(self.kind == Delta.RAW, packed[32 * lane : 32 * lane + 32], (base + difference)[:32])
+            )
         with m.If(self.enable):
             m.d.sync += value.eq(Cat(lanes))
         m.d.comb += self.value.eq(value)

@@ -14,12 +14,14 @@ from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
 
 
 class BdiBanks(NotingBanks):
-    """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed beside them.
+    """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed
+    beside them.
 
-    A packed register takes the first arrays only; the others are neither written nor read. Divergent writes are not packed.
-    G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A bank is a memory `bank_<number>_array_<array>` per four
-    lanes, written with an enable per lane, and one memory `kinds_<number>`. A note is that of `GScalar` with a `Delta` for
-    encoding bits and nothing else; nobody learns from it that a register is scalar.
+    A packed register takes the first arrays only; the others are neither written nor read. Divergent writes
+    are not packed. G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A bank is a memory
+    `bank_<number>_array_<array>` per four lanes, written with an enable per lane, and one memory
+    `kinds_<number>`. A note is that of `GScalar` with a `Delta` for encoding bits and nothing else; nobody
+    learns from it that a register is scalar.
 
     Parameters
     ----------
@@ -59,8 +61,11 @@ class BdiBanks(NotingBanks):
 
         # The cycle of the request.
         m.d.comb += [
-            look.addr.eq(bank.row), look.en.eq(bank.read),
-            compressor.enable.eq(bank.write), compressor.value.eq(bank.value), compressor.mask.eq(bank.mask),
+            look.addr.eq(bank.row),
+            look.en.eq(bank.read),
+            compressor.enable.eq(bank.write),
+            compressor.value.eq(bank.value),
+            compressor.mask.eq(bank.mask),
             compressor.raw.eq(bank.part | bank.moved),
         ]
         reads, writes = (Signal(name=f"{name}_{number}") for name in ("reads", "writes"))
@@ -72,10 +77,16 @@ class BdiBanks(NotingBanks):
             m.d.comb += compressor.given.eq(bank.given.enc[0])
         kind = Signal(2, name=f"kind_{number}")
         m.d.comb += [
-            kind.eq(compressor.kind), put.addr.eq(row), put.data.eq(kind), put.en.eq(writes),
+            kind.eq(compressor.kind),
+            put.addr.eq(row),
+            put.data.eq(kind),
+            put.en.eq(writes),
             bank.compressed.eq(kind != Delta.RAW),
         ]
-        needed_in, needed_out = self._needed(m, look.data, f"in_{number}"), self._needed(m, kind, f"out_{number}")
+        needed_in, needed_out = (
+            self._needed(m, look.data, f"in_{number}"),
+            self._needed(m, kind, f"out_{number}"),
+        )
         contents, written = self._arrays(m, number, row, reads, writes, needed_in, needed_out, compressor)
 
         # And the one after: decompression.
@@ -83,10 +94,14 @@ class BdiBanks(NotingBanks):
         m.d.sync += arrives.eq(reads)
         with m.If(reads):
             m.d.sync += known.eq(look.data)
-        contents, plain = self._found(m, number, row, reads, writes, Cat(enable.replicate(4) for enable in written), contents)
+        contents, plain = self._found(
+            m, number, row, reads, writes, Cat(enable.replicate(4) for enable in written), contents
+        )
         m.d.comb += [
-            decompressor.enable.eq(arrives), decompressor.kind.eq(Mux(plain, Delta.RAW.value, known)),
-            decompressor.packed.eq(contents), bank.data.eq(decompressor.value),
+            decompressor.enable.eq(arrives),
+            decompressor.kind.eq(Mux(plain, Delta.RAW.value, known)),
+            decompressor.packed.eq(contents),
+            bank.data.eq(decompressor.value),
         ]
         with m.If(arrives):
             m.d.sync += bank.note.enc[0].eq(known)
@@ -94,7 +109,13 @@ class BdiBanks(NotingBanks):
             every, stored = count(1 for _ in needed_in), count(groups(written, WORD_LANES))
             for event, valid, found, activated, there in (
                 (self.events.array_read[number], reads, look.data, count(needed_in), every),
-                (self.events.array_write[number], writes, kind, stored, count(groups(compressor.active, WORD_LANES))),
+                (
+                    self.events.array_write[number],
+                    writes,
+                    kind,
+                    stored,
+                    count(groups(compressor.active, WORD_LANES)),
+                ),
             ):
                 emit(m, event, valid, bank=number, divergent=0, enc=found, arrays=activated, plain=there)
 
@@ -108,8 +129,17 @@ class BdiBanks(NotingBanks):
                     m.d.comb += needed.eq((1 << min(arrays(each, lanes), len(needed))) - 1)
         return needed
 
-    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, needed_in: Value, needed_out: Value,
-                compressor: BdiCompressor) -> tuple[Value, Value]:
+    def _arrays(
+        self,
+        m: Module,
+        number: int,
+        row: Value,
+        reads: Value,
+        writes: Value,
+        needed_in: Value,
+        needed_out: Value,
+        compressor: BdiCompressor,
+    ) -> tuple[Value, Value]:
         """The memories of a bank. Returns what they read, and per lane, whether it is written."""
         found, written = [], []
         for place, lanes in enumerate(groups_of(self._config.lanes)):
@@ -120,8 +150,11 @@ class BdiBanks(NotingBanks):
             read, write = memory.read_port(), memory.write_port(granularity=32)
             enable = Mux(compressor.kind == Delta.RAW, inside, needed_out[place].replicate(len(lanes)))
             m.d.comb += [
-                read.addr.eq(row), read.en.eq(reads & needed_in[place]), write.addr.eq(row),
-                write.data.eq(compressor.packed[32 * lanes.start : 32 * lanes.stop]), write.en.eq(Mux(writes, enable, 0)),
+                read.addr.eq(row),
+                read.en.eq(reads & needed_in[place]),
+                write.addr.eq(row),
+                write.data.eq(compressor.packed[32 * lanes.start : 32 * lanes.stop]),
+                write.en.eq(Mux(writes, enable, 0)),
             ]
             found.append(read.data)
             written.append(write.en)
@@ -135,8 +168,11 @@ class BdiNoter(Noter):
         m = Module()
         m.submodules.compressor = compressor = BdiCompressor(self._config)
         m.d.comb += [
-            compressor.enable.eq(self.enable), compressor.value.eq(self.value), compressor.mask.eq(self.mask),
-            compressor.raw.eq(self.part), self.note.enc[0].eq(compressor.kind),
+            compressor.enable.eq(self.enable),
+            compressor.value.eq(self.value),
+            compressor.mask.eq(self.mask),
+            compressor.raw.eq(self.part),
+            self.note.enc[0].eq(compressor.kind),
         ]
         return m
 

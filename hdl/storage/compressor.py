@@ -24,18 +24,24 @@ def checked(unit: object, config: object, parts: int, done: str) -> SmConfig:
     ValueError : the lanes cannot be cut into so many parts.
     """
     if not isinstance(config, SmConfig):
-        raise TypeError(f"{type(unit).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
+        raise TypeError(
+            f"{type(unit).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
+        )
     if parts not in (1, 2) or config.lanes % parts:
-        raise ValueError(f"{config.lanes} lanes cannot be {done} in {parts} equal parts; 1 and, for an even number, 2 work.")
+        raise ValueError(
+            f"{config.lanes} lanes cannot be {done} in {parts} equal parts; 1 and, for an even number, 2 "
+            "work."
+        )
     return config
 
 
 class Compressor(wiring.Component):
     """Equality of every byte over the active lanes. G-Scalar, sections 3.1, 4.2 and 4.3, figures 3 and 7.
 
-    The paper sends the leading active lane's value to all inactive lanes and compares neighbours. Here each of the 32 bit columns
-    is looked at by itself: it is the same in all active lanes if its OR over them is 0 or its AND is 1, and then the OR is its
-    value. No lane is selected and nothing is broadcast; halves share their trees with the whole.
+    The paper sends the leading active lane's value to all inactive lanes and compares neighbours. Here each
+    of the 32 bit columns is looked at by itself: it is the same in all active lanes if its OR over them is 0
+    or its AND is 1, and then the OR is its value. No lane is selected and nothing is broadcast; halves share
+    their trees with the whole.
 
     Parameters
     ----------
@@ -64,11 +70,18 @@ class Compressor(wiring.Component):
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
         self._config = checked(self, config, parts, "compressed")
         self._parts = parts
-        super().__init__({
-            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes),
-            "data": Out(config.value_width), "active": Out(config.lanes),
-            "enc": Out(BYTES).array(parts), "base": Out(32).array(parts), "full": Out(1),
-        })
+        super().__init__(
+            {
+                "enable": In(1),
+                "value": In(config.value_width),
+                "mask": In(config.lanes),
+                "data": Out(config.value_width),
+                "active": Out(config.lanes),
+                "enc": Out(BYTES).array(parts),
+                "base": Out(32).array(parts),
+                "full": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -90,7 +103,10 @@ class Compressor(wiring.Component):
             ors.append(either)
             ands.append(every)
             equal = _equal(either, every)
-            m.d.comb += [self.base[part].eq(either), self.enc[part].eq(Cat(equal[byte:].all() for byte in range(BYTES)))]
+            m.d.comb += [
+                self.base[part].eq(either),
+                self.enc[part].eq(Cat(equal[byte:].all() for byte in range(BYTES))),
+            ]
         m.d.comb += self.full.eq(self._full(ors, ands))
         return m
 

@@ -13,7 +13,8 @@ from warpbank.hdl.storage.compressor import BYTES, checked
 class Decompressor(wiring.Component):
     """Shared bytes from the base value, the others from the banks. G-Scalar, section 3.2, figure 5.
 
-    The base is gated with its encoding bits once for all lanes, so that a bit costs one AND-OR, not a multiplexer.
+    The base is gated with its encoding bits once for all lanes, so that a bit costs one AND-OR, not a
+    multiplexer.
 
     Parameters
     ----------
@@ -23,7 +24,8 @@ class Decompressor(wiring.Component):
     Members
     -------
     enable : In(1). Take what follows.
-    data : In, 32 bits per lane. What the banks' arrays delivered; bytes whose encoding bit is set are not looked at.
+    data : In, 32 bits per lane. What the banks' arrays delivered; bytes whose encoding bit is set are not
+        looked at.
     enc : In(4) per part. Encoding bits.
     base : In(32) per part. The shared bytes.
     value : Out, 32 bits per lane. The register.
@@ -39,10 +41,15 @@ class Decompressor(wiring.Component):
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
         self._config = checked(self, config, parts, "decompressed")
         self._parts = parts
-        super().__init__({
-            "enable": In(1), "data": In(config.value_width), "enc": In(BYTES).array(parts), "base": In(32).array(parts),
-            "value": Out(config.value_width),
-        })
+        super().__init__(
+            {
+                "enable": In(1),
+                "data": In(config.value_width),
+                "enc": In(BYTES).array(parts),
+                "base": In(32).array(parts),
+                "value": Out(config.value_width),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

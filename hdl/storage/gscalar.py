@@ -15,16 +15,18 @@ from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
 
-#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are not reordered.
+#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
+#: not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
 
 
 class GScalar(NotingBanks):
-    """Banks whose arrays hold bytes of one position, and an array of notes. G-Scalar, sections 3.2 and 3.3, figures 3 and 4.
+    """Banks whose arrays hold bytes of one position, and an array of notes. G-Scalar, sections 3.2 and 3.3,
+    figures 3 and 4.
 
-    A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not compressed. A bank
-    is a memory `bank_<number>_byte_<byte>_part_<part>` per byte of a lane and part of the lanes, written with an enable per byte,
-    and one memory `notes_<number>`.
+    A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not
+    compressed. A bank is a memory `bank_<number>_byte_<byte>_part_<part>` per byte of a lane and part of the
+    lanes, written with an enable per byte, and one memory `notes_<number>`.
 
     Parameters
     ----------
@@ -63,21 +65,36 @@ class GScalar(NotingBanks):
         return GScalarNoter(config, cls.parts)
 
     def _bank(self, m: Module, number: int) -> None:
-        bank, compressor, decompressor = self.bank[number], self._compressors[number], self._decompressors[number]
+        bank, compressor, decompressor = (
+            self.bank[number],
+            self._compressors[number],
+            self._decompressors[number],
+        )
         m.submodules[f"compressor_{number}"] = compressor
         m.submodules[f"decompressor_{number}"] = decompressor
-        notes = m.submodules[f"notes_{number}"] = Memory(shape=note_layout(self.parts), depth=self._config.sub_core.rows, init=[])
+        notes = m.submodules[f"notes_{number}"] = Memory(
+            shape=note_layout(self.parts), depth=self._config.sub_core.rows, init=[]
+        )
         look, put = self._ports(notes)
 
         # The cycle of the request.
         m.d.comb += [
-            look.addr.eq(bank.row), look.en.eq(bank.read),
-            compressor.enable.eq(bank.write), compressor.value.eq(bank.value), compressor.mask.eq(bank.mask),
+            look.addr.eq(bank.row),
+            look.en.eq(bank.read),
+            compressor.enable.eq(bank.write),
+            compressor.value.eq(bank.value),
+            compressor.mask.eq(bank.mask),
         ]
-        reads, writes, part, moved = (Signal(name=f"{name}_{number}") for name in ("reads", "writes", "part", "moved"))
+        reads, writes, part, moved = (
+            Signal(name=f"{name}_{number}") for name in ("reads", "writes", "part", "moved")
+        )
         row = Signal.like(bank.row, name=f"row_{number}")
         m.d.sync += [
-            reads.eq(bank.read), writes.eq(bank.write), row.eq(bank.row), part.eq(bank.part), moved.eq(bank.moved),
+            reads.eq(bank.read),
+            writes.eq(bank.write),
+            row.eq(bank.row),
+            part.eq(bank.part),
+            moved.eq(bank.moved),
         ]
 
         # The next one: arrays and notes.
@@ -93,13 +110,20 @@ class GScalar(NotingBanks):
         contents, written = self._arrays(m, number, row, reads, writes, kept_in, kept_out)
 
         # And the one after: decompression.
-        arrives, kept, known = Signal(name=f"arrives_{number}"), Signal.like(kept_in, name=f"kept_{number}"), Signal.like(
-            note, name=f"known_{number}", reset_less=True)
+        arrives, kept, known = (
+            Signal(name=f"arrives_{number}"),
+            Signal.like(kept_in, name=f"kept_{number}"),
+            Signal.like(note, name=f"known_{number}", reset_less=True),
+        )
         m.d.sync += arrives.eq(reads)
         with m.If(reads):
             m.d.sync += [kept.eq(kept_in), known.eq(found)]
         contents, plain = self._found(m, number, row, reads, writes, written, contents)
-        m.d.comb += [decompressor.enable.eq(arrives), decompressor.data.eq(contents), bank.data.eq(decompressor.value)]
+        m.d.comb += [
+            decompressor.enable.eq(arrives),
+            decompressor.data.eq(contents),
+            bank.data.eq(decompressor.value),
+        ]
         for index in range(self.parts):
             m.d.comb += [
                 decompressor.enc[index].eq(Mux(plain, 0, kept.word_select(index, BYTES))),
@@ -111,15 +135,17 @@ class GScalar(NotingBanks):
             self._events(m, number, reads, writes, found, note, kept_in, kept_out)
 
     def _kept(self, m: Module, note: data.View, name: str) -> Signal:
-        """The bytes of every part that are not in the banks. With D the encoding bits say nothing about that."""
+        """The bytes of every part that are not in the banks. With D the encoding bits say nothing about
+        that."""
         kept = Signal(BYTES * self.parts, name=f"kept_{name}")
         m.d.comb += kept.eq(Mux(note.divergent, 0, note.enc.as_value()))
         return kept
 
-    def _arrays(self, m: Module, number: int, row: Value, reads: Value, writes: Value, kept_in: Value,
-                kept_out: Value) -> tuple[Value, Value]:
-        """The memories of a bank. Returns what they read, in lanes again: the crossbar's reordering, which is only wires; and per
-        byte of a register, whether it is written."""
+    def _arrays(
+        self, m: Module, number: int, row: Value, reads: Value, writes: Value, kept_in: Value, kept_out: Value
+    ) -> tuple[Value, Value]:
+        """The memories of a bank. Returns what they read, in lanes again: the crossbar's reordering, which is
+        only wires; and per byte of a register, whether it is written."""
         lanes = self._config.lanes
         size = lanes // self.parts
         compressor = self._compressors[number]
@@ -134,17 +160,35 @@ class GScalar(NotingBanks):
                 )
                 read, write = memory.read_port(), memory.write_port(granularity=8)
                 m.d.comb += [
-                    read.addr.eq(row), read.en.eq(reads & ~kept_in[place]), write.addr.eq(row),
-                    write.data.eq(Cat(compressor.data[32 * lane + 8 * byte : 32 * lane + 8 * byte + 8] for lane in inside)),
-                    write.en.eq(Mux(writes & ~kept_out[place], compressor.active[part * size : part * size + size], 0)),
+                    read.addr.eq(row),
+                    read.en.eq(reads & ~kept_in[place]),
+                    write.addr.eq(row),
+                    write.data.eq(
+                        Cat(
+                            compressor.data[32 * lane + 8 * byte : 32 * lane + 8 * byte + 8]
+                            for lane in inside
+                        )
+                    ),
+                    write.en.eq(
+                        Mux(writes & ~kept_out[place], compressor.active[part * size : part * size + size], 0)
+                    ),
                 ]
                 for at, lane in enumerate(inside):
                     bytes_read[lane].append(read.data[8 * at : 8 * at + 8])
                     bytes_written[lane].append(write.en[at])
         return Cat(*(Cat(*found) for found in bytes_read)), Cat(*(Cat(*enables) for enables in bytes_written))
 
-    def _events(self, m: Module, number: int, reads: Value, writes: Value, found: data.View, note: data.View, kept_in: Value,
-                kept_out: Value) -> None:
+    def _events(
+        self,
+        m: Module,
+        number: int,
+        reads: Value,
+        writes: Value,
+        found: data.View,
+        note: data.View,
+        kept_in: Value,
+        kept_out: Value,
+    ) -> None:
         active = self._compressors[number].active
         everyone = Signal(self._config.lanes, name=f"everyone_{number}")
         m.d.comb += everyone.eq(self._config.lane_mask)
@@ -152,15 +196,27 @@ class GScalar(NotingBanks):
             (self.events.array_read[number], reads, found, kept_in, everyone),
             (self.events.array_write[number], writes, note, kept_out, active),
         ):
-            emit(m, event, valid, bank=number, divergent=seen.divergent, enc=seen.enc.as_value(),
-                 arrays=self._activated(kept, mask), plain=count(groups(mask, WORD_LANES)))
+            emit(
+                m,
+                event,
+                valid,
+                bank=number,
+                divergent=seen.divergent,
+                enc=seen.enc.as_value(),
+                arrays=self._activated(kept, mask),
+                plain=count(groups(mask, WORD_LANES)),
+            )
 
     def _activated(self, kept: Value, mask: Value) -> Value:
         """Arrays of bytes that are in the banks with a lane of `mask`."""
         size = self._config.lanes // self.parts
         return count(
-            [group & ~kept[part * BYTES + byte] for part in range(self.parts) for byte in range(BYTES)
-             for group in groups(mask[part * size : part * size + size], BYTE_LANES)]
+            [
+                group & ~kept[part * BYTES + byte]
+                for part in range(self.parts)
+                for byte in range(BYTES)
+                for group in groups(mask[part * size : part * size + size], BYTE_LANES)
+            ]
         )
 
 
@@ -168,7 +224,11 @@ def write_note(m: Module, note: data.View, compressor: Compressor, part: Value, 
     """What is noted of the value that the compressor has taken last."""
     m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
     for index in range(len(compressor.base)):
-        base = compressor.base[index] if index else Mux(note.divergent, compressor.active, compressor.base[index])
+        base = (
+            compressor.base[index]
+            if index
+            else Mux(note.divergent, compressor.active, compressor.base[index])
+        )
         m.d.comb += [note.base[index].eq(base), note.enc[index].eq(Mux(moved, 0, compressor.enc[index]))]
 
 
@@ -181,7 +241,11 @@ class GScalarNoter(Noter):
         part = Signal()
         with m.If(self.enable):
             m.d.sync += part.eq(self.part)
-        m.d.comb += [compressor.enable.eq(self.enable), compressor.value.eq(self.value), compressor.mask.eq(self.mask)]
+        m.d.comb += [
+            compressor.enable.eq(self.enable),
+            compressor.value.eq(self.value),
+            compressor.mask.eq(self.mask),
+        ]
         write_note(m, self.note, compressor, part, Const(0))
         return m
 

@@ -16,20 +16,27 @@ from warpbank.hdl.seams import REGISTER_WIDTH, uop_layout
 
 
 class Stored(wiring.Signature):
-    """A register was written into a bank (seen from the hierarchy), and whether some of its bytes are not there."""
+    """A register was written into a bank (seen from the hierarchy), and whether some of its bytes are not
+    there."""
 
     def __init__(self, config: SmConfig) -> None:
-        super().__init__({
-            "valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "compressed": Out(1),
-        })
+        super().__init__(
+            {
+                "valid": Out(1),
+                "warp": Out(config.sub_core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "compressed": Out(1),
+            }
+        )
 
 
 class Moves(wiring.Component):
     """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
 
-    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would lose the others. A
-    uop that is about to do so lets a move go first, which reads all lanes and writes them back as they are; the scoreboard makes
-    the uop wait. A uop whose destinations hold nothing that any lane still needs goes at once.
+    A compressed register has lanes in the base value, so that writing some of its lanes into the banks would
+    lose the others. A uop that is about to do so lets a move go first, which reads all lanes and writes them
+    back as they are; the scoreboard makes the uop wait. A uop whose destinations hold nothing that any lane
+    still needs goes at once.
 
     Parameters
     ----------
@@ -46,7 +53,8 @@ class Moves(wiring.Component):
     goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
     inserts : Out(1). It is a move; the uop stays where it is.
 
-    Latency: none; what was stored in cycle t counts in t. A register that is being moved counts as not compressed.
+    Latency: none; what was stored in cycle t counts in t. A register that is being moved counts as not
+    compressed.
 
     Raises
     ------
@@ -60,8 +68,13 @@ class Moves(wiring.Component):
         self._probe = probe
         core = config.sub_core
         members = {
-            "stored": In(Stored(config)).array(core.banks), "warp": In(core.warp_width), "uop": In(uop_layout(config)),
-            "missing": In(MAX_DESTINATIONS), "issues": In(1), "goes": Out(uop_layout(config)), "inserts": Out(1),
+            "stored": In(Stored(config)).array(core.banks),
+            "warp": In(core.warp_width),
+            "uop": In(uop_layout(config)),
+            "missing": In(MAX_DESTINATIONS),
+            "issues": In(1),
+            "goes": Out(uop_layout(config)),
+            "inserts": Out(1),
         }
         if probe:
             members["events"] = Out(Events(config, {"move": 1}))
@@ -70,9 +83,7 @@ class Moves(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         uop, goes = self.uop, self.goes
-        table = m.submodules.compressed = Memory(
-            shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[]
-        )
+        table = m.submodules.compressed = Memory(shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[])
         packed = Signal(MAX_DESTINATIONS)
         for number in range(MAX_DESTINATIONS):
             place = Signal(REGISTER_WIDTH + len(self.warp), name=f"place_{number}")
@@ -91,13 +102,22 @@ class Moves(wiring.Component):
         write_at(m, table, moved, 0, self.inserts)
         m.d.comb += [
             self.inserts.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
-            register.eq(uop.destination + first.index), goes.eq(uop),
+            register.eq(uop.destination + first.index),
+            goes.eq(uop),
         ]
         with m.If(self.inserts):
             m.d.comb += [
-                goes.eq(0), goes.seq.eq(uop.seq | MOVE), goes.pc.eq(uop.pc), goes.unit.eq(Unit.ALU), goes.sources[0].eq(register),
-                goes.source_valid.eq(1), goes.destination.eq(register), goes.count.eq(1), goes.mask.eq(self._config.lane_mask),
-                goes.collects.eq(1), goes.write_back.eq(TO_COLLECTOR | TO_BANKS),
+                goes.eq(0),
+                goes.seq.eq(uop.seq | MOVE),
+                goes.pc.eq(uop.pc),
+                goes.unit.eq(Unit.ALU),
+                goes.sources[0].eq(register),
+                goes.source_valid.eq(1),
+                goes.destination.eq(register),
+                goes.count.eq(1),
+                goes.mask.eq(self._config.lane_mask),
+                goes.collects.eq(1),
+                goes.write_back.eq(TO_COLLECTOR | TO_BANKS),
             ]
         if self._probe:
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)

@@ -21,14 +21,20 @@ def note_layout(parts: int) -> data.StructLayout:
 
     Fields
     ------
-    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about these lanes.
+    divergent : D: the last write was of some lanes; nothing is compressed, and `enc` and `full` are about
+        these lanes.
     enc : per part, encoding bits.
     full : FS: all lanes of the last write were equal.
     base : per part, the shared bytes; with D, the first holds the lanes of the last write.
     """
-    return data.StructLayout({
-        "divergent": 1, "enc": data.ArrayLayout(BYTES, parts), "full": 1, "base": data.ArrayLayout(32, parts),
-    })
+    return data.StructLayout(
+        {
+            "divergent": 1,
+            "enc": data.ArrayLayout(BYTES, parts),
+            "full": 1,
+            "base": data.ArrayLayout(32, parts),
+        }
+    )
 
 
 class NotedPort(wiring.Signature):
@@ -40,16 +46,17 @@ class NotedPort(wiring.Signature):
     moved : Out. It is moved, to be kept as it is.
     note : In, `note_layout`. What is known of `data`.
     compressed : In. What was written in the cycle before has bytes that are not in the bank.
-    given : Out, `note_layout`, if `told`. What is known of what was written in the cycle before, instead of `part` and `moved`.
+    given : Out, `note_layout`, if `told`. What is known of what was written in the cycle before, instead of
+        `part` and `moved`.
     """
 
     def __init__(self, config: SmConfig, parts: int, told: bool = False) -> None:
         members = dict(BankPort(config).members)
         if told:
             members["given"] = Out(note_layout(parts))
-        super().__init__({
-            **members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1),
-        })
+        super().__init__(
+            {**members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1)}
+        )
 
 
 class Noter(wiring.Component):
@@ -72,10 +79,15 @@ class Noter(wiring.Component):
 
     def __init__(self, config: SmConfig, parts: int) -> None:
         self._config, self._parts = config, parts
-        super().__init__({
-            "enable": In(1), "value": In(config.value_width), "mask": In(config.lanes), "part": In(1),
-            "note": Out(note_layout(parts)),
-        })
+        super().__init__(
+            {
+                "enable": In(1),
+                "value": In(config.value_width),
+                "mask": In(config.lanes),
+                "part": In(1),
+                "note": Out(note_layout(parts)),
+            }
+        )
 
 
 class NotingBanks(wiring.Component, ABC):
@@ -91,9 +103,9 @@ class NotingBanks(wiring.Component, ABC):
     -------
     bank : In(NotedPort) per bank.
 
-    Latency: a read in t finds its note in t + 1, when the arrays are read, and their content in t + 2, when it is decompressed;
-    `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1, and there for a read in t + 2 or later;
-    its row must not be read in t + 1, unless `told`.
+    Latency: a read in t finds its note in t + 1, when the arrays are read, and their content in t + 2, when
+    it is decompressed; `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1,
+    and there for a read in t + 2 or later; its row must not be read in t + 1, unless `told`.
 
     Raises
     ------
@@ -105,7 +117,9 @@ class NotingBanks(wiring.Component, ABC):
 
     def __init__(self, config: SmConfig, probe: bool = False, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
-            raise TypeError(f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}.")
+            raise TypeError(
+                f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
+            )
         self._config = config
         self._probe, self._told = probe, told
         banks = config.sub_core.banks
@@ -143,8 +157,10 @@ class NotingBanks(wiring.Component, ABC):
         put = memory.write_port()
         return memory.read_port(transparent_for=(put,) if self._told else ()), put
 
-    def _found(self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value,
-               content: Value) -> tuple[Value, Value]:
-        """What counts as found, a cycle after `row` was read or written in the arrays: a content, and whether it is one that was
-        never compressed, whatever its note says. `content`: of the arrays; `written`: per byte of a register, whether it is."""
+    def _found(
+        self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value, content: Value
+    ) -> tuple[Value, Value]:
+        """What counts as found, a cycle after `row` was read or written in the arrays: a content, and whether
+        it is one that was never compressed, whatever its note says. `content`: of the arrays; `written`: per
+        byte of a register, whether it is."""
         return content, Const(0)

@@ -10,7 +10,8 @@ from warpbank.arch.rooms import bits
 
 
 class Pace(wiring.Component):
-    """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on average.
+    """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on
+    average.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class Pace(wiring.Component):
 class SlowBanks(wiring.Component):
     """Banks whose accesses take longer than a cycle.
 
-    A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read is begun when its
-    bank is free, and can be granted in the last cycle of its time, or later.
+    A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read
+    is begun when its bank is free, and can be granted in the last cycle of its time, or later.
 
     Parameters
     ----------
@@ -51,16 +52,23 @@ class SlowBanks(wiring.Component):
 
     Members
     -------
-    written, waiting, granted : In(banks). Banks that are written in this cycle; have reads; serve one in this cycle.
+    written, waiting, granted : In(banks). Banks that are written in this cycle; have reads; serve one in this
+        cycle.
     opening : Out(banks). Banks that cannot serve theirs yet. Depends on the first two.
     busy : Out(banks). Banks that take no write. From registers.
     """
 
     def __init__(self, banks: int, percent: int) -> None:
         self._banks, self._percent = banks, percent
-        super().__init__({
-            "written": In(banks), "waiting": In(banks), "granted": In(banks), "opening": Out(banks), "busy": Out(banks),
-        })
+        super().__init__(
+            {
+                "written": In(banks),
+                "waiting": In(banks),
+                "granted": In(banks),
+                "opening": Out(banks),
+                "busy": Out(banks),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -71,7 +79,8 @@ class SlowBanks(wiring.Component):
             left = Signal(len(pace.cycles), name=f"left_{bank}")
             begins, free = Signal(name=f"begins_{bank}"), Signal(name=f"free_{bank}")
             m.d.comb += [
-                free.eq(left == 0), begins.eq(free & ~self.written[bank] & self.waiting[bank] & ~reading[bank]),
+                free.eq(left == 0),
+                begins.eq(free & ~self.written[bank] & self.waiting[bank] & ~reading[bank]),
                 pace.access.eq(begins | (free & self.written[bank])),
             ]
             with m.If(~free):

@@ -29,8 +29,8 @@ class Freed(wiring.Signature):
 
 
 class Poisoned(wiring.Component):
-    """Storage whose rows read as `POISON` after their release, so that who reads a register then is found out, as in the golden
-    model. Not for synthesis: the machine has it with `probe` only.
+    """Storage whose rows read as `POISON` after their release, so that who reads a register then is found
+    out, as in the golden model. Not for synthesis: the machine has it with `probe` only.
 
     Members (beyond those of the storage)
     -------
@@ -43,16 +43,26 @@ class Poisoned(wiring.Component):
         return {"freed": In(Freed(self._config)).array(TABLE_BANKS)}
 
     def _stale(self, m: Module, number: int, width: int, row: Value, reads: Value, written: Value) -> Value:
-        """`width` bits per row of bank `number`: set when it is released, reset as `written` says; those of the row that was read
-        last. A memory with a port for each release of a cycle."""
-        stale = m.submodules[f"stale_{number}"] = Memory(shape=width, depth=self._config.sub_core.rows, init=[])
+        """`width` bits per row of bank `number`: set when it is released, reset as `written` says; those of
+        the row that was read last. A memory with a port for each release of a cycle."""
+        stale = m.submodules[f"stale_{number}"] = Memory(
+            shape=width, depth=self._config.sub_core.rows, init=[]
+        )
         read, write = stale.read_port(), stale.write_port(granularity=1)
         m.d.comb += [
-            read.addr.eq(row), read.en.eq(reads), write.addr.eq(row), write.data.eq(0), write.en.eq(written),
+            read.addr.eq(row),
+            read.en.eq(reads),
+            write.addr.eq(row),
+            write.data.eq(0),
+            write.en.eq(written),
         ]
         for freed in self.freed:
             port = stale.write_port()
-            m.d.comb += [port.addr.eq(freed.row), port.data.eq(~0), port.en.eq(freed.valid & (freed.bank == number))]
+            m.d.comb += [
+                port.addr.eq(freed.row),
+                port.data.eq(~0),
+                port.en.eq(freed.valid & (freed.bank == number)),
+            ]
         return read.data
 
 
@@ -71,20 +81,24 @@ class PoisonedBanks(Poisoned, Banks):
 
 
 class PoisonedNotes(Poisoned, NotingBanks):
-    """As the storage that it is joined with; a row that has not been written since it was released reads as `POISON`, and later
-    each byte that has not been written since. The note of the row stays what it was.
+    """As the storage that it is joined with; a row that has not been written since it was released reads as
+    `POISON`, and later each byte that has not been written since. The note of the row stays what it was.
 
     Parameters
     ----------
     config, probe : as in `NotingBanks`.
     """
 
-    def _found(self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value,
-               content: Value) -> tuple[Value, Value]:
+    def _found(
+        self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value, content: Value
+    ) -> tuple[Value, Value]:
         count = len(written)
         stale = self._stale(m, number, count + 1, row, reads, Cat(written, writes))
         pattern = Const(POISON, 32).replicate(count // 4)
-        found = Cat(Mux(stale[byte], pattern.word_select(byte, 8), content.word_select(byte, 8)) for byte in range(count))
+        found = Cat(
+            Mux(stale[byte], pattern.word_select(byte, 8), content.word_select(byte, 8))
+            for byte in range(count)
+        )
         return found, stale[count]
 
 
@@ -102,5 +116,8 @@ class PoisonedBdiBanks(PoisonedNotes, BdiBanks):
 
 #: Of each storage, the one whose released rows are poisoned.
 POISONED: dict[Any, Any] = {
-    Banks: PoisonedBanks, GScalar: PoisonedGScalar, GScalarHalf: PoisonedGScalarHalf, BdiBanks: PoisonedBdiBanks,
+    Banks: PoisonedBanks,
+    GScalar: PoisonedGScalar,
+    GScalarHalf: PoisonedGScalarHalf,
+    BdiBanks: PoisonedBdiBanks,
 }

@@ -1,4 +1,5 @@
-"""Traces of NVIDIA GPUs in Accel-Sim's format (`.traceg`) as traces of ours, without values. docs/accelsim.md."""
+"""Traces of NVIDIA GPUs in Accel-Sim's format (`.traceg`) as traces of ours, without values.
+docs/accelsim.md."""
 
 from warpbank.program.accelsim.build import read_accelsim
 

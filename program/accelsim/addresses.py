@@ -1,4 +1,5 @@
-"""What the memory system sees of a warp's addresses: lines of global and local memory, passes over the shared banks."""
+"""What the memory system sees of a warp's addresses: lines of global and local memory, passes over the shared
+banks."""
 
 from __future__ import annotations
 
@@ -14,18 +15,23 @@ _LOCAL, _LOCAL_LINES = 1 << 56, 1 << 22
 
 def global_lines(addresses: Iterable[int], size: int) -> list[int]:
     """Distinct lines in order of first touch."""
-    return list(dict.fromkeys(line for address in addresses for line in range(address // LINE, (address + size - 1) // LINE + 1)))
+    return list(
+        dict.fromkeys(
+            line for address in addresses for line in range(address // LINE, (address + size - 1) // LINE + 1)
+        )
+    )
 
 
 def local_lines(addresses: Iterable[int], size: int, warp: int) -> list[int]:
-    """The same for local memory, where the same word of all lanes of a warp stands in one line. `warp`: its number in the job."""
+    """The same for local memory, where the same word of all lanes of a warp stands in one line. `warp`: its
+    number in the job."""
     words = (word for address in addresses for word in range(address // 4, (address + size - 1) // 4 + 1))
     return list(dict.fromkeys(_LOCAL + warp * _LOCAL_LINES + word % _LOCAL_LINES for word in words))
 
 
 def shared_passes(lanes: Iterable[tuple[int, int]], size: int, atomic: bool) -> int:
-    """Passes that the accesses (lane, address) take: accesses of 8 bytes go by half warps, of 16 by quarters. Lanes that want the
-    same word share a pass, except in an atomic."""
+    """Passes that the accesses (lane, address) take: accesses of 8 bytes go by half warps, of 16 by quarters.
+    Lanes that want the same word share a pass, except in an atomic."""
     words = max(size // 4, 1)
     parts: dict[int, dict[int, list[int]]] = {}  # by part of the warp, then bank: words wanted
     for lane, address in lanes:

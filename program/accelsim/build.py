@@ -16,10 +16,22 @@ from warpbank.program.accelsim.sass import GENERIC, Meaning, group, meaning
 from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import DType, Op
 from warpbank.program.runner import tool_versions
-from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, LAUNCH, WARP, Trace
+from warpbank.program.trace.schema import (
+    CODE,
+    DYNAMIC,
+    FLAG_ARRIVE,
+    FLAG_LAST,
+    FLAG_WAIT,
+    LAUNCH,
+    WARP,
+    Trace,
+)
 
-_SHARED = {Memory.LOAD_GLOBAL: Memory.LOAD_SHARED, Memory.STORE_GLOBAL: Memory.STORE_SHARED,
-           Memory.ATOMIC_GLOBAL: Memory.ATOMIC_SHARED}
+_SHARED = {
+    Memory.LOAD_GLOBAL: Memory.LOAD_SHARED,
+    Memory.STORE_GLOBAL: Memory.STORE_SHARED,
+    Memory.ATOMIC_GLOBAL: Memory.ATOMIC_SHARED,
+}
 _LOCAL = {Memory.LOAD_GLOBAL: Memory.LOAD_LOCAL, Memory.STORE_GLOBAL: Memory.STORE_LOCAL}
 _GLOBAL = (Memory.LOAD_GLOBAL, Memory.STORE_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.REDUCE_GLOBAL)
 _LOCAL_KINDS = (Memory.LOAD_LOCAL, Memory.STORE_LOCAL)
@@ -30,21 +42,32 @@ _BARRIERS = 16
 _MAX_LINES = 64
 _EXIT = Static(0, -1, "EXIT", (), ())
 _OPS = {
-    Unit.ALU: Op.MOV, Unit.FMA: Op.FFMA, Unit.SFU: Op.MUFU, Unit.TENSOR: Op.MMA, Unit.FP64: Op.FFMA, Unit.LSU: Op.LD,
+    Unit.ALU: Op.MOV,
+    Unit.FMA: Op.FFMA,
+    Unit.SFU: Op.MUFU,
+    Unit.TENSOR: Op.MMA,
+    Unit.FP64: Op.FFMA,
+    Unit.LSU: Op.LD,
     Unit.CONTROL: Op.NOP,
-}  # fmt: skip
+}
 _CONTROLS = {Control.BRANCH: Op.BRA, Control.EXIT: Op.EXIT, Control.BARRIER: Op.BAR}
 _ACCESSES = {
-    Memory.STORE_GLOBAL: Op.ST, Memory.STORE_SHARED: Op.ST, Memory.STORE_LOCAL: Op.ST, Memory.ATOMIC_GLOBAL: Op.ATOM,
-    Memory.ATOMIC_SHARED: Op.ATOM, Memory.REDUCE_GLOBAL: Op.ATOM, Memory.SHUFFLE: Op.SHFL, Memory.FENCE: Op.MEMBAR,
-}  # fmt: skip
+    Memory.STORE_GLOBAL: Op.ST,
+    Memory.STORE_SHARED: Op.ST,
+    Memory.STORE_LOCAL: Op.ST,
+    Memory.ATOMIC_GLOBAL: Op.ATOM,
+    Memory.ATOMIC_SHARED: Op.ATOM,
+    Memory.REDUCE_GLOBAL: Op.ATOM,
+    Memory.SHUFFLE: Op.SHFL,
+    Memory.FENCE: Op.MEMBAR,
+}
 
 
 def read_accelsim(paths: Iterable[Path]) -> Trace:
     """The trace of these kernels, one launch each, in order.
 
-    It has no values: all results are zero, `meta["values"]` is False. `meta["unknown"]` lists opcodes of which nothing is
-    known; they count as arithmetic on single registers.
+    It has no values: all results are zero, `meta["values"]` is False. `meta["unknown"]` lists opcodes of
+    which nothing is known; they count as arithmetic on single registers.
 
     Raises WarpbankError that names file and line.
     """
@@ -91,8 +114,18 @@ class _Builder:
         if not blocks:
             raise WarpbankError(f"{path} holds no thread block; it may be cut off")
         registers = max(header.registers, self._highest + 1, 1)
-        self._launches.append((len(self._kernels), header.grid, header.block, registers, header.shared_bytes, blocks, per_block,
-                               first_warp))
+        self._launches.append(
+            (
+                len(self._kernels),
+                header.grid,
+                header.block,
+                registers,
+                header.shared_bytes,
+                blocks,
+                per_block,
+                first_warp,
+            )
+        )
         self._kernels.append(header.name)
         self._digest.update(path.read_bytes())
 
@@ -109,7 +142,9 @@ class _Builder:
                 self._execute(header, instruction, number)
             *last, flags, barrier, warps = self._dynamic[-1]
             self._dynamic[-1] = (*last, flags | FLAG_LAST, barrier, warps)
-            self._warps.append((len(self._launches), block.number, index, first, len(self._dynamic) - first, mask))
+            self._warps.append(
+                (len(self._launches), block.number, index, first, len(self._dynamic) - first, mask)
+            )
 
     def _execute(self, header: Header, executed: Executed, warp: int) -> None:
         """Rows of `dynamic` for one instruction: one, unless it reads too many registers for a uop."""
@@ -165,10 +200,23 @@ class _Builder:
             results = written if last else []
             pcs.append(len(self._code))
             sources = (*part, *(0 for _ in range(MAX_SOURCES - len(part))))
-            self._code.append((
-                known.unit, memory if last else 0, known.control, sources, len(part),
-                results[0] if results else 0, min(len(results), MAX_DESTINATIONS), 0, 0, known.size, op, dtype, 0,
-            ))  # fmt: skip
+            self._code.append(
+                (
+                    known.unit,
+                    memory if last else 0,
+                    known.control,
+                    sources,
+                    len(part),
+                    results[0] if results else 0,
+                    min(len(results), MAX_DESTINATIONS),
+                    0,
+                    0,
+                    known.size,
+                    op,
+                    dtype,
+                    0,
+                )
+            )
             self._text.append(_text(static) + ("" if last else f" (part {place + 1})"))
             self._lines_of_code.append(static.line)
         return pcs, known
@@ -177,15 +225,28 @@ class _Builder:
         """What was collected."""
         checked = {"buffers": 0, "elements": 0, "wrong": 0}
         meta = {
-            "name": paths[0].name.partition(".")[0], "size": "trace", "key": self._digest.hexdigest()[:32], "memory": checked,
+            "name": paths[0].name.partition(".")[0],
+            "size": "trace",
+            "key": self._digest.hexdigest()[:32],
+            "memory": checked,
             "max_registers": max(int(launch[3]) for launch in self._launches),  # type: ignore[call-overload]
-            "versions": tool_versions(), "values": False, "unknown": sorted(self._unknown),
-        }  # fmt: skip
+            "versions": tool_versions(),
+            "values": False,
+            "unknown": sorted(self._unknown),
+        }
         return Trace(
-            meta, self._kernels, self._first_pc, self._text, np.array(self._lines_of_code, np.uint32),
-            np.array(self._code, CODE), np.array(self._launches, LAUNCH), np.array(self._warps, WARP),
-            np.array(self._dynamic, DYNAMIC), np.zeros((MAX_DESTINATIONS, 32), np.uint32), np.array(self._lines, np.uint64),
-        )  # fmt: skip
+            meta,
+            self._kernels,
+            self._first_pc,
+            self._text,
+            np.array(self._lines_of_code, np.uint32),
+            np.array(self._code, CODE),
+            np.array(self._launches, LAUNCH),
+            np.array(self._warps, WARP),
+            np.array(self._dynamic, DYNAMIC),
+            np.zeros((MAX_DESTINATIONS, 32), np.uint32),
+            np.array(self._lines, np.uint64),
+        )
 
 
 def _text(static: Static) -> str:

@@ -15,7 +15,8 @@ from warpbank.program.errors import WarpbankError
 
 #: Versions of the tracer whose instructions are understood.
 VERSIONS = (3, 4, 5)
-#: Most threads of a block, blocks of a grid, bytes of shared memory, lines of a source: what hardware and our trace hold.
+#: Most threads of a block, blocks of a grid, bytes of shared memory, lines of a source: what hardware and our
+#: trace hold.
 MOST_THREADS, MOST_BLOCKS, MOST_SHARED, MOST_LINES = 1024, (1 << 32) - 1, (1 << 31) - 1, (1 << 32) - 1
 #: How the addresses of a memory instruction are written.
 LIST, STRIDE, DELTAS = range(3)
@@ -59,7 +60,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """What all executions of an instruction have in common: source line, address, opcode, registers as the trace lists them."""
+    """What all executions of an instruction have in common: source line, address, opcode, registers as the
+    trace lists them."""
 
     line: int
     pc: int
@@ -140,7 +142,10 @@ class Reader:
                 self._enter(header, key, value)
         missing = {"kernel name", "grid dim", "block dim", "accelsim tracer version"} - seen
         if missing:
-            raise self.fail(f"the header ends without '-{sorted(missing)[0]}', so that this is no .traceg file of Accel-Sim")
+            raise self.fail(
+                f"the header ends without '-{sorted(missing)[0]}', so that this is no .traceg file of "
+                "Accel-Sim"
+            )
         return header
 
     def _enter(self, header: Header, key: str, value: str) -> None:
@@ -168,7 +173,9 @@ class Reader:
         elif key == "accelsim tracer version":
             header.version = self._number_in(value, key)
             if header.version not in VERSIONS:
-                raise self.fail(f"traces of tracer versions {VERSIONS[0]} to {VERSIONS[-1]} are understood, not {value}")
+                raise self.fail(
+                    f"traces of tracer versions {VERSIONS[0]} to {VERSIONS[-1]} are understood, not {value}"
+                )
 
     def blocks(self) -> Iterator[Block]:
         """The thread blocks in the order of the file."""
@@ -188,7 +195,10 @@ class Reader:
                 raise self.fail(f"{line!r} stands outside of a thread block (#BEGIN_TB to #END_TB)")
             elif words[0] in ("#END_TB", "thread", "warp", "insts", "cluster"):
                 if len(warp) != expected and words[0] != "insts":
-                    raise self.fail(f"the warp before this line has {len(warp)} instructions instead of the {expected} announced")
+                    raise self.fail(
+                        f"the warp before this line has {len(warp)} instructions instead of the {expected} "
+                        "announced"
+                    )
                 if words[0] == "#END_TB":
                     if block.number < 0:
                         raise self.fail("a thread block ends that has no 'thread block = x,y,z'")
@@ -237,7 +247,8 @@ class Reader:
         return (z * rows + y) * columns + x
 
     def _instruction(self, words: list[str]) -> Executed:
-        """One line: [line number] PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width [mode addresses] [immediate]."""
+        """One line: [line number] PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width [mode addresses]
+        [immediate]."""
         at = 3 if self.header.line_info else 2
         try:
             if int(words[at]) < 0:
@@ -249,15 +260,17 @@ class Reader:
             head = (*words[: at - 1], *words[at:ends])
             width = words[ends]
         except (ValueError, IndexError):
-            raise self.fail("an instruction reads 'PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width ...', with as many registers "
-                            f"as it announces, not {' '.join(words)!r}") from None
+            raise self.fail(
+                "an instruction reads 'PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width ...', with as "
+                f"many registers as it announces, not {' '.join(words)!r}"
+            ) from None
         static = self._statics.get(head)
         if static is None:
             static = self._statics[head] = self._static(head)
         mask = self._number_in(words[at - 1], "the mask", 16)
         if not 0 <= mask < 1 << 32:
             raise self.fail(f"the mask {words[at - 1]} has more than 32 lanes")
-        rest = words[ends + 1:]
+        rest = words[ends + 1 :]
         if self._number_in(width, "the memory width") == 0:
             if mask and static.opcode.partition(".")[0] in ADDRESSED:
                 raise self.fail(f"{static.opcode} has active lanes and no addresses")
@@ -271,9 +284,13 @@ class Reader:
         opcode = words[2 + count]
         if not opcode[:1].isalpha():
             raise self.fail(f"{opcode!r} stands where the opcode should be")
-        registers = [[self._register(word) for word in part if not _UNIFORM.fullmatch(word)]
-                     for part in (words[2 : 2 + count], words[4 + count :])]
-        return Static(line, self._number_in(words[0], "the PC", 16), opcode, tuple(registers[0]), tuple(registers[1]))
+        registers = [
+            [self._register(word) for word in part if not _UNIFORM.fullmatch(word)]
+            for part in (words[2 : 2 + count], words[4 + count :])
+        ]
+        return Static(
+            line, self._number_in(words[0], "the PC", 16), opcode, tuple(registers[0]), tuple(registers[1])
+        )
 
     def _register(self, word: str) -> int:
         found = _REGISTER.fullmatch(word)
@@ -286,10 +303,15 @@ class Reader:
         needed = {LIST: active, STRIDE: 2, DELTAS: active}
         mode = self._number_in(words[0], "the address mode") if words else -1
         if mode not in needed:
-            raise self.fail(f"a memory instruction has an address mode of 0, 1 or 2, not {words[0] if words else 'none'}")
+            raise self.fail(
+                f"a memory instruction has an address mode of 0, 1 or 2, not {words[0] if words else 'none'}"
+            )
         if len(words) <= needed[mode]:
             found = len(words) - 1
-            raise self.fail(f"{active} active lanes in address mode {mode} need {needed[mode]} numbers, and {found} stand there")
+            raise self.fail(
+                f"{active} active lanes in address mode {mode} need {needed[mode]} numbers, and {found} "
+                "stand there"
+            )
         if mode == LIST:
             addresses = [self._number_in(word, "an address", 16) for word in words[1 : 1 + active]]
         else:

@@ -1,6 +1,8 @@
-"""What the opcodes of NVIDIA machine code say about an instruction: unit, memory operation, widths of its registers.
+"""What the opcodes of NVIDIA machine code say about an instruction: unit, memory operation, widths of its
+registers.
 
-A trace names the first register of an operand only. What follows is what opcodes tell; docs/accelsim.md lists it.
+A trace names the first register of an operand only. What follows is what opcodes tell; docs/accelsim.md lists
+it.
 """
 
 from __future__ import annotations
@@ -10,47 +12,198 @@ from dataclasses import dataclass
 from warpbank.arch.uop import MAX_DESTINATIONS, RZ, Control, Memory, Unit
 
 _CONTROL = {
-    **dict.fromkeys(("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET", "SYNC", "BRK", "CONT", "BREAK"), Control.BRANCH),
+    **dict.fromkeys(
+        ("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET", "SYNC", "BRK", "CONT", "BREAK"),
+        Control.BRANCH,
+    ),
     "EXIT": Control.EXIT,
     "BAR": Control.BARRIER,
-    **dict.fromkeys(("BSSY", "BSYNC", "SSY", "PBK", "PCNT", "WARPSYNC", "YIELD", "NOP", "DEPBAR", "LDGDEPBAR", "NANOSLEEP", "BPT",
-                     "BMOV", "KILL", "RTT", "ENDCOLLECTIVE", "PREEXIT", "ERRBAR", "CCTL", "CCTLL"), Control.NONE),
-}  # fmt: skip
+    **dict.fromkeys(
+        (
+            "BSSY",
+            "BSYNC",
+            "SSY",
+            "PBK",
+            "PCNT",
+            "WARPSYNC",
+            "YIELD",
+            "NOP",
+            "DEPBAR",
+            "LDGDEPBAR",
+            "NANOSLEEP",
+            "BPT",
+            "BMOV",
+            "KILL",
+            "RTT",
+            "ENDCOLLECTIVE",
+            "PREEXIT",
+            "ERRBAR",
+            "CCTL",
+            "CCTLL",
+        ),
+        Control.NONE,
+    ),
+}
 _MEMORY = {
-    "LDG": Memory.LOAD_GLOBAL, "STG": Memory.STORE_GLOBAL, "LDS": Memory.LOAD_SHARED, "LDSM": Memory.LOAD_SHARED,
-    "STS": Memory.STORE_SHARED, "LDL": Memory.LOAD_LOCAL, "STL": Memory.STORE_LOCAL, "LD": Memory.LOAD_GLOBAL,
-    "ST": Memory.STORE_GLOBAL, "ATOM": Memory.ATOMIC_GLOBAL, "ATOMG": Memory.ATOMIC_GLOBAL, "ATOMS": Memory.ATOMIC_SHARED,
-    "RED": Memory.REDUCE_GLOBAL, "REDG": Memory.REDUCE_GLOBAL, "LDC": Memory.LOAD_CONST, "SHFL": Memory.SHUFFLE,
-    "MEMBAR": Memory.FENCE, "FENCE": Memory.FENCE, "LDGSTS": Memory.LOAD_GLOBAL,
-    **dict.fromkeys(("TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ", "TEXS", "TLDS", "TLD4S", "SULD"), Memory.LOAD_CONST),
-}  # fmt: skip
+    "LDG": Memory.LOAD_GLOBAL,
+    "STG": Memory.STORE_GLOBAL,
+    "LDS": Memory.LOAD_SHARED,
+    "LDSM": Memory.LOAD_SHARED,
+    "STS": Memory.STORE_SHARED,
+    "LDL": Memory.LOAD_LOCAL,
+    "STL": Memory.STORE_LOCAL,
+    "LD": Memory.LOAD_GLOBAL,
+    "ST": Memory.STORE_GLOBAL,
+    "ATOM": Memory.ATOMIC_GLOBAL,
+    "ATOMG": Memory.ATOMIC_GLOBAL,
+    "ATOMS": Memory.ATOMIC_SHARED,
+    "RED": Memory.REDUCE_GLOBAL,
+    "REDG": Memory.REDUCE_GLOBAL,
+    "LDC": Memory.LOAD_CONST,
+    "SHFL": Memory.SHUFFLE,
+    "MEMBAR": Memory.FENCE,
+    "FENCE": Memory.FENCE,
+    "LDGSTS": Memory.LOAD_GLOBAL,
+    **dict.fromkeys(
+        ("TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ", "TEXS", "TLDS", "TLD4S", "SULD"), Memory.LOAD_CONST
+    ),
+}
 #: Opcodes that must come with an address for every active lane.
-ADDRESSED = frozenset(base for base, memory in _MEMORY.items() if memory in (
-    Memory.LOAD_GLOBAL, Memory.STORE_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.REDUCE_GLOBAL, Memory.LOAD_LOCAL, Memory.STORE_LOCAL))
+ADDRESSED = frozenset(
+    base
+    for base, memory in _MEMORY.items()
+    if memory
+    in (
+        Memory.LOAD_GLOBAL,
+        Memory.STORE_GLOBAL,
+        Memory.ATOMIC_GLOBAL,
+        Memory.REDUCE_GLOBAL,
+        Memory.LOAD_LOCAL,
+        Memory.STORE_LOCAL,
+    )
+)
 #: Loads and stores whose address may be shared or local: generic ones.
 GENERIC = ("LD", "ST", "ATOM")
 _DOUBLE = ("DADD", "DMUL", "DFMA", "DMNMX", "DSETP", "DSET")
 _FMA = (
-    "FFMA", "FMUL", "FADD", "FFMA32I", "FMUL32I", "FADD32I", "IMAD", "IMUL", "XMAD", "IDP", "IDP4A", "HFMA2", "HMUL2", "HADD2",
+    "FFMA",
+    "FMUL",
+    "FADD",
+    "FFMA32I",
+    "FMUL32I",
+    "FADD32I",
+    "IMAD",
+    "IMUL",
+    "XMAD",
+    "IDP",
+    "IDP4A",
+    "HFMA2",
+    "HMUL2",
+    "HADD2",
     "FSWZADD",
-)  # fmt: skip
+)
 _SFU = ("MUFU", "I2F", "F2I", "F2F", "I2I", "FRND", "POPC", "FLO", "BREV", "I2FP", "F2FP", "F2IP")
 _ALU = (
-    "IADD3", "IADD", "IADD32I", "IADD2", "LOP3", "LOP", "LOP32I", "ISETP", "ISET", "ICMP", "SHF", "SHL", "SHR", "LEA", "ISCADD",
-    "MOV", "MOV32I", "MOVM", "SEL", "PRMT", "IMNMX", "VIMNMX", "FMNMX", "FSETP", "FSET", "FSEL", "FCHK", "FCMP", "PLOP3",
-    "PSETP", "PSET", "P2R", "R2P", "CS2R", "S2R", "S2UR", "R2UR", "UMOV", "IABS", "BMSK", "SGXT", "BFE", "BFI", "VABSDIFF",
-    "VABSDIFF4", "HSETP2", "HSET2", "HMNMX2", "VOTE", "VOTEU", "MATCH", "REDUX", "RPCMOV", "LEPC", "GETLMEMBASE", "B2R", "R2B",
-    "VADD", "VIADD", "VMAD", "ISAD", "CSET", "CSETP", "ULDC", "ULEA", "ULOP3", "UIADD3", "USHF", "USEL", "UISETP", "UIMAD",
-    "UPLOP3", "UPRMT", "UFLO", "UPOPC", "USGXT", "UBMSK", "UBREV", "UP2UR", "UR2UP", "PLOP",
-)  # fmt: skip
+    "IADD3",
+    "IADD",
+    "IADD32I",
+    "IADD2",
+    "LOP3",
+    "LOP",
+    "LOP32I",
+    "ISETP",
+    "ISET",
+    "ICMP",
+    "SHF",
+    "SHL",
+    "SHR",
+    "LEA",
+    "ISCADD",
+    "MOV",
+    "MOV32I",
+    "MOVM",
+    "SEL",
+    "PRMT",
+    "IMNMX",
+    "VIMNMX",
+    "FMNMX",
+    "FSETP",
+    "FSET",
+    "FSEL",
+    "FCHK",
+    "FCMP",
+    "PLOP3",
+    "PSETP",
+    "PSET",
+    "P2R",
+    "R2P",
+    "CS2R",
+    "S2R",
+    "S2UR",
+    "R2UR",
+    "UMOV",
+    "IABS",
+    "BMSK",
+    "SGXT",
+    "BFE",
+    "BFI",
+    "VABSDIFF",
+    "VABSDIFF4",
+    "HSETP2",
+    "HSET2",
+    "HMNMX2",
+    "VOTE",
+    "VOTEU",
+    "MATCH",
+    "REDUX",
+    "RPCMOV",
+    "LEPC",
+    "GETLMEMBASE",
+    "B2R",
+    "R2B",
+    "VADD",
+    "VIADD",
+    "VMAD",
+    "ISAD",
+    "CSET",
+    "CSETP",
+    "ULDC",
+    "ULEA",
+    "ULOP3",
+    "UIADD3",
+    "USHF",
+    "USEL",
+    "UISETP",
+    "UIMAD",
+    "UPLOP3",
+    "UPRMT",
+    "UFLO",
+    "UPOPC",
+    "USGXT",
+    "UBMSK",
+    "UBREV",
+    "UP2UR",
+    "UR2UP",
+    "PLOP",
+)
 #: Registers of (destination, a, b, c) of tensor instructions: shape and accumulator.
 _TENSOR = {
-    ("HMMA", "884", "F16"): (2, 2, 2, 2), ("HMMA", "884", "F32"): (2, 2, 2, 2), ("HMMA", "1688", "F16"): (2, 2, 1, 2),
-    ("HMMA", "1688", "F32"): (4, 2, 1, 4), ("HMMA", "16816", "F16"): (2, 4, 2, 2), ("HMMA", "16816", "F32"): (4, 4, 2, 4),
-    ("IMMA", "8816", ""): (2, 1, 1, 2), ("IMMA", "8832", ""): (2, 1, 1, 2), ("IMMA", "16816", ""): (4, 2, 1, 4),
-    ("IMMA", "16832", ""): (4, 4, 2, 4), ("IMMA", "16864", ""): (4, 4, 2, 4), ("BMMA", "88128", ""): (2, 1, 1, 2),
-    ("BMMA", "168128", ""): (4, 2, 1, 4), ("BMMA", "168256", ""): (4, 4, 2, 4), ("DMMA", "884", ""): (4, 2, 2, 4),
-}  # fmt: skip
+    ("HMMA", "884", "F16"): (2, 2, 2, 2),
+    ("HMMA", "884", "F32"): (2, 2, 2, 2),
+    ("HMMA", "1688", "F16"): (2, 2, 1, 2),
+    ("HMMA", "1688", "F32"): (4, 2, 1, 4),
+    ("HMMA", "16816", "F16"): (2, 4, 2, 2),
+    ("HMMA", "16816", "F32"): (4, 4, 2, 4),
+    ("IMMA", "8816", ""): (2, 1, 1, 2),
+    ("IMMA", "8832", ""): (2, 1, 1, 2),
+    ("IMMA", "16816", ""): (4, 2, 1, 4),
+    ("IMMA", "16832", ""): (4, 4, 2, 4),
+    ("IMMA", "16864", ""): (4, 4, 2, 4),
+    ("BMMA", "88128", ""): (2, 1, 1, 2),
+    ("BMMA", "168128", ""): (4, 2, 1, 4),
+    ("BMMA", "168256", ""): (4, 4, 2, 4),
+    ("DMMA", "884", ""): (4, 2, 2, 4),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +214,8 @@ class Meaning:
     ----------
     unit, memory, control : as in a uop.
     size : bytes per lane of a memory access.
-    destination : registers of the destination; sources: of each source in the order of the trace; those not named have one.
+    destination : registers of the destination; sources: of each source in the order of the trace; those not
+        named have one.
     known : the opcode is in a table here.
     """
 
@@ -96,7 +250,9 @@ def meaning(opcode: str, sources: int) -> Meaning:
 
 def _memory(base: str, words: list[str]) -> Meaning:
     memory = _MEMORY[base]
-    bits = next((int(word.lstrip("US")) for word in words if word.lstrip("US") in ("8", "16", "32", "64", "128")), 32)
+    bits = next(
+        (int(word.lstrip("US")) for word in words if word.lstrip("US") in ("8", "16", "32", "64", "128")), 32
+    )
     size = bits // 8
     data = max(size // 4, 1)
     if memory in (Memory.SHUFFLE, Memory.FENCE, Memory.LOAD_CONST):
@@ -120,8 +276,9 @@ def _tensor(base: str, words: list[str]) -> Meaning:
 
 
 def _conversion(base: str, words: list[str]) -> Meaning:
-    """Conversions name the type of the result first, then that of the operand. One that names a single type has 32 bits on the
-    other side: F64 is that of the floating side, U64 and S64 that of the integer. FRND has one type on both."""
+    """Conversions name the type of the result first, then that of the operand. One that names a single type
+    has 32 bits on the other side: F64 is that of the floating side, U64 and S64 that of the integer. FRND has
+    one type on both."""
     wide = ("F64", "U64", "S64")
     types = [word for word in words if word.lstrip("FUSB").isdecimal()]
     if base == "MUFU" or not any(word in wide for word in types):
@@ -137,8 +294,8 @@ def _conversion(base: str, words: list[str]) -> Meaning:
 
 
 def group(first: int, count: int) -> range:
-    """The registers of an operand of `count` registers. RZ stands for none; one that is not aligned is a single register, since
-    hardware aligns groups."""
+    """The registers of an operand of `count` registers. RZ stands for none; one that is not aligned is a
+    single register, since hardware aligns groups."""
     if first == RZ:
         return range(0)
     if first % count or first + count > RZ:

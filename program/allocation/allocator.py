@@ -1,4 +1,5 @@
-"""The allocator: predicates first, then rounds of coalescing, colouring and spilling until every group has a register."""
+"""The allocator: predicates first, then rounds of coalescing, colouring and spilling until every group has a
+register."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def allocate(kernel: Kernel, max_registers: int = MOST_REGISTERS) -> Kernel:
     return allocate_with_report(kernel, max_registers)[0]
 
 
-def allocate_with_report(kernel: Kernel, max_registers: int = MOST_REGISTERS) -> tuple[Kernel, AllocationReport]:
+def allocate_with_report(
+    kernel: Kernel, max_registers: int = MOST_REGISTERS
+) -> tuple[Kernel, AllocationReport]:
     """The same, and what it took.
 
     Raises
@@ -32,7 +35,8 @@ def allocate_with_report(kernel: Kernel, max_registers: int = MOST_REGISTERS) ->
     """
     if not FEWEST_REGISTERS <= max_registers <= MOST_REGISTERS:
         raise WarpbankError(
-            f"max_registers is {max_registers}: a thread has between {FEWEST_REGISTERS} and {MOST_REGISTERS} registers"
+            f"max_registers is {max_registers}: a thread has between {FEWEST_REGISTERS} and {MOST_REGISTERS} "
+            "registers"
         )
     work = Work(kernel, max_registers)
     cfg = Cfg(work.kernel)
@@ -86,8 +90,9 @@ def _colour(work: Work, graph: Interference, first: list[int]) -> Colouring:
 
 
 def _tightened(work: Work, graph: Interference, colouring: Colouring) -> Colouring:
-    """The colouring with the fewest registers that a search between what is alive at once and what was used finds. Under a lower
-    limit the graph is taken apart in another order, which often does better than the order that no limit asks for."""
+    """The colouring with the fewest registers that a search between what is alive at once and what was used
+    finds. Under a lower limit the graph is taken apart in another order, which often does better than the
+    order that no limit asks for."""
     low, best = max(FEWEST_REGISTERS, graph.pressure), colouring
     high = colouring.used
     while low < high:
@@ -114,8 +119,9 @@ def _too_many(work: Work, base: int) -> str:
                     most, worst = need, instr
     what = "an instruction" if worst is None else f"{worst.op.name} at line {worst.line}"
     return (
-        f"{work.kernel.ptx_path or work.kernel.name}: kernel {work.kernel.name}: {what} needs {most} registers at once, with "
-        f"what surrounds it more than the {work.max_registers} that max_registers allows; raise max_registers"
+        f"{work.kernel.ptx_path or work.kernel.name}: kernel {work.kernel.name}: {what} needs {most} "
+        f"registers at once, with what surrounds it more than the {work.max_registers} that max_registers "
+        f"allows; raise max_registers"
     )
 
 

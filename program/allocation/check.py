@@ -1,13 +1,14 @@
 """An independent check of an allocation: does every use read the value it read before?
 
-It knows nothing of interference or colours. A forward data flow follows, for every place (physical register, predicate, word of
-local memory), the set of virtual words and predicates whose current value the place holds for certain. A use is right if the
-place that it reads holds the virtual word that the source code reads. An undefined value is found anywhere: at the entry every
-place holds everything, and a place never written, `nowhere`, holds what is still undefined and lends it to every place that is.
+It knows nothing of interference or colours. A forward data flow follows, for every place (physical register,
+predicate, word of local memory), the set of virtual words and predicates whose current value the place holds
+for certain. A use is right if the place that it reads holds the virtual word that the source code reads. An
+undefined value is found anywhere: at the entry every place holds everything, and a place never written,
+`nowhere`, holds what is still undefined and lends it to every place that is.
 
-A constant that can be computed anywhere is a value and a place of its own; code may compute it again at any time. A guarded
-write changes some lanes only: until the guard itself changes, which places are right in the lanes with and without it is
-remembered, so that the store under the same guard is seen to complete them.
+A constant that can be computed anywhere is a value and a place of its own; code may compute it again at any
+time. A guarded write changes some lanes only: until the guard itself changes, which places are right in the
+lanes with and without it is remembered, so that the store under the same guard is seen to complete them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,20 @@ from dataclasses import dataclass, replace
 from warpbank.program.allocation.interference import is_move
 from warpbank.program.allocation.work import AllocationReport, Recipe, recipes
 from warpbank.program.cfg import Cfg, always
-from warpbank.program.isa import PT, RZ, VIRTUAL, VIRTUAL_PREDICATE, Cmp, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import (
+    PT,
+    RZ,
+    VIRTUAL,
+    VIRTUAL_PREDICATE,
+    Cmp,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Pred,
+    Reg,
+    Space,
+)
 from warpbank.program.liveness import members
 from warpbank.program.verify import MachineCodeError
 
@@ -43,7 +57,9 @@ def check_allocation(source: Kernel, result: Kernel, report: AllocationReport) -
 class _Checker:
     def __init__(self, source: Kernel, result: Kernel, report: AllocationReport) -> None:
         self.source, self.result, self.report = source, result, report
-        self.words = max([source.next_register, *(b + w for b, w in source.groups.items()), VIRTUAL]) - VIRTUAL
+        self.words = (
+            max([source.next_register, *(b + w for b, w in source.groups.items()), VIRTUAL]) - VIRTUAL
+        )
         self.everything = (1 << (self.words + source.predicates)) - 1
         self.predicate_values = self.everything >> self.words << self.words
         # Places: registers, predicates, words of spill memory, constants.
@@ -61,8 +77,10 @@ class _Checker:
         self.halves: dict[int, _Half] = {}
 
     def fail(self, block: int, instr: Instr, why: str) -> AllocationError:
-        return AllocationError(f"kernel {self.source.name}, block {self.source.blocks[block].label}, {instr.op.name} "
-                               f"(line {instr.line}): {why}")  # fmt: skip
+        return AllocationError(
+            f"kernel {self.source.name}, block {self.source.blocks[block].label}, {instr.op.name} "
+            f"(line {instr.line}): {why}"
+        )
 
     def run(self) -> None:
         if [b.label for b in self.source.blocks] != [b.label for b in self.result.blocks]:
@@ -84,17 +102,25 @@ class _Checker:
                 if s == cfg.exit:
                     continue
                 old = at_start[s]
-                new = list(self.state) if old is None else [x & y for x, y in zip(old, self.state, strict=True)]
+                new = (
+                    list(self.state) if old is None else [x & y for x, y in zip(old, self.state, strict=True)]
+                )
                 if new != old:
                     at_start[s] = new
                     if s not in work:
                         work.append(s)
 
     def _block(self, b: int) -> None:
-        before, after, origins = self.source.blocks[b].instrs, self.result.blocks[b].instrs, self.report.origins[b]
+        before, after, origins = (
+            self.source.blocks[b].instrs,
+            self.result.blocks[b].instrs,
+            self.report.origins[b],
+        )
         kept = [o for o in origins if o >= 0]
         if kept != sorted(set(kept)) or len(origins) != len(after):
-            raise AllocationError(f"kernel {self.source.name}, block {self.source.blocks[b].label}: instructions out of order")
+            raise AllocationError(
+                f"kernel {self.source.name}, block {self.source.blocks[b].label}: instructions out of order"
+            )
         following = iter([*kept[1:], len(before)] if kept else [])
         # What is missing is taken to have happened as early as it may: it has no effect on any place.
         self._missing(b, before[: kept[0] if kept else len(before)])
@@ -125,7 +151,8 @@ class _Checker:
             self.halves = {v: h for v, h in self.halves.items() if h.guard.index != index}
 
     def _put(self, place: int, source: int, guard: Pred | None, allowed: int) -> None:
-        """A copy inserted by the allocator: `place` takes what `source` holds of the `allowed` values, in the guard's lanes."""
+        """A copy inserted by the allocator: `place` takes what `source` holds of the `allowed` values, in the
+        guard's lanes."""
         taken = self.state[source] & allowed | self.state[self.nowhere]
         whole = taken if guard is None else taken & self.state[place]
         parts = []
@@ -139,7 +166,10 @@ class _Checker:
                 true_from = {place}
             elif guard is not None:
                 true_from = false_from = {source, place}
-            right = (all(half.where_true >> p & 1 for p in true_from), all(half.where_false >> p & 1 for p in false_from))
+            right = (
+                all(half.where_true >> p & 1 for p in true_from),
+                all(half.where_false >> p & 1 for p in false_from),
+            )
             if all(right):
                 whole |= 1 << v
             parts.append((half, right))
@@ -208,10 +238,21 @@ class _Checker:
             if made[0] not in self.constants:
                 raise self.fail(b, instr, "computes a constant that the source code does not have")
             self._put(self._register(b, instr, instr.dst.index), self.constants[made[0]], guard, -1)
-        elif instr.op is Op.SEL and instr.srcs == (Imm(1), Imm(0)) and instr.dst is not None and not instr.psrc[0].negated:
+        elif (
+            instr.op is Op.SEL
+            and instr.srcs == (Imm(1), Imm(0))
+            and instr.dst is not None
+            and not instr.psrc[0].negated
+        ):
             source = self.first_predicate + instr.psrc[0].index
             self._put(self._register(b, instr, instr.dst.index), source, guard, self.predicate_values)
-        elif instr.op is Op.ISETP and instr.cmp is Cmp.NE and instr.srcs[1] == Imm(0) and not instr.psrc and len(instr.pdst) == 1:
+        elif (
+            instr.op is Op.ISETP
+            and instr.cmp is Cmp.NE
+            and instr.srcs[1] == Imm(0)
+            and not instr.psrc
+            and len(instr.pdst) == 1
+        ):
             register = instr.srcs[0]
             assert isinstance(register, Reg)
             source = self._register(b, instr, register.index)
@@ -234,7 +275,9 @@ class _Checker:
         for x, y in zip(old.srcs, new.srcs, strict=True):
             if isinstance(x, Reg) and isinstance(y, Reg) and x.index != RZ:
                 for i in range(x.width):
-                    self._holds(b, old, self._register(b, new, y.index + i), x.index + i - VIRTUAL, guard, str(x))
+                    self._holds(
+                        b, old, self._register(b, new, y.index + i), x.index + i - VIRTUAL, guard, str(x)
+                    )
         olds = [*old.psrc, *([old.guard] if old.guard else [])]
         news = [*new.psrc, *([new.guard] if new.guard else [])]
         if len(olds) != len(news) or len(old.pdst) != len(new.pdst):
@@ -244,7 +287,14 @@ class _Checker:
                 raise self.fail(b, old, f"predicate {p} became {q}")
             if p.index != PT:
                 value = self.words + p.index - VIRTUAL_PREDICATE
-                self._holds(b, old, self.first_predicate + q.index, value, guard if n < len(old.psrc) else None, str(p))
+                self._holds(
+                    b,
+                    old,
+                    self.first_predicate + q.index,
+                    value,
+                    guard if n < len(old.psrc) else None,
+                    str(p),
+                )
         self._write(b, old, new)
 
     def _holds(self, b: int, instr: Instr, place: int, value: int, guard: Pred | None, name: str) -> None:
@@ -258,7 +308,10 @@ class _Checker:
     def _write(self, b: int, old: Instr, new: Instr) -> None:
         pairs = []
         if old.dst is not None and new.dst is not None and old.dst.index != RZ:
-            pairs = [(old.dst.index + i - VIRTUAL, self._register(b, new, new.dst.index + i)) for i in range(old.dst.width)]
+            pairs = [
+                (old.dst.index + i - VIRTUAL, self._register(b, new, new.dst.index + i))
+                for i in range(old.dst.width)
+            ]
         for p, q in zip(old.pdst, new.pdst, strict=True):
             if (p == PT) != (q == PT):
                 raise self.fail(b, old, "a predicate result was lost or made up")

@@ -1,8 +1,9 @@
 """Colouring of the conflict graph: smallest degree last, optimistic, with aligned groups.
 
-Groups leave the graph one by one, the least constrained first; when none is sure to find a place, the one cheapest to spill for
-its degree goes. They are given places in the reverse order. A set of places is an integer too: the places forbidden to a group
-are the union over its words of what their neighbours hold, shifted by the word's offset.
+Groups leave the graph one by one, the least constrained first; when none is sure to find a place, the one
+cheapest to spill for its degree goes. They are given places in the reverse order. A set of places is an
+integer too: the places forbidden to a group are the union over its words of what their neighbours hold,
+shifted by the word's offset.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def aligned(width: int, limit: int) -> int:
 
 
 class Colourer:
-    """One attempt to colour a conflict graph with `limit` registers; groups in `first` are served before all others."""
+    """One attempt to colour a conflict graph with `limit` registers; groups in `first` are served before all
+    others."""
 
     def __init__(self, graph: Interference, limit: int, first: list[int]) -> None:
         self.graph = graph
@@ -112,7 +114,8 @@ class Colourer:
         return True
 
     def _preferred(self, base: int, free: int) -> int:
-        """The place a move partner makes worth having; else half of a broken pair, so that whole ones stay; else the lowest."""
+        """The place a move partner makes worth having; else half of a broken pair, so that whole ones stay;
+        else the lowest."""
         graph, places = self.graph, self.result.places
         for mine, other in self.friends.get(base, ()):
             at = places.get(graph.base[other])
@@ -139,7 +142,11 @@ class Colourer:
             blockers, cost = [], 0.0
             for other in neighbours:
                 at = places[other]
-                if at < start + width and start < at + graph.widths[other] and self._clash(base, start, other, at):
+                if (
+                    at < start + width
+                    and start < at + graph.widths[other]
+                    and self._clash(base, start, other, at)
+                ):
                     blockers.append(other)
                     cost += self.cost[other]
             if best is None or cost < best[0]:

@@ -1,10 +1,12 @@
 """Which register words may not share a physical register, and the merging of words that a move connects.
 
-Interference is kept per 32-bit word: a word is in conflict with what is alive while it is written. The words of a group
-then constrain each other only through the group's place, so a pair whose high word is dead costs one register.
+Interference is kept per 32-bit word: a word is in conflict with what is alive while it is written. The words
+of a group then constrain each other only through the group's place, so a pair whose high word is dead costs
+one register.
 
-Moves are coalesced by renaming one group into another, at a word offset: the pair that is packed from two singles takes them in.
-A merge is made when the result is sure to find a place, or nearly so (tests of Briggs and of George, by weighted degree).
+Moves are coalesced by renaming one group into another, at a word offset: the pair that is packed from two
+singles takes them in. A merge is made when the result is sure to find a place, or nearly so (tests of Briggs
+and of George, by weighted degree).
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ def is_move(instr: Instr) -> bool:
 
 
 class Interference:
-    """The conflict graph of a kernel's register words. Bit i of a set stands for virtual register VIRTUAL + i.
+    """The conflict graph of a kernel's register words. Bit i of a set stands for virtual register VIRTUAL +
+    i.
 
     Attributes
     ----------
@@ -72,7 +75,9 @@ class Interference:
                 conflicts |= self.words[base + i]
             self.groups[base] = mask_of({self.base[w] for w in members(conflicts)}) & ~(1 << base)
 
-    def _block(self, instrs: list[Instr], live: list, defined: int, weight: int, used: dict[int, float]) -> None:
+    def _block(
+        self, instrs: list[Instr], live: list, defined: int, weight: int, used: dict[int, float]
+    ) -> None:
         for instr, after in zip(instrs, live, strict=True):
             for register in instr.registers_read():
                 used[register - VIRTUAL] = used.get(register - VIRTUAL, 0.0) + weight
@@ -97,14 +102,16 @@ class Interference:
                     self.words[word] |= alive & ~(1 << word)
 
     def degree(self, conflicts: int, width: int) -> int:
-        """Registers that a set of groups may deny to a group of this width: an aligned neighbour spoils a whole place of it."""
+        """Registers that a set of groups may deny to a group of this width: an aligned neighbour spoils a
+        whole place of it."""
         singles = (conflicts & self.of_width[1]).bit_count()
         pairs = (conflicts & self.of_width[2]).bit_count()
         quads = (conflicts & self.of_width[4]).bit_count()
         return singles * width + pairs * max(2, width) + quads * 4
 
     def coalesce(self, limit: int) -> dict[int, int]:
-        """Merge groups that moves connect, heaviest moves first; the renaming of register words that results."""
+        """Merge groups that moves connect, heaviest moves first; the renaming of register words that
+        results."""
         home = list(range(len(self.words)))
 
         def find(word: int) -> int:
@@ -135,7 +142,8 @@ class Interference:
         return {word + VIRTUAL: find(word) + VIRTUAL for word in range(len(home)) if find(word) != word}
 
     def _merge(self, x: int, y: int, limit: int, crowded: int, home: list[int]) -> int | None:
-        """Merge the groups of two words so that the words become one; the group left, or None if that may not be."""
+        """Merge the groups of two words so that the words become one; the group left, or None if that may not
+        be."""
         a, b = self.base[x], self.base[y]
         if a == b:
             return None
@@ -151,7 +159,9 @@ class Interference:
         if any(self.words[b + i] >> (a + offset + i) & 1 for i in range(inner)):
             return None
         union = (self.groups[a] | self.groups[b]) & ~(1 << a) & ~(1 << b)
-        fits = self.degree(union, width) + width <= limit or self.degree(union & crowded, width) + width <= limit
+        fits = (
+            self.degree(union, width) + width <= limit or self.degree(union & crowded, width) + width <= limit
+        )
         if not fits and self.groups[b] & crowded & ~self.groups[a] & ~(1 << a):
             return None
         for i in range(inner):

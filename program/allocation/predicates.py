@@ -1,5 +1,5 @@
-"""Predicates: P0..P6 for the virtual ones. What does not fit is kept as 0 or 1 in a register: SEL sets it, ISETP reads it
-back."""
+"""Predicates: P0..P6 for the virtual ones. What does not fit is kept as 0 or 1 in a register: SEL sets it,
+ISETP reads it back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def _conflicts(work: Work, cfg: Cfg) -> tuple[dict[int, int], dict[int, float]]:
         weight = 10.0 ** min(cfg.depth(b), 6)
         for instr, after in zip(block.instrs, live.after(b), strict=True):
             written = instr.predicates_written()
-            # Undefined ones count too: an instruction and the spill code behind it must see one and the same guard.
+            # Undefined ones count too: an instruction and the spill code behind it must see one and the same
+            # guard.
             alive = after.predicates | mask_of(written)
             for p in instr.predicates_read() + written:
                 costs[p] = costs.get(p, 0.0) + weight
@@ -96,8 +97,8 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
                 held = -1
                 continue
             merge = writes and own_guard_lost(instr)
-            # Spill code of another predicate, under this one as its guard: it must run in the very lanes of the instruction
-            # before it, so it takes the same temporary.
+            # Spill code of another predicate, under this one as its guard: it must run in the very lanes of
+            # the instruction before it, so it takes the same temporary.
             if held < 0 or origin >= 0 or writes:
                 held = work.kernel.new_predicate()
                 fixed.add(held)

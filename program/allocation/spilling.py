@@ -1,12 +1,14 @@
 """Spilling: groups that found no register live in local memory, or are computed again where they are used.
 
-A spilled group is cut into clusters: runs of instructions of one block that touch it, close to each other. Each cluster gets a
-temporary register: loaded before the first touch if the cluster reads a word that it has not written before, stored after every
-write. Memory is therefore always up to date, and a temporary that finds no register either is spilled again with clusters of one
-instruction, without a new slot. Those are never spilled.
+A spilled group is cut into clusters: runs of instructions of one block that touch it, close to each other.
+Each cluster gets a temporary register: loaded before the first touch if the cluster reads a word that it has
+not written before, stored after every write. Memory is therefore always up to date, and a temporary that
+finds no register either is spilled again with clusters of one instruction, without a new slot. Those are
+never spilled.
 
-Guards. A guarded write is followed by a store under the same guard, so lanes that did not write keep what they had. If the
-instruction writes its own guard predicate, the value is loaded first and stored in all lanes instead.
+Guards. A guarded write is followed by a store under the same guard, so lanes that did not write keep what
+they had. If the instruction writes its own guard predicate, the value is loaded first and stored in all lanes
+instead.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def constant_groups(kernel: Kernel) -> dict[int, list[Recipe]]:
 
 @dataclass
 class Cluster:
-    """Touches of one spilled group: instruction indices in a block, the words they touch, the temporary that stands for it."""
+    """Touches of one spilled group: instruction indices in a block, the words they touch, the temporary that
+    stands for it."""
 
     base: int
     touches: list[int]
@@ -60,7 +63,8 @@ def own_guard_lost(instr: Instr) -> bool:
 
 
 def spill(work: Work, groups: list[int]) -> None:
-    """Rewrite the code so that these groups (base registers) are in memory, or computed where they are needed."""
+    """Rewrite the code so that these groups (base registers) are in memory, or computed where they are
+    needed."""
     kernel = work.kernel
     constants = constant_groups(kernel)
     chosen = set(groups)
@@ -112,7 +116,8 @@ def _runs(at: list[int], gap: int) -> list[list[int]]:
 
 
 def _in_one_cluster(work: Work, owner: dict[int, int]) -> set[int]:
-    """Groups for which clusters would change nothing: all touches in one already. They are cut to single instructions at once."""
+    """Groups for which clusters would change nothing: all touches in one already. They are cut to single
+    instructions at once."""
     runs: dict[int, int] = {}
     for block in work.kernel.blocks:
         for base, at in _touches(block.instrs, owner).items():
@@ -135,7 +140,9 @@ class _Rewriter:
         work = self.work
         old = work.kernel.blocks[self.block].instrs
         at: dict[int, dict[int, Cluster]] = {}
-        own = {i for i, instr in enumerate(old) if work.origins[self.block][i] < 0 and self._own_access(instr)}
+        own = {
+            i for i, instr in enumerate(old) if work.origins[self.block][i] < 0 and self._own_access(instr)
+        }
         for base, everywhere in _touches(old, self.owner).items():
             touches = [i for i in everywhere if i not in own]
             if not touches:
@@ -159,7 +166,8 @@ class _Rewriter:
         work.origins[self.block] = self.origins
 
     def _own_access(self, instr: Instr) -> bool:
-        """Whether this is a load or store that an earlier spill inserted between a temporary and its slot: now needless."""
+        """Whether this is a load or store that an earlier spill inserted between a temporary and its slot:
+        now needless."""
         if instr.op is Op.LD and instr.dst is not None:
             register = instr.dst
         elif instr.op is Op.ST and isinstance(instr.srcs[1], Reg):
@@ -192,7 +200,9 @@ class _Rewriter:
                 touched |= words
                 if own_guard_lost(instr):
                     exposed |= words & ~written
-                if always(instr) and base not in work.recipes:  # what can be computed is not kept where it was written
+                if (
+                    always(instr) and base not in work.recipes
+                ):  # what can be computed is not kept where it was written
                     written |= words
         width = work.kernel.groups[base]
         low = 0
@@ -223,8 +233,15 @@ class _Rewriter:
             self.work.report.spill_loads += 1
         else:
             self.work.report.spill_stores += 1
-        return Instr(op, dtype=DType.U32, dst=register if op is Op.LD else None, srcs=sources, space=Space.LOCAL,
-                     size=4 * register.width, offset=offset)
+        return Instr(
+            op,
+            dtype=DType.U32,
+            dst=register if op is Op.LD else None,
+            srcs=sources,
+            space=Space.LOCAL,
+            size=4 * register.width,
+            offset=offset,
+        )
 
     def _load(self, cluster: Cluster, words: int) -> None:
         """Load words of a cluster's temporary, in as few accesses as alignment allows."""
@@ -232,7 +249,14 @@ class _Rewriter:
         made = self.work.recipes.get(cluster.base)
         i = 0
         while i < t.width:
-            width = next((w for w in (4, 2, 1) if i % w == 0 and i + w <= t.width and not ~(words >> i) & ((1 << w) - 1)), 0)
+            width = next(
+                (
+                    w
+                    for w in (4, 2, 1)
+                    if i % w == 0 and i + w <= t.width and not ~(words >> i) & ((1 << w) - 1)
+                ),
+                0,
+            )
             if not width:
                 i += 1
                 continue
@@ -288,7 +312,9 @@ class _Rewriter:
             for k in range(dst.width):
                 self._emit(recipe_instr(Reg(dst.index + k), made[s.index - source.base + k]), -1)
         else:
-            self._emit(self._local(Op.LD, dst, self.work.slots[source.base] + 4 * (s.index - source.base)), -1)
+            self._emit(
+                self._local(Op.LD, dst, self.work.slots[source.base] + 4 * (s.index - source.base)), -1
+            )
 
     def _store_from(self, move: Instr, written: Cluster, clusters: dict[int, Cluster]) -> None:
         s = move.srcs[0]
@@ -297,7 +323,9 @@ class _Rewriter:
         base = self.owner.get(s.index)
         if base is not None:  # the source is spilled too, and in a temporary just now
             s = self._in_temporary(s, clusters[base])
-        self._emit(self._local(Op.ST, s, self.work.slots[written.base] + 4 * (move.dst.index - written.base)), -1)
+        self._emit(
+            self._local(Op.ST, s, self.work.slots[written.base] + 4 * (move.dst.index - written.base)), -1
+        )
 
     @staticmethod
     def _in_temporary(operand: Reg, cluster: Cluster) -> Reg:

@@ -22,8 +22,9 @@ class AllocationReport:
     spill_bytes : local memory per thread taken.
     spilled_predicates : predicates kept in registers between their uses.
     moves_coalesced : register moves of the source that are gone.
-    origins : per block and instruction of the result, the index of the source block's instruction it is, or -1: inserted. Sources
-        missing are moves that became needless. It is what `warpbank.program.allocation.check` needs to compare the two.
+    origins : per block and instruction of the result, the index of the source block's instruction it is, or
+        -1: inserted. Sources missing are moves that became needless. It is what
+        `warpbank.program.allocation.check` needs to compare the two.
     """
 
     registers: int = 0
@@ -48,7 +49,8 @@ _CLOCKS = (Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI)
 
 
 def recipes(instr: Instr) -> list[Recipe] | None:
-    """How to compute each word that an instruction writes, if it can be computed anywhere; None: it cannot."""
+    """How to compute each word that an instruction writes, if it can be computed anywhere; None: it
+    cannot."""
     if instr.dst is None or instr.guard is not None or instr.volatile or instr.pdst:
         return None
     if instr.op is Op.S2R and instr.aux not in _CLOCKS:
@@ -69,12 +71,15 @@ def recipe_instr(dst: Reg, recipe: Recipe) -> Instr:
 
 
 def joined_groups(kernel: Kernel) -> dict[int, int]:
-    """The register groups of a kernel, those joined that an operand spans: a vector access to neighbours makes them one group."""
+    """The register groups of a kernel, those joined that an operand spans: a vector access to neighbours
+    makes them one group."""
     groups = dict(kernel.groups)
     for instr in kernel.instructions():
         for operand in (instr.dst, *instr.srcs):
             if isinstance(operand, Reg) and operand.width > 1 and operand.index in groups:
-                parts = [base for base in range(operand.index, operand.index + operand.width) if base in groups]
+                parts = [
+                    base for base in range(operand.index, operand.index + operand.width) if base in groups
+                ]
                 whole = sum(groups[base] for base in parts) == operand.width
                 if whole and len(parts) > 1:
                     for base in parts:
@@ -137,5 +142,8 @@ def rename(instr: Instr, words: dict[int, int]) -> None:
         instr.dst = Reg(words[instr.dst.index], instr.dst.width)
     for s in instr.srcs:
         if isinstance(s, Reg) and s.index in words:
-            instr.srcs = tuple(Reg(words[x.index], x.width) if isinstance(x, Reg) and x.index in words else x for x in instr.srcs)
+            instr.srcs = tuple(
+                Reg(words[x.index], x.width) if isinstance(x, Reg) and x.index in words else x
+                for x in instr.srcs
+            )
             return

@@ -21,7 +21,9 @@ class Mismatch:
     found: Any
 
     def __str__(self) -> str:
-        return f"{self.buffer}[{', '.join(map(str, self.index))}]: expected {self.expected}, found {self.found}"
+        return (
+            f"{self.buffer}[{', '.join(map(str, self.index))}]: expected {self.expected}, found {self.found}"
+        )
 
 
 @dataclass(frozen=True)

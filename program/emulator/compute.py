@@ -129,7 +129,9 @@ def compute(code, pc, R, P, mask, w, G, cta, clock):
         neg, absolute = code[pc, NEG], code[pc, at.ABS]
         ftz = code[pc, FTZ] != 0 and group != GROUP_CONVERT
         if modified & 1:
-            a = prepare(R, a, 0, dtype if group != GROUP_CONVERT else code[pc, STYPE], neg & 1, absolute & 1, ftz)
+            a = prepare(
+                R, a, 0, dtype if group != GROUP_CONVERT else code[pc, STYPE], neg & 1, absolute & 1, ftz
+            )
         if modified & 2:
             b = prepare(R, b, 1, dtype, neg & 2, absolute & 2, ftz)
         if modified & 4:

@@ -21,7 +21,8 @@ from warpbank.program.isa import (
 )
 from warpbank.program.launch import Argument, Job, Launch, Pointer
 
-#: Buffers start at multiples of this, as cudaMalloc's do, and at least this far from the end of the one before.
+#: Buffers start at multiples of this, as cudaMalloc's do, and at least this far from the end of the one
+#: before.
 ALIGNMENT = 256
 MAX_THREADS = 1024
 
@@ -48,7 +49,8 @@ def _round_up(n: int, to: int) -> int:
 
 
 class Device:
-    """Memory of one job, laid out once: global memory, then room for the constant bank, shared and local memory of any launch."""
+    """Memory of one job, laid out once: global memory, then room for the constant bank, shared and local
+    memory of any launch."""
 
     def __init__(self, job: Job, kernels: Mapping[str, Kernel]) -> None:
         self.job, self.kernels = job, kernels
@@ -81,13 +83,18 @@ class Device:
             self._put(self.variable[name], v.init)
         for name, v in variables.items():
             for offset, symbol, addend in v.relocations:
-                self._put(self.variable[name] + offset, struct.pack("<Q", (self._symbol(symbol) + addend) % 2**64))
+                self._put(
+                    self.variable[name] + offset, struct.pack("<Q", (self._symbol(symbol) + addend) % 2**64)
+                )
         for name, array in job.symbols.items():
             self._fill_symbol(name, array)
 
     def _kernel(self, launch: Launch) -> Kernel:
         if launch.entry not in self.kernels:
-            raise LaunchError(f"there is no kernel {launch.entry!r} in {self.job.ptx_path}; it has {', '.join(self.kernels)}.")
+            raise LaunchError(
+                f"there is no kernel {launch.entry!r} in {self.job.ptx_path}; it has "
+                f"{', '.join(self.kernels)}."
+            )
         return self.kernels[launch.entry]
 
     def _put(self, address: int, content: bytes) -> None:
@@ -101,7 +108,10 @@ class Device:
         for kernel in self.kernels.values():
             if name in kernel.symbols:
                 return CONST_WINDOW + kernel.symbols[name][0]
-        raise LaunchError(f"{self.job.ptx_path}: the initial value of a variable refers to {name!r}, which is not in the module.")
+        raise LaunchError(
+            f"{self.job.ptx_path}: the initial value of a variable refers to {name!r}, which is not in the "
+            "module."
+        )
 
     def _fill_symbol(self, name: str, array: np.ndarray) -> None:
         """Check a symbol the host fills; fill it if it is in global memory."""
@@ -109,9 +119,14 @@ class Device:
         if name in self.variable:
             sizes.add(next(r.size for r in self.regions if r.name == name and r.what == "variable"))
         if not sizes:
-            raise LaunchError(f"the job fills symbol {name!r}; no kernel that it launches from {self.job.ptx_path} uses one.")
+            raise LaunchError(
+                f"the job fills symbol {name!r}; no kernel that it launches from {self.job.ptx_path} uses "
+                "one."
+            )
         if array.nbytes > min(sizes):
-            raise LaunchError(f"the job fills symbol {name!r} with {array.nbytes} bytes; it holds {min(sizes)}.")
+            raise LaunchError(
+                f"the job fills symbol {name!r} with {array.nbytes} bytes; it holds {min(sizes)}."
+            )
         if name in self.variable:
             self._put(self.variable[name], np.ascontiguousarray(array).tobytes())
 
@@ -132,7 +147,8 @@ class Device:
         struct.pack_into("<I", bank, CONST_DYNAMIC_SHARED, launch.dynamic_shared)
         if len(launch.args) != len(kernel.parameters):
             raise LaunchError(
-                f"kernel {kernel.name} has {len(kernel.parameters)} parameters; the launch gives {len(launch.args)} arguments."
+                f"kernel {kernel.name} has {len(kernel.parameters)} parameters; the launch gives "
+                f"{len(launch.args)} arguments."
             )
         for parameter, argument in zip(kernel.parameters, launch.args, strict=True):
             content = self._argument(kernel, parameter, argument)
@@ -155,28 +171,33 @@ class Device:
         if isinstance(argument, Pointer):
             if argument.buffer not in self.address:
                 raise LaunchError(
-                    f"parameter {parameter.name} of kernel {kernel.name} is given the buffer {argument.buffer!r}; "
-                    f"the job has {', '.join(self.address) or 'none'}."
+                    f"parameter {parameter.name} of kernel {kernel.name} is given the buffer "
+                    f"{argument.buffer!r}; the job has {', '.join(self.address) or 'none'}."
                 )
             content = struct.pack("<Q", (self.address[argument.buffer] + argument.offset) % 2**64)
         else:
             content = argument if isinstance(argument, bytes) else argument.tobytes()
         if len(content) != parameter.size:
             raise LaunchError(
-                f"parameter {parameter.name} of kernel {kernel.name} takes {parameter.size} bytes ({parameter.type}); "
-                f"the argument {argument!r} has {len(content)}."
+                f"parameter {parameter.name} of kernel {kernel.name} takes {parameter.size} bytes "
+                f"({parameter.type}); the argument {argument!r} has {len(content)}."
             )
         return content
 
 
 def bank_size(kernel: Kernel) -> int:
     """Bytes of the kernel's constant bank."""
-    return max([len(kernel.constants), CONST_DYNAMIC_SHARED + 4] + [p.offset + p.size for p in kernel.parameters])
+    return max(
+        [len(kernel.constants), CONST_DYNAMIC_SHARED + 4] + [p.offset + p.size for p in kernel.parameters]
+    )
 
 
 def shared_size(kernel: Kernel, launch: Launch) -> int:
     """Shared memory of a CTA, static and dynamic."""
-    return max(kernel.shared_bytes, kernel.dynamic_shared_base + launch.dynamic_shared if launch.dynamic_shared else 0)
+    return max(
+        kernel.shared_bytes,
+        kernel.dynamic_shared_base + launch.dynamic_shared if launch.dynamic_shared else 0,
+    )
 
 
 def _warps(launch: Launch) -> int:
@@ -187,13 +208,20 @@ def check_launch(launch: Launch, kernel: Kernel) -> None:
     """Refuse dimensions that no GPU would launch."""
     for what, dims in (("grid", launch.grid), ("block", launch.block)):
         if len(dims) != 3 or min(dims) < 1:
-            raise LaunchError(f"kernel {kernel.name} is launched with {what} {tuple(dims)}; each size must be at least 1.")
+            raise LaunchError(
+                f"kernel {kernel.name} is launched with {what} {tuple(dims)}; each size must be at least 1."
+            )
     if prod(launch.block) > MAX_THREADS:
-        raise LaunchError(f"kernel {kernel.name} is launched with {prod(launch.block)} threads a block, above {MAX_THREADS}.")
+        raise LaunchError(
+            f"kernel {kernel.name} is launched with {prod(launch.block)} threads a block, above "
+            f"{MAX_THREADS}."
+        )
     if kernel.required_block is not None and tuple(launch.block) != tuple(kernel.required_block):
         raise LaunchError(
             f"kernel {kernel.name} is launched with block {tuple(launch.block)}; "
             f"it insists on {tuple(kernel.required_block)} (.reqntid)."
         )
     if prod(launch.grid) >= 2**31:
-        raise LaunchError(f"kernel {kernel.name} is launched with {prod(launch.grid)} blocks; the most is {2**31 - 1}.")
+        raise LaunchError(
+            f"kernel {kernel.name} is launched with {prod(launch.grid)} blocks; the most is {2**31 - 1}."
+        )

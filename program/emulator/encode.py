@@ -1,7 +1,7 @@
 """A kernel as arrays: one row of numbers per instruction, every operand a row of the register file.
 
-Registers are numbered densely (so code runs before and after allocation alike), and every immediate and constant-bank operand
-gets a row of its own behind them, filled when the launch is known.
+Registers are numbered densely (so code runs before and after allocation alike), and every immediate and
+constant-bank operand gets a row of its own behind them, filled when the launch is known.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Encoded:
             else:
                 if source.offset + 4 * source.width > len(bank):
                     raise ExecutionError(
-                        f"kernel {self.kernel.name} reads {source} from the constant bank, which ends at 0x{len(bank):x}."
+                        f"kernel {self.kernel.name} reads {source} from the constant bank, which ends at "
+                        f"0x{len(bank):x}."
                     )
                 words = list(struct.unpack_from(f"<{source.width}I", bank, source.offset))
             for i, word in enumerate(words):
@@ -146,7 +147,9 @@ def encode(kernel: Kernel) -> Encoded:
             row[at.PREDICATE + i] = rows.result(index)
         row[at.WRITES_PREDICATE] = bool(instr.predicates_written()) and instr.op is not Op.BAR
         for i in range(3):
-            row[at.QUERY + i], row[at.QUERY_NOT + i] = rows.query(instr.psrc[i] if i < len(instr.psrc) else None)
+            row[at.QUERY + i], row[at.QUERY_NOT + i] = rows.query(
+                instr.psrc[i] if i < len(instr.psrc) else None
+            )
         row[at.CMP], row[at.BOOLOP], row[at.RND] = instr.cmp, instr.boolop, instr.rnd
         row[at.FTZ], row[at.SAT], row[at.AUX] = instr.ftz, instr.sat, instr.aux
         row[at.NEG], row[at.ABS] = instr.neg, instr.abs
@@ -157,7 +160,9 @@ def encode(kernel: Kernel) -> Encoded:
         row[at.SPACE], row[at.SIZE], row[at.OFFSET] = instr.space, instr.size, instr.offset
         if instr.op in (Op.LD, Op.ST, Op.ATOM):
             address = instr.srcs[0]
-            row[at.WIDE] = address.width == 2 or (isinstance(address, Imm) and instr.space in (Space.GLOBAL, Space.GENERIC))
+            row[at.WIDE] = address.width == 2 or (
+                isinstance(address, Imm) and instr.space in (Space.GLOBAL, Space.GENERIC)
+            )
         row[at.TARGET] = row[at.MEET] = -1
         if instr.op is Op.BRA:
             row[at.TARGET] = starts[instr.target or ""]

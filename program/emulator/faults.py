@@ -84,11 +84,20 @@ class Explainer:
                 f"{at.BARRIERS - 1} and their thread counts multiples of 32 up to 1024."
             )
         if kind == at.RAN_OFF:
-            return f"{self._block()}, warp {warp}: execution ran past the last instruction; the code must end in ret or exit."
+            return (
+                f"{self._block()}, warp {warp}: execution ran past the last instruction; the code must end "
+                "in ret or exit."
+            )
         if kind == at.TREE_FULL:
-            return f"{where}: more than {at.ENTRIES} divergent groups of lanes in one warp at {self._instruction(pc)}."
+            return (
+                f"{where}: more than {at.ENTRIES} divergent groups of lanes in one warp at "
+                f"{self._instruction(pc)}."
+            )
         instr, address, space = self.instrs[pc], s[at.FAULT_ADDRESS], Space(s[at.FAULT_SPACE])
-        act = f"{where} {_ACTS[instr.op]} {instr.size} bytes of {space.name.lower()} memory at 0x{address % 2**64:x}"
+        act = (
+            f"{where} {_ACTS[instr.op]} {instr.size} bytes of {space.name.lower()} memory at "
+            f"0x{address % 2**64:x}"
+        )
         by = f"The instruction is {self._instruction(pc)}."
         if kind == at.MISALIGNED:
             return f"{act}, which is misaligned: the address must be a multiple of {instr.size}. {by}"
@@ -96,16 +105,25 @@ class Explainer:
             return f"{act}, where that cannot be done. {by}"
         if space is Space.GLOBAL:
             return f"{act}, which is out of bounds: {self._nearest(address, instr.size)}. {by}"
-        words = {Space.SHARED: at.G_SHARED_BYTES, Space.LOCAL: at.G_LOCAL_BYTES, Space.CONST: at.G_CONST_BYTES}
+        words = {
+            Space.SHARED: at.G_SHARED_BYTES,
+            Space.LOCAL: at.G_LOCAL_BYTES,
+            Space.CONST: at.G_CONST_BYTES,
+        }
         size = int(self.arrays.geometry[words[space]])
-        owner = {Space.SHARED: "the block has", Space.LOCAL: "the thread has", Space.CONST: "the kernel has"}[space]
+        owner = {Space.SHARED: "the block has", Space.LOCAL: "the thread has", Space.CONST: "the kernel has"}[
+            space
+        ]
         return f"{act}, which is out of bounds: {owner} {size} bytes of {space.name.lower()} memory. {by}"
 
     def _endless(self) -> str:
         s = self.state
         warp, pc = s[at.FAULT_WARP], s[at.FAULT_PC]
         loop = int(self.arrays.warps[warp, at.LOOP])
-        text = f"{self._block()}, warp {warp} still runs after {s[at.LIMIT]} warp instructions, at {self._instruction(pc)}."
+        text = (
+            f"{self._block()}, warp {warp} still runs after {s[at.LIMIT]} warp instructions, at "
+            f"{self._instruction(pc)}."
+        )
         if loop:
             text += f" Its last backward branch was {self._instruction(loop)}."
         return text + " If the loop does end, raise the limit (--max-instructions)."
@@ -121,10 +139,14 @@ class Explainer:
             for b in range(at.BARRIERS):
                 lanes = int(a.arrived[w, b])
                 if lanes:
-                    blocked = a.entries[w][(a.entries[w, :, at.E_USED] == 1) & (a.entries[w, :, at.E_BARRIER] == b)]
+                    blocked = a.entries[w][
+                        (a.entries[w, :, at.E_USED] == 1) & (a.entries[w, :, at.E_BARRIER] == b)
+                    ]
                     pcs = sorted({int(pc) for pc in blocked[:, at.E_BARRIER_PC]})
                     share = "all lanes" if live & ~lanes == 0 else f"lanes 0x{lanes:08x} of 0x{live:08x}"
-                    here.append(f"{share} at barrier {b}" + (f" (pc {', '.join(map(str, pcs))})" if pcs else ""))
+                    here.append(
+                        f"{share} at barrier {b}" + (f" (pc {', '.join(map(str, pcs))})" if pcs else "")
+                    )
             lines.append(f"warp {w} has {' and '.join(here) or 'lanes that wait for others'}")
         exited = [w for w in range(len(a.warps)) if a.warps[w, at.PHASE] == at.EXITED]
         needs = []
@@ -132,14 +154,27 @@ class Explainer:
             arrived = int(a.complete[:, b].sum())
             if a.arrived[:, b].any():
                 threads = int(a.barriers[b, at.B_THREADS])
-                wanted = f"{threads // 32} warps" if threads else f"all {len(a.warps) - len(exited)} warps that have not exited"
-                waits = {int(e[at.E_BARRIER_PC]) for w in a.entries for e in w if e[at.E_USED] and e[at.E_BARRIER] == b}
+                wanted = (
+                    f"{threads // 32} warps"
+                    if threads
+                    else f"all {len(a.warps) - len(exited)} warps that have not exited"
+                )
+                waits = {
+                    int(e[at.E_BARRIER_PC])
+                    for w in a.entries
+                    for e in w
+                    if e[at.E_USED] and e[at.E_BARRIER] == b
+                }
                 at_pc = f"; {self._instruction(min(waits))}" if waits else ""
                 needs.append(f"barrier {b} needs {wanted} and has {arrived}{at_pc}")
         if len(lines) > 8:
             lines[8:] = [f"{len(lines) - 8} more wait likewise"]
         gone = f" Warps {', '.join(map(str, exited))} have exited." if exited else ""
-        return f"{self._block()}: deadlock at a barrier. {'; '.join(lines)}.{gone} {'. '.join(needs)}.".replace("..", ".")
+        return (
+            f"{self._block()}: deadlock at a barrier. {'; '.join(lines)}.{gone} {'. '.join(needs)}.".replace(
+                "..", "."
+            )
+        )
 
 
 def explain(device: Device, launch: Launch, kernel: Kernel, arrays: Arrays) -> ExecutionError:

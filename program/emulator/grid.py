@@ -1,4 +1,5 @@
-"""The CTAs of a grid, one after the other; the warps of a CTA in turns, a slice each, so one may wait for another's store."""
+"""The CTAs of a grid, one after the other; the warps of a CTA in turns, a slice each, so one may wait for
+another's store."""
 
 from __future__ import annotations
 

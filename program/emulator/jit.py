@@ -1,7 +1,7 @@
 """Compilation of the emulator's loops: numba, with a disk cache that notices a change in any of their files.
 
-Numba caches each function by the age of its own file, yet compiles what the function calls into it. So the stamp that it compares
-is replaced by a digest of everything the loops are made of.
+Numba caches each function by the age of its own file, yet compiles what the function calls into it. So the
+stamp that it compares is replaced by a digest of everything the loops are made of.
 """
 
 from __future__ import annotations

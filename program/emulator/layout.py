@@ -1,5 +1,5 @@
-"""Where things are: rows of a warp's register file, columns of an encoded instruction, and state words. Compiled code and the
-Python around it share these numbers."""
+"""Where things are: rows of a warp's register file, columns of an encoded instruction, and state words.
+Compiled code and the Python around it share these numbers."""
 
 from __future__ import annotations
 
@@ -158,7 +158,8 @@ GEOMETRY_WORDS = 20
 
 #: Warp instructions a warp executes before it is another's turn.
 SLICE = 4096
-#: Most 128-byte lines one access can touch: 32 lanes of a 16-byte local access, each word in a line of its own.
+#: Most 128-byte lines one access can touch: 32 lanes of a 16-byte local access, each word in a line of its
+#: own.
 MAX_LINES = 128
 #: Line number of the first line of local memory.
 LOCAL_LINES = 1 << 40

@@ -71,8 +71,9 @@ class _Run:
         warps = sum(prod(launch.grid) * -(-prod(launch.block) // 32) for launch in job.launches)
         if warps > max_instructions:
             raise LaunchError(
-                f"{job.name} launches {warps} warps, each of which executes at least one instruction, and the limit is "
-                f"{max_instructions} warp instructions; use a smaller grid, or raise the limit (--max-instructions)"
+                f"{job.name} launches {warps} warps, each of which executes at least one instruction, and "
+                f"the limit is {max_instructions} warp instructions; use a smaller grid, or raise the "
+                f"limit (--max-instructions)"
             )
         self.device = Device(job, kernels)
         entries = dict.fromkeys(launch.entry for launch in job.launches)
@@ -142,7 +143,8 @@ class _Run:
         return Execution(self.device.contents(), trace, executed, threads)
 
 
-#: Warp instructions after which a job counts as endless. A trace takes some 180 bytes for each, so that it stays below 4 GB.
+#: Warp instructions after which a job counts as endless. A trace takes some 180 bytes for each, so that it
+#: stays below 4 GB.
 MAX_INSTRUCTIONS = 20_000_000
 
 

@@ -64,7 +64,10 @@ def check_traceable(kernel: Kernel) -> None:
     registers = max((r for i in instrs for r in (*i.registers_read(), *i.registers_written())), default=0)
     predicates = max((p for i in instrs for p in (*i.predicates_read(), *i.predicates_written())), default=0)
     if registers > 254 or predicates >= PREDICATES:
-        raise ValueError(f"kernel {kernel.name} is on virtual registers; a trace can be made only after register allocation")
+        raise ValueError(
+            f"kernel {kernel.name} is on virtual registers; a trace can be made only after register "
+            "allocation"
+        )
 
 
 class Recorder:
@@ -78,7 +81,8 @@ class Recorder:
         self.segments = np.zeros((room, 3), np.int64)
 
     def grow(self, state: np.ndarray) -> None:
-        """Make room for at least one more slice wherever there is none. Memory is extended in place, mostly without a copy."""
+        """Make room for at least one more slice wherever there is none. Memory is extended in place, mostly
+        without a copy."""
         rows, values, lines, segments = (int(state[i]) for i in (ROWS, VALUES, LINES, SEGMENTS))
         if rows + SLICE > len(self.dynamic):
             self.dynamic.resize(rows * 5 // 4 + 4 * SLICE, refcheck=False)
@@ -89,7 +93,9 @@ class Recorder:
         if segments >= len(self.segments):
             self.segments.resize((2 * segments + SLICE, 3), refcheck=False)
 
-    def assemble(self, state: np.ndarray, launches: list[Launch], kernels: Mapping[str, Kernel], text: list[str]) -> Trace:
+    def assemble(
+        self, state: np.ndarray, launches: list[Launch], kernels: Mapping[str, Kernel], text: list[str]
+    ) -> Trace:
         """The finished trace: dynamic rows sorted into warps. The recorder is empty afterwards."""
         rows, values, lines, segments = (int(state[i]) for i in (ROWS, VALUES, LINES, SEGMENTS))
         names = list(kernels)
@@ -102,9 +108,15 @@ class Recorder:
             kernel, ctas, threads = kernels[launch.entry], prod(launch.grid), prod(launch.block)
             per_cta = -(-threads // 32)
             table[number] = (
-                names.index(launch.entry), launch.grid, launch.block, kernel.registers, shared_size(kernel, launch), ctas,
-                per_cta, first_warp,
-            )  # fmt: skip
+                names.index(launch.entry),
+                launch.grid,
+                launch.block,
+                kernel.registers,
+                shared_size(kernel, launch),
+                ctas,
+                per_cta,
+                first_warp,
+            )
             mine = warps[first_warp : first_warp + ctas * per_cta]
             mine["launch"] = number
             mine["cta"] = np.repeat(np.arange(ctas), per_cta)
@@ -114,7 +126,9 @@ class Recorder:
                 mine["mask"][per_cta - 1 :: per_cta] = (1 << threads % 32) - 1
             first_warp += ctas * per_cta
         pieces = self.segments[:segments]
-        warps["length"] = np.bincount(pieces[:, 0], weights=pieces[:, 2], minlength=len(warps)).astype(np.uint32)
+        warps["length"] = np.bincount(pieces[:, 0], weights=pieces[:, 2], minlength=len(warps)).astype(
+            np.uint32
+        )
         warps["first"] = np.cumsum(warps["length"], dtype=np.uint64) - warps["length"]
         pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
         places = np.cumsum(pieces[:, 2]) - pieces[:, 2]

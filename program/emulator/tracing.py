@@ -6,7 +6,19 @@ import numpy as np
 
 from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.memory import KIND, conflict_passes, lines_touched
-from warpbank.program.emulator.layout import COUNT, GROUP, GROUP_MEMORY, LINES, OP, OUT, ROWS, SIZE, TRACE_PC, VALUES, ZERO
+from warpbank.program.emulator.layout import (
+    COUNT,
+    GROUP,
+    GROUP_MEMORY,
+    LINES,
+    OP,
+    OUT,
+    ROWS,
+    SIZE,
+    TRACE_PC,
+    VALUES,
+    ZERO,
+)
 from warpbank.program.isa import Op, Space
 
 _ALL = 0xFFFFFFFF
@@ -32,7 +44,8 @@ def memory_kind(op, count, kind):
 
 @jit
 def record(pc, mask, code, R, S, T, dynamic, all_values, all_lines):
-    """One row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is costly to pass on.)"""
+    """One row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is costly
+    to pass on.)"""
     row = dynamic[S[ROWS]]
     S[ROWS] += 1
     row.pc = code[pc, TRACE_PC]

@@ -1,10 +1,11 @@
 """Divergence: a warp's lanes as a tree of entries.
 
-An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they meet again, for two
-(or one) new entries below it; an entry that reaches its own meeting pc ends, and its parent goes on when the last entry below it
-has ended. Entries without children can run. Normally the newest does, and the tree is the classic SIMT stack; but if it blocks at
-a CTA barrier the others run on, so that every lane can arrive. If all that could run is blocked, lanes that wait at a meeting pc
-for blocked ones go on without them: a barrier that half a warp has reached must not wait for the other half's waiting for it.
+An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they
+meet again, for two (or one) new entries below it; an entry that reaches its own meeting pc ends, and its
+parent goes on when the last entry below it has ended. Entries without children can run. Normally the newest
+does, and the tree is the classic SIMT stack; but if it blocks at a CTA barrier the others run on, so that
+every lane can arrive. If all that could run is blocked, lanes that wait at a meeting pc for blocked ones go
+on without them: a barrier that half a warp has reached must not wait for the other half's waiting for it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def choose(E, warp):
 
 @jit
 def release(E, warp):
-    """Nothing can run: lanes that wait at the newest meeting pc go on as an entry on top; False: no lanes wait at any."""
+    """Nothing can run: lanes that wait at the newest meeting pc go on as an entry on top; False: no lanes
+    wait at any."""
     for i in range(warp[TOP] - 1, -1, -1):
         if not E[i, E_USED] or E[i, E_CHILDREN] == 0:
             continue
@@ -106,13 +108,15 @@ def release(E, warp):
 
 @jit
 def part(E, warp, at, taken, target, following, meet):
-    """The current entry's lanes `taken` go to `target`, the others on to `following`; False: the tree is full."""
+    """The current entry's lanes `taken` go to `target`, the others on to `following`; False: the tree is
+    full."""
     others = E[at, E_MASK] & ~taken
     parent = at
     if meet < 0:
         meet = E[at, E_MEET]
     if meet == E[at, E_MEET]:
-        # They meet where this entry meets its parent: the halves take its place. This keeps loops from growing the tree.
+        # They meet where this entry meets its parent: the halves take its place. This keeps loops from
+        # growing the tree.
         parent = E[at, E_PARENT]
         if following == meet and meet >= 0:
             E[at, E_PC], E[at, E_MASK] = target, taken

@@ -80,7 +80,8 @@ def fail(m, w, pc, kind, lane):
 
 @jit
 def settle(m, w):
-    """After an instruction that made lanes arrive or exit: does it complete the arrival? Then flag it, open the barrier."""
+    """After an instruction that made lanes arrive or exit: does it complete the arrival? Then flag it, open
+    the barrier."""
     S = m.state
     b = completed(m, w)
     if b < 0:
@@ -156,7 +157,8 @@ def exit_lanes(m, w, e, pc, lanes):
 
 @jit
 def control(m, w, e, pc, mask, executing):
-    """BRA, EXIT, BAR, TRAP and the like for the current entry, which is left at its next pc. False: a fault."""
+    """BRA, EXIT, BAR, TRAP and the like for the current entry, which is left at its next pc. False: a
+    fault."""
     code, E, warp = m.code, m.entries[w], m.warps[w]
     op = code[pc, OP]
     E[e, E_PC] = pc + 1
@@ -186,7 +188,8 @@ def control(m, w, e, pc, mask, executing):
 
 @jit
 def run_warp(m, w):
-    """Run a warp until it has had its slice, waits, or has exited. A fault or the end of the budget sets STATUS."""
+    """Run a warp until it has had its slice, waits, or has exited. A fault or the end of the budget sets
+    STATUS."""
     code, S, G = m.code, m.state, m.geometry
     R, P, E, warp = m.registers[w], m.predicates[w], m.entries[w], m.warps[w]
     bytes_, words, buffers, T = m.bytes, m.words, m.buffers, m.work

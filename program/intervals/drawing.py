@@ -19,17 +19,26 @@ _MARGIN, _TITLE = 70, 40
 
 
 def draw(kernels: Mapping[str, Kernel], made: Mapping[str, Intervals]) -> str:
-    """One graph under the other. A box is a piece of a block, its colour the interval; a thick border marks where it prefetches.
-    Backward edges are dashed."""
+    """One graph under the other. A box is a piece of a block, its colour the interval; a thick border marks
+    where it prefetches. Backward edges are dashed."""
     root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg")
     arrow = xml.SubElement(
-        xml.SubElement(root, "defs"), "marker", id="arrow", viewBox="0 0 8 8", refX="8", refY="4", markerWidth="8",
-        markerHeight="8", orient="auto",
-    )  # fmt: skip
+        xml.SubElement(root, "defs"),
+        "marker",
+        id="arrow",
+        viewBox="0 0 8 8",
+        refX="8",
+        refY="4",
+        markerWidth="8",
+        markerHeight="8",
+        orient="auto",
+    )
     xml.SubElement(arrow, "path", d="M0 0L8 4L0 8z")
     width = height = 0
     for name, kernel in kernels.items():
-        group = xml.SubElement(root, "g", {"transform": f"translate(0 {height})", "font-family": "monospace", "font-size": "12"})
+        group = xml.SubElement(
+            root, "g", {"transform": f"translate(0 {height})", "font-family": "monospace", "font-size": "12"}
+        )
         across, down = _kernel(group, kernel, made[name])
         width, height = max(width, across), height + down
     root.set("viewBox", f"0 0 {width} {height}")
@@ -44,7 +53,9 @@ def _graph(kernel: Kernel, made: Intervals) -> nx.DiGraph:
     graph.add_nodes_from(piece.start for piece in made.pieces)
     for piece in made.pieces:
         last = piece.end == cfg.starts[piece.block + 1]
-        targets = [cfg.starts[s] for s in cfg.successors[piece.block] if s != cfg.exit] if last else [piece.end]
+        targets = (
+            [cfg.starts[s] for s in cfg.successors[piece.block] if s != cfg.exit] if last else [piece.end]
+        )
         graph.add_edges_from((piece.start, pc) for pc in targets if pc in graph)
     forward = nx.DiGraph((a, b) for a, b in graph.edges if a < b)
     forward.add_nodes_from(graph)
@@ -55,7 +66,8 @@ def _graph(kernel: Kernel, made: Intervals) -> nx.DiGraph:
 
 
 def _places(graph: nx.DiGraph) -> dict[int, tuple[int, int]]:
-    """Middle of every box. The library's layout is scaled to a unit square; the distance of neighbours scales it back."""
+    """Middle of every box. The library's layout is scaled to a unit square; the distance of neighbours scales
+    it back."""
     found = nx.multipartite_layout(graph, subset_key="layer", align="horizontal")
     rows: dict[int, list[float]] = {}
     for pc in graph:
@@ -77,7 +89,8 @@ def _kernel(group: xml.Element, kernel: Kernel, made: Intervals) -> tuple[int, i
     graph = _graph(kernel, made)
     at = _places(graph)
     xml.SubElement(group, "text", x="10", y="20").text = (
-        f"{kernel.name}: {len(made)} intervals of at most {made.limit} registers ({made.first_pass} after pass 1)"
+        f"{kernel.name}: {len(made)} intervals of at most {made.limit} registers ({made.first_pass} after "
+        "pass 1)"
     )
     for a, b in graph.edges:
         (x, y), (u, v) = at[a], at[b]
@@ -86,17 +99,37 @@ def _kernel(group: xml.Element, kernel: Kernel, made: Intervals) -> tuple[int, i
         else:
             side = _WIDTH // 2
             path, dash = f"M{x - side} {y}C{x - side - 60} {y} {u - side - 60} {v} {u - side} {v}", "5 3"
-        xml.SubElement(group, "path", {"d": path, "fill": "none", "stroke": "black", "stroke-dasharray": dash,
-                                       "marker-end": "url(#arrow)"})  # fmt: skip
+        xml.SubElement(
+            group,
+            "path",
+            {
+                "d": path,
+                "fill": "none",
+                "stroke": "black",
+                "stroke-dasharray": dash,
+                "marker-end": "url(#arrow)",
+            },
+        )
     entries = set(made.entries.tolist())
     for piece in made.pieces:
         number = int(made.interval[piece.start])
         x, y = at[piece.start]
         left, top = x - _WIDTH // 2, y - _HEIGHT // 2
         # The golden angle keeps the hues of neighbouring numbers apart.
-        xml.SubElement(group, "rect", {"x": str(left), "y": str(top), "width": str(_WIDTH), "height": str(_HEIGHT), "rx": "4",
-                                       "fill": f"hsl({number * 137 % 360} 65% 85%)", "stroke": "black",
-                                       "stroke-width": "3" if piece.start in entries else "1"})  # fmt: skip
+        xml.SubElement(
+            group,
+            "rect",
+            {
+                "x": str(left),
+                "y": str(top),
+                "width": str(_WIDTH),
+                "height": str(_HEIGHT),
+                "rx": "4",
+                "fill": f"hsl({number * 137 % 360} 65% 85%)",
+                "stroke": "black",
+                "stroke-width": "3" if piece.start in entries else "1",
+            },
+        )
         lines = (
             f"{kernel.blocks[piece.block].label}  pc {piece.start}..{piece.end - 1}",
             f"interval {number}: {int(made.registers[number].sum())} registers",

@@ -1,8 +1,9 @@
-"""Intervals on a trace: which executed instructions a PREFETCH precedes, and how long intervals are (LTRF, Table 4).
+"""Intervals on a trace: which executed instructions a PREFETCH precedes, and how long intervals are (LTRF,
+Table 4).
 
-A warp prefetches when the next instruction belongs to another interval than the one before it, and before its first. That
-covers what the control flow graph does not show: a warp that goes from one side of a divergent branch to the other.
-An edge back to the entry of the interval that the warp is in prefetches nothing.
+A warp prefetches when the next instruction belongs to another interval than the one before it, and before its
+first. That covers what the control flow graph does not show: a warp that goes from one side of a divergent
+branch to the other. An edge back to the entry of the interval that the warp is in prefetches nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from warpbank.program.trace.schema import Trace
 
 
 def form_all(kernels: Mapping[str, Kernel], limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
-    """Intervals for the trace of a job with these kernels (`warpbank.program.runner.compile_job`). Raises as `form` does."""
+    """Intervals for the trace of a job with these kernels (`warpbank.program.runner.compile_job`). Raises as
+    `form` does."""
     made = [form(kernel, limit, rule) for kernel in kernels.values()]
     pc = number = block = 0
     interval, entries, pieces = [], [], []
@@ -30,13 +32,18 @@ def form_all(kernels: Mapping[str, Kernel], limit: int, rule: Rule = Rule.INTERV
         pieces += [Piece(p.block + block, p.start + pc, p.end + pc) for p in one.pieces]
         pc, number, block = pc + len(one.interval), number + len(one), block + len(kernel.blocks)
     return Intervals(
-        limit, np.concatenate(interval), np.concatenate([m.registers for m in made]), np.concatenate(entries), tuple(pieces),
+        limit,
+        np.concatenate(interval),
+        np.concatenate([m.registers for m in made]),
+        np.concatenate(entries),
+        tuple(pieces),
         sum(m.first_pass for m in made),
-    )  # fmt: skip
+    )
 
 
 def prefetches(intervals: Intervals, trace: Trace) -> np.ndarray:
-    """Per row of `trace.dynamic` (bool): whether the warp prefetches `intervals.interval[pc]` before this instruction."""
+    """Per row of `trace.dynamic` (bool): whether the warp prefetches `intervals.interval[pc]` before this
+    instruction."""
     numbers = intervals.interval[trace.dynamic["pc"]]
     found = np.ones(len(numbers), bool)
     found[1:] = numbers[1:] != numbers[:-1]
@@ -76,7 +83,8 @@ class Report:
     static : instructions of an interval in the code.
     real : instructions that a warp executes from one PREFETCH to the next.
     optimal : the same if every run of at most `limit` registers were an interval, each as long as it can be.
-    growth_vectors, growth_instructions : growth of the code by bit-vectors alone, and with a PREFETCH instruction each.
+    growth_vectors, growth_instructions : growth of the code by bit-vectors alone, and with a PREFETCH
+        instruction each.
     """
 
     first_pass: int
@@ -103,13 +111,19 @@ def report(intervals: Intervals, trace: Trace, instruction_bytes: int = 8) -> Re
 
 
 def optimal_lengths(trace: Trace, limit: int) -> np.ndarray:
-    """Lengths of the runs into which a warp's instructions fall if one ends only where it would need over `limit` registers."""
+    """Lengths of the runs into which a warp's instructions fall if one ends only where it would need over
+    `limit` registers."""
     code, warps = trace.code, trace.warps
     starts = _optimal(
-        np.ascontiguousarray(trace.dynamic["pc"]), warps["first"].astype(np.int64), warps["length"].astype(np.int64),
-        np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64), code["destination"].astype(np.int64),
-        code["count"].astype(np.int64), limit,
-    )  # fmt: skip
+        np.ascontiguousarray(trace.dynamic["pc"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+        limit,
+    )
     return np.diff(np.flatnonzero(starts), append=len(trace.dynamic))
 
 

@@ -1,16 +1,18 @@
 """Formation of register-intervals (LTRF, algorithms 1 and 2) and of strands.
 
-Pass 1 starts an interval at the entry and takes in every piece that is entered only from it, for as long as the registers of the
-whole interval are at most N; a block of which only the beginning fits is cut there. Whatever an interval leads to and could not
-take in begins another. Pass 2 does the same with intervals for pieces, without cutting, until nothing changes: each repetition
-can take in one more loop level. An edge of an interval to its own entry does not count against it.
+Pass 1 starts an interval at the entry and takes in every piece that is entered only from it, for as long as
+the registers of the whole interval are at most N; a block of which only the beginning fits is cut there.
+Whatever an interval leads to and could not take in begins another. Pass 2 does the same with intervals for
+pieces, without cutting, until nothing changes: each repetition can take in one more loop level. An edge of an
+interval to its own entry does not count against it.
 
-The listing of algorithm 1 adds up registers along paths only, so that two sides of a branch could fit one by one and not
-together. We follow its text: the registers of the interval as a whole.
+The listing of algorithm 1 adds up registers along paths only, so that two sides of a branch could fit one by
+one and not together. We follow its text: the registers of the interval as a whole.
 
-A strand may hold no operation of long or unknown latency and no backward branch: pass 1 alone, with every block cut after a load
-or atomic outside shared memory and after a CTA barrier. Irreducible regions need nothing special: what is entered from two
-intervals begins its own. Code out of reach is partitioned after all the rest.
+A strand may hold no operation of long or unknown latency and no backward branch: pass 1 alone, with every
+block cut after a load or atomic outside shared memory and after a CTA barrier. Irreducible regions need
+nothing special: what is entered from two intervals begins its own. Code out of reach is partitioned after all
+the rest.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def form(kernel: Kernel, limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
     for pc, mask in enumerate(graph.registers):
         if mask.bit_count() > limit:
             raise ValueError(
-                f"instruction {pc} of kernel {kernel.name} needs {mask.bit_count()} registers; an interval has {limit}."
+                f"instruction {pc} of kernel {kernel.name} needs {mask.bit_count()} registers; an interval "
+                f"has {limit}."
             )
     headers = _cut_strands(graph, kernel) if rule is Rule.STRAND else set()
     owner, masks, entries = _pass1(graph, limit, headers)
@@ -92,7 +95,9 @@ def form(kernel: Kernel, limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
 
 def long_latency(instr: Instr) -> bool:
     """Whether a warp may have to wait long for what the instruction does: a strand ends behind it."""
-    return instr.op is Op.BAR or (instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST))
+    return instr.op is Op.BAR or (
+        instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST)
+    )
 
 
 def _cut_strands(graph: Pieces, kernel: Kernel) -> set[int]:
@@ -123,8 +128,9 @@ def _partition(
 ) -> _Partition:
     """Groups with a single entry; `headers` join none but their own.
 
-    `take(mask, node)` gives the mask with the node and the number of the node's cut-off rest (-1: none), or None if nothing of it
-    fits. The lists may grow by what it cuts."""
+    `take(mask, node)` gives the mask with the node and the number of the node's cut-off rest (-1: none), or
+    None if nothing of it fits. The lists may grow by what it cuts.
+    """
     owner = [-1] * len(successors)
     masks: list[int] = []
     entries: list[int] = []
@@ -217,7 +223,11 @@ def _numbered(
     graph: Pieces, owner: list[int], masks: list[int], entries: list[int], limit: int, first_pass: int
 ) -> Intervals:
     """Intervals in layout order of their first instruction; those of empty blocks alone fall away."""
-    filled = sorted((piece.start, piece, o) for o, piece in zip(owner, graph.pieces, strict=True) if piece.start < piece.end)
+    filled = sorted(
+        (piece.start, piece, o)
+        for o, piece in zip(owner, graph.pieces, strict=True)
+        if piece.start < piece.end
+    )
     number: dict[int, int] = {}
     interval = np.zeros(len(graph.registers), np.int32)
     for _, piece, o in filled:

@@ -16,13 +16,17 @@ from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
 def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
     """The trace with a PREFETCH for every interval behind its code, and executed where `prefetches` says.
 
-    A PREFETCH is a control instruction without register operands; the registers it names are `Trace.working_sets` of its pc.
-    It runs under the mask of the instruction that it precedes, since the control flow of some lane has come there.
+    A PREFETCH is a control instruction without register operands; the registers it names are
+    `Trace.working_sets` of its pc. It runs under the mask of the instruction that it precedes, since the
+    control flow of some lane has come there.
     """
     first = len(trace.code)
     code = np.zeros(len(intervals), CODE)
     code["unit"], code["control"] = Unit.CONTROL, Control.PREFETCH
-    text = [f"PREFETCH {', '.join(f'R{register}' for register in np.flatnonzero(row))}" for row in intervals.registers]
+    text = [
+        f"PREFETCH {', '.join(f'R{register}' for register in np.flatnonzero(row))}"
+        for row in intervals.registers
+    ]
     masks = [int.from_bytes(row.tobytes(), "little") for row in intervals.bit_vectors]
 
     at = np.flatnonzero(prefetches(intervals, trace))
@@ -35,11 +39,17 @@ def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
     warps = trace.warps.copy()
     ends = trace.warps["first"] + trace.warps["length"]
     warps["first"] = trace.warps["first"] + before[trace.warps["first"].astype(np.int64)].astype(np.uint64)
-    warps["length"] = trace.warps["length"] + (before[ends.astype(np.int64)] - before[trace.warps["first"].astype(np.int64)])
+    warps["length"] = trace.warps["length"] + (
+        before[ends.astype(np.int64)] - before[trace.warps["first"].astype(np.int64)]
+    )
     hints = trace.hints
     return replace(
-        trace, code=np.concatenate([trace.code, code]), text=[*trace.text, *text],
+        trace,
+        code=np.concatenate([trace.code, code]),
+        text=[*trace.text, *text],
         ptx_line=np.concatenate([trace.ptx_line, trace.ptx_line[intervals.entries]]),
-        dynamic=np.insert(trace.dynamic, at, rows), warps=warps, working_sets=dict(enumerate(masks, first)),
+        dynamic=np.insert(trace.dynamic, at, rows),
+        warps=warps,
+        working_sets=dict(enumerate(masks, first)),
         hints=None if hints is None else Hints.join([hints, Hints.none(len(code))]),
-    )  # fmt: skip
+    )

@@ -1,6 +1,7 @@
 """Straight pieces of code and the edges between them: what intervals are made of.
 
-A piece begins as a basic block and may be cut in two, when its registers do not fit into what is left of an interval.
+A piece begins as a basic block and may be cut in two, when its registers do not fit into what is left of an
+interval.
 """
 
 from __future__ import annotations

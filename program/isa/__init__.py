@@ -2,15 +2,16 @@
 
 Conventions
 -----------
-Registers are 32 bits wide. A 64-bit value is an aligned pair (low word first), a 128-bit vector an aligned quad. R255 (RZ) reads
-as zero and discards writes. Before register allocation, virtual registers are numbered from `VIRTUAL`; after it, 0..254.
-Predicates are P0..P6, P7 (PT) is constant true; virtual predicates are numbered from `VIRTUAL_PREDICATE`.
+Registers are 32 bits wide. A 64-bit value is an aligned pair (low word first), a 128-bit vector an aligned
+quad. R255 (RZ) reads as zero and discards writes. Before register allocation, virtual registers are numbered
+from `VIRTUAL`; after it, 0..254. Predicates are P0..P6, P7 (PT) is constant true; virtual predicates are
+numbered from `VIRTUAL_PREDICATE`.
 
-16- and 8-bit values live in the low bits of a register; the bits above are unspecified, and an instruction that would see them is
-preceded by an extension. Loads of sub-word types extend as their dtype says.
+16- and 8-bit values live in the low bits of a register; the bits above are unspecified, and an instruction
+that would see them is preceded by an extension. Loads of sub-word types extend as their dtype says.
 
-Kernel parameters, launch dimensions and `.const` variables live in the constant bank (see `CONST_*`), read either as an operand
-(`Const`) or by `LD` with space CONST.
+Kernel parameters, launch dimensions and `.const` variables live in the constant bank (see `CONST_*`), read
+either as an operand (`Const`) or by `LD` with space CONST.
 """
 
 from __future__ import annotations

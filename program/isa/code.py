@@ -63,7 +63,11 @@ class Instr:
 
     def registers_written(self) -> list[int]:
         """32-bit registers written."""
-        return [] if self.dst is None or self.dst.index == RZ else [self.dst.index + i for i in range(self.dst.width)]
+        return (
+            []
+            if self.dst is None or self.dst.index == RZ
+            else [self.dst.index + i for i in range(self.dst.width)]
+        )
 
     def predicates_read(self) -> list[int]:
         """Distinct predicates read, guard included, PT left out."""
@@ -80,7 +84,8 @@ class Instr:
 
 @dataclass(slots=True)
 class Block:
-    """Straight-line code. Only the last instruction may be BRA or EXIT; a guarded one, or none, falls through."""
+    """Straight-line code. Only the last instruction may be BRA or EXIT; a guarded one, or none, falls
+    through."""
 
     label: str
     instrs: list[Instr] = field(default_factory=list)
@@ -104,16 +109,18 @@ class Kernel:
     ----------
     name : the `.entry`.
     blocks : in layout order; the first is the entry.
-    groups : before allocation, every register group: base index -> width (1, 2, 4). A register belongs to one group.
+    groups : before allocation, every register group: base index -> width (1, 2, 4). A register belongs to one
+        group.
     predicates : before allocation, number of virtual predicates; after it, of P0..P6 used.
     registers : after allocation, registers per thread (highest used + 1); 0 before.
     shared_bytes : static shared memory per CTA. Dynamic shared memory starts at `dynamic_shared_base`.
     local_bytes : local memory per thread (stack frames, then spills).
     constants : image of the constant bank from byte 0 (launch dimensions and parameters zero).
     parameters : in order.
-    globals : module-scope variables in global memory. Their addresses are known only at load time: code refers to one by reading
-        the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
-    constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader writes there.
+    globals : module-scope variables in global memory. Their addresses are known only at load time: code
+        refers to one by reading the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
+    constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader writes
+        there.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
     required_block : CTA shape the kernel insists on (.reqntid), or None.
     ptx_path : for messages.
@@ -169,7 +176,8 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class GlobalVariable:
-    """A module-scope .global variable: initial bytes (zeros if not initialised) and relocations (byte offset, symbol, addend)."""
+    """A module-scope .global variable: initial bytes (zeros if not initialised) and relocations (byte offset,
+    symbol, addend)."""
 
     size: int
     align: int

@@ -74,9 +74,11 @@ class BoolOp(IntEnum):
 
 
 class Rnd(IntEnum):
-    """Rounding. RN/RZ/RM/RP of float results; for float to integer the same four directions (PTX rni, rzi, rmi, rpi).
+    """Rounding. RN/RZ/RM/RP of float results; for float to integer the same four directions (PTX rni, rzi,
+    rmi, rpi).
 
-    RNA: to nearest, ties away (cvt only)."""
+    RNA: to nearest, ties away (cvt only).
+    """
 
     RN = 0
     RZ = 1
@@ -162,4 +164,5 @@ SHF_LEFT_CLAMP = 1  # d = high word of {b, a} << min(c, 32)
 SHF_RIGHT_WRAP = 2  # d = low word of {b, a} >> (c & 31)
 SHF_RIGHT_CLAMP = 3  # d = low word of {b, a} >> min(c, 32)
 SHF_LEFT_HI64 = 4  # d = high word of the 64-bit {b, a} << min(c, 64): with SHL of the low word a 64-bit shift
-SHF_RIGHT_LO64 = 5  # d = low word of the 64-bit {b, a} >> min(c, 64), arithmetic if dtype is S32: with SHR of the high word
+# d = low word of the 64-bit {b, a} >> min(c, 64), arithmetic if dtype is S32: with SHR of the high word
+SHF_RIGHT_LO64 = 5

@@ -6,7 +6,8 @@ from enum import IntEnum
 
 
 class Op(IntEnum):
-    """Opcodes. a, b, c are the sources in order, d the destination, p the predicate results, q the predicate sources.
+    """Opcodes. a, b, c are the sources in order, d the destination, p the predicate results, q the predicate
+    sources.
 
     Widths are 1 (32-bit) unless the line says otherwise.
     """
@@ -49,15 +50,21 @@ class Op(IntEnum):
     CLZ = 41
     POPC = 42
     BREV = 43
-    BFIND = 44  # d = position of the most significant (non-sign) bit, all ones if none; aux 1: shiftamt; dtype U32 S32
+    # d = position of the most significant (non-sign) bit, all ones if none; aux 1: shiftamt; dtype U32 S32
+    BFIND = 44
     FNS = 45  # d = position of the c-th set bit of a from b (PTX fns)
     # predicates
-    ISETP = 50  # p0 = (a cmp b) boolop q0; p1 (if any) = !(a cmp b) boolop q0; dtype U32 S32; no q0: no combination
-    ISETPX = 51  # high words of a 64-bit compare: q0 = the ISETP of the low words (unsigned, same cmp; for LT/LE/GT/GE), result
-    #              EQ: a==b and q0; NE: a!=b or q0; ordered: strictly (a cmp b) or (a==b and q0); then boolop q1 (if any)
+    # p0 = (a cmp b) boolop q0; p1 (if any) = !(a cmp b) boolop q0; dtype U32 S32; no q0: no combination
+    ISETP = 50
+    # high words of a 64-bit compare: q0 = the ISETP of the low words (unsigned, same cmp; for LT/LE/GT/GE),
+    # result
+    ISETPX = 51
+    #              EQ: a==b and q0; NE: a!=b or q0; ordered: strictly (a cmp b) or (a==b and q0); then boolop
+    #              q1 (if any)
     FSETP = 52  # likewise ISETP, dtype F32 F64 F16 BF16 (F64: pairs)
     PLOP = 53  # p0 = truth table aux (8 bits) of q0, q1, q2 (bit index q0<<2 | q1<<1 | q2, missing q = true)
-    # floating point, dtype F32, F64 (pairs), F16X2, BF16X2, F16, BF16 (low half); source modifiers neg/abs apply
+    # floating point, dtype F32, F64 (pairs), F16X2, BF16X2, F16, BF16 (low half); source modifiers neg/abs
+    # apply
     FADD = 60
     FMUL = 61
     FFMA = 62  # one rounding
@@ -66,26 +73,44 @@ class Op(IntEnum):
     FDIV = 65  # correctly rounded by rnd; F32, F64
     FRCP = 66  # likewise
     FSQRT = 67  # likewise
-    MUFU = 68  # approximate function aux; F32; RCP and RSQRT also F64 (pairs; approx.ftz.f64: the low 20+ bits may be zero)
-    CVT = 69  # d = a converted from stype to dtype; at least one is a float. rnd, sat, ftz. aux 1: to an integral float value
-    # memory: address = srcs[0] (width 2: 64-bit, width 1: 32-bit, or Imm 0) + offset; size bytes per lane (1 2 4 8 16)
+    # approximate function aux; F32; RCP and RSQRT also F64 (pairs; approx.ftz.f64: the low 20+ bits may be
+    # zero)
+    MUFU = 68
+    # d = a converted from stype to dtype; at least one is a float. rnd, sat, ftz. aux 1: to an integral float
+    # value
+    CVT = 69
+    # memory: address = srcs[0] (width 2: 64-bit, width 1: 32-bit, or Imm 0) + offset; size bytes per lane (1
+    # 2 4 8 16)
     LD = 80  # d (size/4 words, at least 1) = memory; sub-word: dtype U8 S8 U16 S16 says how to extend
     ST = 81  # memory = srcs[1] (size/4 words, at least 1)
-    ATOM = 82  # d (if any) = old value; aux Atomic; dtype U32 S32 U64 S64 F32 F64 F16X2 ...; srcs[1] operand, CAS: srcs[1]
+    # d (if any) = old value; aux Atomic; dtype U32 S32 U64 S64 F32 F64 F16X2 ...; srcs[1] operand, CAS:
+    # srcs[1]
+    ATOM = 82
     #            compare, srcs[2] new value. Without d it is PTX red.
     # lanes
-    SHFL = 90  # d = a of another lane; b lane/delta, c clamp and segment mask (PTX encoding); aux Shuffle; p0 = in range
+    # d = a of another lane; b lane/delta, c clamp and segment mask (PTX encoding); aux Shuffle; p0 = in range
+    SHFL = 90
     VOTE = 91  # aux Vote over q0; ALL ANY UNI: p0; BALLOT: d. Over the executing lanes
-    MATCH = 92  # d = mask of executing lanes with the same a; dtype U32 or U64; aux 1: match.all (p0 = all same)
+    MATCH = (
+        92  # d = mask of executing lanes with the same a; dtype U32 or U64; aux 1: match.all (p0 = all same)
+    )
     ACTIVEMASK = 93  # d = executing lanes
-    REDUX = 94  # d = reduction of a over the executing lanes; aux Atomic (ADD MIN MAX AND OR XOR), dtype U32 S32
-    # tensor: one 8 x 8 half of mma.sync. a: row g = lane/4, columns 2t, 2t+1 with t = lane%4; b: rows 2t, 2t+1 of column g;
-    MMA = 100  # d(2) = A * B + c(2), f32 accumulators. aux = k: 8: srcs (a, b, c(2)); 16: srcs (a_lo, a_hi, b_lo, b_hi, c(2));
-    #            dtype F16 or BF16 of A and B. With stype F16 the accumulators are f16 pairs in one register: d, c width 1.
+    REDUX = (
+        94  # d = reduction of a over the executing lanes; aux Atomic (ADD MIN MAX AND OR XOR), dtype U32 S32
+    )
+    # tensor: one 8 x 8 half of mma.sync. a: row g = lane/4, columns 2t, 2t+1 with t = lane%4; b: rows 2t,
+    # 2t+1 of column g;
+    # d(2) = A * B + c(2), f32 accumulators. aux = k: 8: srcs (a, b, c(2)); 16: srcs (a_lo, a_hi, b_lo, b_hi,
+    # c(2));
+    MMA = 100
+    #            dtype F16 or BF16 of A and B. With stype F16 the accumulators are f16 pairs in one register:
+    #            d, c width 1.
     # control
     BRA = 110  # to target for the lanes whose guard is true; ends a block
     EXIT = 111  # ends the lanes whose guard is true; ends a block
-    BAR = 112  # CTA barrier; srcs[0] = barrier id, srcs[1] (if any) = number of threads; aux 0 sync, 1 arrive; 2,3,4: red
+    # CTA barrier; srcs[0] = barrier id, srcs[1] (if any) = number of threads; aux 0 sync, 1 arrive; 2,3,4:
+    # red
+    BAR = 112
     #            popc (d), and (p0), or (p0) of q0
     MEMBAR = 113
     TRAP = 114  # stops the kernel with an error

@@ -65,5 +65,11 @@ class Pred:
     negated: bool = False
 
     def __str__(self) -> str:
-        name = "PT" if self.index == PT else f"P{self.index}" if self.index < PT else f"VP{self.index - VIRTUAL_PREDICATE}"
+        name = (
+            "PT"
+            if self.index == PT
+            else f"P{self.index}"
+            if self.index < PT
+            else f"VP{self.index - VIRTUAL_PREDICATE}"
+        )
         return ("!" if self.negated else "") + name

@@ -39,14 +39,21 @@ def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
 
     Raises
     ------
-    PtxError : there is no such entry, or an instruction cannot be lowered; the message begins with file and line.
+    PtxError : there is no such entry, or an instruction cannot be lowered; the message begins with file and
+        line.
     """
     function = module.functions.get(entry)
     if function is None or not function.entry or function.body is None:
         entries = [f.name for f in module.functions.values() if f.entry and f.body is not None]
-        raise PtxError(module.path, 1, f"there is no kernel {entry!r}; the file has {', '.join(entries) or 'none'}")
+        raise PtxError(
+            module.path, 1, f"there is no kernel {entry!r}; the file has {', '.join(entries) or 'none'}"
+        )
     if module.address_size != 64:
-        raise PtxError(module.path, 1, "32-bit addresses (.address_size 32) are not supported: compile for 64-bit addresses")
+        raise PtxError(
+            module.path,
+            1,
+            "32-bit addresses (.address_size 32) are not supported: compile for 64-bit addresses",
+        )
     kernel = Kernel(name=entry, blocks=[], groups={}, predicates=0, ptx_path=module.path)
     required = function.directives.get("reqntid")
     if required:

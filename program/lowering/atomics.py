@@ -11,8 +11,16 @@ from warpbank.program.lowering.types import PtxType
 from warpbank.program.ptx.ast import Vector
 
 _OPERATIONS = {
-    "add": Atomic.ADD, "min": Atomic.MIN, "max": Atomic.MAX, "and": Atomic.AND, "or": Atomic.OR, "xor": Atomic.XOR,
-    "exch": Atomic.EXCH, "cas": Atomic.CAS, "inc": Atomic.INC, "dec": Atomic.DEC,
+    "add": Atomic.ADD,
+    "min": Atomic.MIN,
+    "max": Atomic.MAX,
+    "and": Atomic.AND,
+    "or": Atomic.OR,
+    "xor": Atomic.XOR,
+    "exch": Atomic.EXCH,
+    "cas": Atomic.CAS,
+    "inc": Atomic.INC,
+    "dec": Atomic.DEC,
 }
 
 
@@ -42,8 +50,18 @@ def atomic(ctx: Context, form: Form) -> None:
     if release:
         ctx.emit(Op.MEMBAR, volatile=True)
     dst = ctx.dst(form.operands[0], ptx.words) if returns and form.operands[0] is not None else None
-    ctx.emit(Op.ATOM, dst, where.base, *values, dtype=dtype, aux=int(operation), space=where.space, offset=where.offset,
-             size=max(1, ptx.bits // 8), volatile=True)
+    ctx.emit(
+        Op.ATOM,
+        dst,
+        where.base,
+        *values,
+        dtype=dtype,
+        aux=int(operation),
+        space=where.space,
+        offset=where.offset,
+        size=max(1, ptx.bits // 8),
+        volatile=True,
+    )
     if acquire:
         ctx.emit(Op.MEMBAR, volatile=True)
 
@@ -53,7 +71,9 @@ def _dtype(form: Form, ptx: PtxType, operation: Atomic) -> DType:
     if ptx.name == "b16" and operation == Atomic.CAS:
         return DType.U16
     if ptx.bits < 32 and not ptx.is_float:
-        form.refuse("of the atomics of less than 32 bits only cas.b16 is supported: use .b32 on the aligned word")
+        form.refuse(
+            "of the atomics of less than 32 bits only cas.b16 is supported: use .b32 on the aligned word"
+        )
     if ptx.bits > 64:
         form.refuse("128-bit atomics are not supported: .b32 and .b64 are")
     return ptx.dtype if ptx.is_float else ptx.compute

@@ -84,7 +84,12 @@ def truth_table(ctx: Context, form: Form) -> None:
     table = ctx.value(form.operands[4], B32)
     if not isinstance(table, Imm):
         form.refuse("the truth table must be a constant")
-    ctx.emit(Op.LOP3, ctx.dst(form.operands[0], 1), *(ctx.value(o, B32) for o in form.operands[1:4]), aux=table.value & 0xFF)
+    ctx.emit(
+        Op.LOP3,
+        ctx.dst(form.operands[0], 1),
+        *(ctx.value(o, B32) for o in form.operands[1:4]),
+        aux=table.value & 0xFF,
+    )
 
 
 @lowers("shl", "shr")
@@ -116,7 +121,9 @@ def funnel(ctx: Context, form: Form) -> None:
     form.type()
     form.arity(4)
     form.done()
-    aux = (SHF_LEFT_WRAP if wrap else SHF_LEFT_CLAMP) if left else (SHF_RIGHT_WRAP if wrap else SHF_RIGHT_CLAMP)
+    aux = (
+        (SHF_LEFT_WRAP if wrap else SHF_LEFT_CLAMP) if left else (SHF_RIGHT_WRAP if wrap else SHF_RIGHT_CLAMP)
+    )
     ctx.emit(Op.SHF, ctx.dst(form.operands[0], 1), *(ctx.value(o, B32) for o in form.operands[1:]), aux=aux)
 
 
@@ -129,7 +136,11 @@ def extract(ctx: Context, form: Form) -> None:
     if ptx.bits == 64:
         wide.extract(ctx, form, ptx)
         return
-    a, position, length = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], B32), ctx.value(form.operands[3], B32)
+    a, position, length = (
+        ctx.value(form.operands[1], ptx),
+        ctx.value(form.operands[2], B32),
+        ctx.value(form.operands[3], B32),
+    )
     ctx.emit(Op.BFE, ctx.dst(form.operands[0], 1), a, position, length, dtype=ptx.compute)
 
 
@@ -174,7 +185,14 @@ def extend_from(ctx: Context, form: Form) -> None:
     length = ctx.temp()
     amount = ctx.value(form.operands[2], B32)
     ctx.emit(Op.AND if wrap else Op.IMIN, length, amount, Imm(31 if wrap else 32))
-    ctx.emit(Op.BFE, ctx.dst(form.operands[0], 1), ctx.value(form.operands[1], ptx), Imm(0), length, dtype=ptx.compute)
+    ctx.emit(
+        Op.BFE,
+        ctx.dst(form.operands[0], 1),
+        ctx.value(form.operands[1], ptx),
+        Imm(0),
+        length,
+        dtype=ptx.compute,
+    )
 
 
 @lowers("prmt", in_place=True)
@@ -225,7 +243,8 @@ def reverse(ctx: Context, form: Form) -> None:
 
 @lowers("bfind")
 def find_first(ctx: Context, form: Form) -> None:
-    """bfind: position of the highest bit that is not a copy of the sign; .shiftamt: the shift that brings it to the top."""
+    """bfind: position of the highest bit that is not a copy of the sign; .shiftamt: the shift that brings it
+    to the top."""
     shift_amount = form.flag("shiftamt")
     ptx = form.type()
     form.arity(2)

@@ -1,4 +1,5 @@
-"""Calls: every call of a function with a body is inlined; one through a register is a choice among functions."""
+"""Calls: every call of a function with a body is inlined; one through a register is a choice among
+functions."""
 
 from __future__ import annotations
 
@@ -40,11 +41,18 @@ def call(ctx: Context, form: Form) -> None:
         if name in _ASSERTIONS:
             ctx.emit(Op.TRAP, volatile=True)
             return
-        form.refuse(_RUNTIME.get(name, f"function {name!r} has no body in this file: link it in or inline it before"))
+        form.refuse(
+            _RUNTIME.get(name, f"function {name!r} has no body in this file: link it in or inline it before")
+        )
     if name in ctx.frame.called():
-        form.refuse(f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it as a loop")
+        form.refuse(
+            f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it "
+            "as a loop"
+        )
     if len(operand.arguments) != len(callee.parameters) or len(operand.returns) != len(callee.returns):
-        form.refuse(f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results")
+        form.refuse(
+            f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results"
+        )
     behind = _branch_around(ctx)
     _inline(ctx, form, operand, callee)
     if behind is not None:
@@ -63,15 +71,20 @@ def _branch_around(ctx: Context) -> str | None:
 
 
 def _call_pointer(ctx: Context, form: Form, operand: Call, pointer: Register) -> None:
-    """A call through a register: the address is compared with that of every function it may be; none of them is a trap.
+    """A call through a register: the address is compared with that of every function it may be; none of them
+    is a trap.
 
-    Functions that are being inlined already are left out: reaching one would be recursion, which the trap reports.
+    Functions that are being inlined already are left out: reaching one would be recursion, which the trap
+    reports.
     """
     callees = candidates(ctx.layout.module, ctx.frame.function, operand)
     active = ctx.frame.called()
     inlined = [c for c in callees if c.name not in active]
     if not inlined:
-        form.refuse("it can reach no function of this file that fits it: call a function by its name, or take one's address")
+        form.refuse(
+            "it can reach no function of this file that fits it: call a function by its name, or take one's "
+            "address"
+        )
     address = word(ctx.value(pointer, TYPES["b64"]), 0)
     guarded = _branch_around(ctx)
     behind = ctx.fresh_label("called")
@@ -97,8 +110,10 @@ def _inline(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
     callee_frame = Frame(ctx.kernel, callee, ctx.path, f"{ctx.fresh_label(name)}:", caller.end, caller)
     for argument, parameter in zip(operand.arguments, callee.parameters, strict=True):
         _bind_argument(ctx, caller, callee_frame, argument, parameter)
-    returned = [_bind_return(ctx, caller, callee_frame, given, formal)
-                for given, formal in zip(operand.returns, callee.returns, strict=True)]
+    returned = [
+        _bind_return(ctx, caller, callee_frame, given, formal)
+        for given, formal in zip(operand.returns, callee.returns, strict=True)
+    ]
     ctx.frame = callee_frame
     _initialise(ctx, callee_frame, callee)
     lower_body(ctx, callee)
@@ -109,7 +124,8 @@ def _inline(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
 
 
 def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:
-    """Return buffers that are written piecewise start as zeros, so that a first partial write reads something defined."""
+    """Return buffers that are written piecewise start as zeros, so that a first partial write reads something
+    defined."""
     for formal in callee.returns:
         buffer = frame.buffer(formal.name) if formal.space == "param" else None
         if buffer is not None and TYPES[formal.type].bits < 32 and formal.size > TYPES[formal.type].bits // 8:
@@ -117,8 +133,11 @@ def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:
                 ctx.emit(Op.MOV, held, Imm(0))
 
 
-def _bind_argument(ctx: Context, caller: Frame, callee: Frame, argument: Register | Immediate | Symbol, formal: Variable) -> None:
-    """A formal parameter becomes the caller's buffer itself, as it is never written, or a copy in local memory."""
+def _bind_argument(
+    ctx: Context, caller: Frame, callee: Frame, argument: Register | Immediate | Symbol, formal: Variable
+) -> None:
+    """A formal parameter becomes the caller's buffer itself, as it is never written, or a copy in local
+    memory."""
     if formal.space == "reg":
         ctx.frame = caller
         value = ctx.value(argument, TYPES[formal.type])
@@ -163,11 +182,16 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
                     piece = ctx.temp()
                     ctx.emit(Op.SHR, piece, held, Imm(8 * part))
                 at = made.local + 4 * i + part
-                ctx.emit(Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=at, size=size if aligned else 1)
+                ctx.emit(
+                    Op.ST, None, Imm(0), piece, space=Space.LOCAL, offset=at, size=size if aligned else 1
+                )
 
 
-def _bind_return(ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable) -> tuple[Reg, Source] | None:
-    """A return value goes into the caller's buffer directly; one in a register is to be copied behind the call: (to, from)."""
+def _bind_return(
+    ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable
+) -> tuple[Reg, Source] | None:
+    """A return value goes into the caller's buffer directly; one in a register is to be copied behind the
+    call: (to, from)."""
     if given in caller.function.registers:
         target = caller.register(given)
         if formal.space == "reg":

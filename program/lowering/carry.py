@@ -15,9 +15,17 @@ _OVERFLOW_SUB = sum(1 << i for i in range(8) if ((i >> 2 ^ i >> 1) & (i >> 2 ^ i
 
 
 def add_words(
-    ctx: Context, dst: Reg, a: Source, b: Source, ptx: PtxType, subtract: bool, carry: Pred | None, carry_out: bool
+    ctx: Context,
+    dst: Reg,
+    a: Source,
+    b: Source,
+    ptx: PtxType,
+    subtract: bool,
+    carry: Pred | None,
+    carry_out: bool,
 ) -> None:
-    """Adds or subtracts word by word. CC.CF holds the carry of an addition and the borrow of a subtraction."""
+    """Adds or subtracts word by word. CC.CF holds the carry of an addition and the borrow of a
+    subtraction."""
     plain, chained = (Op.ISUB, Op.ISUBC) if subtract else (Op.IADD, Op.IADDC)
     for i in range(ptx.words):
         last = i == ptx.words - 1

@@ -11,9 +11,24 @@ from warpbank.program.lowering.types import TYPES, PtxType
 from warpbank.program.ptx.ast import Operand, PredicatePair
 
 _COMPARISONS = {
-    "eq": Cmp.EQ, "ne": Cmp.NE, "lt": Cmp.LT, "le": Cmp.LE, "gt": Cmp.GT, "ge": Cmp.GE,
-    "equ": Cmp.EQU, "neu": Cmp.NEU, "ltu": Cmp.LTU, "leu": Cmp.LEU, "gtu": Cmp.GTU, "geu": Cmp.GEU,
-    "num": Cmp.NUM, "nan": Cmp.NAN, "lo": Cmp.LT, "ls": Cmp.LE, "hi": Cmp.GT, "hs": Cmp.GE,
+    "eq": Cmp.EQ,
+    "ne": Cmp.NE,
+    "lt": Cmp.LT,
+    "le": Cmp.LE,
+    "gt": Cmp.GT,
+    "ge": Cmp.GE,
+    "equ": Cmp.EQU,
+    "neu": Cmp.NEU,
+    "ltu": Cmp.LTU,
+    "leu": Cmp.LEU,
+    "gtu": Cmp.GTU,
+    "geu": Cmp.GEU,
+    "num": Cmp.NUM,
+    "nan": Cmp.NAN,
+    "lo": Cmp.LT,
+    "ls": Cmp.LE,
+    "hi": Cmp.GT,
+    "hs": Cmp.GE,
 }
 _BOOL_OPS = {"and": BoolOp.AND, "or": BoolOp.OR, "xor": BoolOp.XOR}
 _UNSIGNED_ONLY = ("lo", "ls", "hi", "hs")
@@ -29,7 +44,14 @@ class _Comparison:
         self.ftz = form.flag("ftz")
 
     def emit(
-        self, ctx: Context, form: Form, ptx: PtxType, pdst: tuple[int, ...], a: Source, b: Source, combine: Operand | None
+        self,
+        ctx: Context,
+        form: Form,
+        ptx: PtxType,
+        pdst: tuple[int, ...],
+        a: Source,
+        b: Source,
+        combine: Operand | None,
     ) -> None:
         """Compares."""
         q = ctx.pred(combine) if self.boolop is not None else None
@@ -38,7 +60,18 @@ class _Comparison:
             form.refuse(f"this comparison is one of floats, not of .{ptx.name}")
         if ptx.is_float:
             psrc = () if q is None else (q,)
-            ctx.emit(Op.FSETP, None, a, b, pdst=pdst, psrc=psrc, cmp=self.cmp, boolop=boolop, dtype=ptx.dtype, ftz=self.ftz)
+            ctx.emit(
+                Op.FSETP,
+                None,
+                a,
+                b,
+                pdst=pdst,
+                psrc=psrc,
+                cmp=self.cmp,
+                boolop=boolop,
+                dtype=ptx.dtype,
+                ftz=self.ftz,
+            )
         elif ptx.bits == 64:
             wide.compare(ctx, self.cmp, a, b, ptx.signed and not self.unsigned, pdst, q, boolop)
         else:
@@ -64,8 +97,14 @@ def set_predicate(ctx: Context, form: Form) -> None:
     comparison.emit(ctx, form, ptx, tuple(ctx.pdst(t) for t in targets), a, b, combine)
 
 
-def _packed(ctx: Context, form: Form, comparison: _Comparison, ptx: PtxType, targets: tuple[Operand | None, ...],
-            combine: Operand | None) -> None:
+def _packed(
+    ctx: Context,
+    form: Form,
+    comparison: _Comparison,
+    ptx: PtxType,
+    targets: tuple[Operand | None, ...],
+    combine: Operand | None,
+) -> None:
     """setp.f16x2: the two results are those of the low and of the high halves."""
     half = TYPES[ptx.name[:-2]]
     for i, target in enumerate(targets):
@@ -106,8 +145,16 @@ def set_register(ctx: Context, form: Form) -> None:
     ctx.emit(Op.SEL, dst, Imm(one), Imm(0), psrc=(Pred(p),))
 
 
-def _set_packed(ctx: Context, form: Form, comparison: _Comparison, result: PtxType, ptx: PtxType, a: Source, b: Source,
-                combine: Operand | None) -> None:
+def _set_packed(
+    ctx: Context,
+    form: Form,
+    comparison: _Comparison,
+    result: PtxType,
+    ptx: PtxType,
+    a: Source,
+    b: Source,
+    combine: Operand | None,
+) -> None:
     """set.f16x2.f16x2: half by half."""
     half = TYPES[ptx.name[:-2]]
     one = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(result.name, 0xFFFF)
@@ -160,4 +207,3 @@ def select_by_sign(ctx: Context, form: Form) -> None:
     dst = ctx.dst(form.operands[0], ptx.words)
     for i in range(ptx.words):
         ctx.emit(Op.SEL, dst.word(i), word(a, i), word(b, i), psrc=(Pred(p),))
-

@@ -1,4 +1,5 @@
-"""The state of one lowering: emission under the current guard, operands as machine sources, blocks and labels."""
+"""The state of one lowering: emission under the current guard, operands as machine sources, blocks and
+labels."""
 
 from __future__ import annotations
 
@@ -32,18 +33,43 @@ MASK64 = 0xFFFFFFFFFFFFFFFF
 #: Inlining multiplies code; beyond this a kernel is refused.
 MAX_INSTRUCTIONS = 400_000
 #: Ops that must stay under their guard even if they write a temporary only.
-_EFFECTS = frozenset({
-    Op.LD, Op.ST, Op.ATOM, Op.SHFL, Op.VOTE, Op.MATCH, Op.ACTIVEMASK, Op.REDUX, Op.MMA, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR,
-    Op.TRAP,
-})
+_EFFECTS = frozenset(
+    {
+        Op.LD,
+        Op.ST,
+        Op.ATOM,
+        Op.SHFL,
+        Op.VOTE,
+        Op.MATCH,
+        Op.ACTIVEMASK,
+        Op.REDUX,
+        Op.MMA,
+        Op.BRA,
+        Op.EXIT,
+        Op.BAR,
+        Op.MEMBAR,
+        Op.TRAP,
+    }
+)
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SREGS: dict[str, Sreg] = {
-    "%laneid": Sreg.LANEID, "%warpid": Sreg.WARPID, "%nwarpid": Sreg.NWARPID, "%smid": Sreg.SMID, "%nsmid": Sreg.NSMID,
-    "%gridid": Sreg.GRIDID, "%clock": Sreg.CLOCK, "%clock_hi": Sreg.CLOCK_HI, "%clock64": Sreg.CLOCK,
+    "%laneid": Sreg.LANEID,
+    "%warpid": Sreg.WARPID,
+    "%nwarpid": Sreg.NWARPID,
+    "%smid": Sreg.SMID,
+    "%nsmid": Sreg.NSMID,
+    "%gridid": Sreg.GRIDID,
+    "%clock": Sreg.CLOCK,
+    "%clock_hi": Sreg.CLOCK_HI,
+    "%clock64": Sreg.CLOCK,
     "%globaltimer": Sreg.GLOBALTIMER,
-    "%globaltimer_lo": Sreg.GLOBALTIMER, "%globaltimer_hi": Sreg.GLOBALTIMER_HI, "%lanemask_eq": Sreg.LANEMASK_EQ,
-    "%lanemask_le": Sreg.LANEMASK_LE, "%lanemask_lt": Sreg.LANEMASK_LT, "%lanemask_ge": Sreg.LANEMASK_GE,
+    "%globaltimer_lo": Sreg.GLOBALTIMER,
+    "%globaltimer_hi": Sreg.GLOBALTIMER_HI,
+    "%lanemask_eq": Sreg.LANEMASK_EQ,
+    "%lanemask_le": Sreg.LANEMASK_LE,
+    "%lanemask_lt": Sreg.LANEMASK_LT,
+    "%lanemask_ge": Sreg.LANEMASK_GE,
     "%lanemask_gt": Sreg.LANEMASK_GT,
 }
 for _axis, _number in _AXES.items():
@@ -52,7 +78,11 @@ for _axis, _number in _AXES.items():
 #: Special registers whose reads are not interchangeable.
 _TIMERS = (Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI)
 #: 64-bit special registers: the register of the high word, or None if it is zero.
-_WIDE: dict[str, Sreg | None] = {"%clock64": Sreg.CLOCK_HI, "%globaltimer": Sreg.GLOBALTIMER_HI, "%gridid": None}
+_WIDE: dict[str, Sreg | None] = {
+    "%clock64": Sreg.CLOCK_HI,
+    "%globaltimer": Sreg.GLOBALTIMER_HI,
+    "%gridid": None,
+}
 #: Without clusters every CTA is a cluster of its own.
 _CLUSTER = {"%clusterid": "%ctaid", "%nclusterid": "%nctaid"}
 
@@ -101,7 +131,8 @@ class Context:
     # -- statements and blocks
 
     def begin(self, form: Form, guard: Pred | None, hazards: frozenset[str]) -> None:
-        """Starts a statement. Destinations named in `hazards` are its sources too, and are written at its end only."""
+        """Starts a statement. Destinations named in `hazards` are its sources too, and are written at its end
+        only."""
         self.form = form
         self.line = form.instruction.line
         self.guard = guard
@@ -142,18 +173,22 @@ class Context:
     def _append(self, instr: Instr) -> None:
         self._emitted += 1
         if self._emitted > MAX_INSTRUCTIONS:
-            self.form.refuse(f"the kernel has more than {MAX_INSTRUCTIONS} instructions once its calls are inlined")
+            self.form.refuse(
+                f"the kernel has more than {MAX_INSTRUCTIONS} instructions once its calls are inlined"
+            )
         self.block.instrs.append(instr)
 
     def emit(self, op: Op, dst: Reg | None = None, *srcs: Source, **fields: Any) -> None:
         """Appends an instruction under the statement's guard.
 
-        A pure instruction that writes temporaries only runs unguarded: its result is not looked at where the guard is false, and
-        a guarded write would seem to keep the old value alive.
+        A pure instruction that writes temporaries only runs unguarded: its result is not looked at where the
+        guard is false, and a guarded write would seem to keep the old value alive.
         """
         instr = Instr(op, dst=dst, srcs=srcs, line=self.line, **fields)
         if self.guard is not None:
-            private = (dst is None or dst.index in self._temporaries) and all(p in self._temporary_predicates for p in instr.pdst)
+            private = (dst is None or dst.index in self._temporaries) and all(
+                p in self._temporary_predicates for p in instr.pdst
+            )
             if op in _EFFECTS or not private:
                 instr.guard = self.guard
         self._append(instr)
@@ -177,7 +212,8 @@ class Context:
         self.form.refuse(why)
 
     def dst(self, operand: Operand | None, width: int | None = None) -> Reg:
-        """Where a result goes. `_` gives a temporary. The register may be wider than `width`: the handler extends.
+        """Where a result goes. `_` gives a temporary. The register may be wider than `width`: the handler
+        extends.
 
         Raises PtxError if the operand is no register, or is narrower than `width` words.
         """
@@ -224,7 +260,8 @@ class Context:
         self.form.refuse("a predicate operand is expected")
 
     def value(self, operand: Operand | None, ptx: PtxType) -> Source:
-        """A source of the width of `ptx`: one word, or for 64 bits two. Bits above a sub-word value are unspecified."""
+        """A source of the width of `ptx`: one word, or for 64 bits two. Bits above a sub-word value are
+        unspecified."""
         width = ptx.words
         if isinstance(operand, Register):
             declared = self.register_type(operand)
@@ -314,7 +351,9 @@ class Context:
         made = self.temp(2)
         carry = self.temp_predicate()
         self.emit(Op.IADD, made.word(0), Const(slot.offset), Imm(offset & MASK32), pdst=(carry,))
-        self.emit(Op.IADDC, made.word(1), Const(slot.offset + 4), Imm(offset >> 32 & MASK32), psrc=(Pred(carry),))
+        self.emit(
+            Op.IADDC, made.word(1), Const(slot.offset + 4), Imm(offset >> 32 & MASK32), psrc=(Pred(carry),)
+        )
         return made
 
     def special(self, name: str, width: int) -> Source:
@@ -342,7 +381,10 @@ class Context:
         elif base in ("%cluster_nctaid", "%cluster_nctarank"):
             low = Imm(1)
         else:
-            self.form.refuse(f"special register {name} is not supported; thread, CTA and lane indices, lane masks and clocks are")
+            self.form.refuse(
+                f"special register {name} is not supported; thread, CTA and lane indices, lane masks and "
+                "clocks are"
+            )
         return low if width == 1 else self.pair(low, high)
 
     def _read(self, sreg: Sreg) -> Reg:
@@ -355,4 +397,6 @@ def float_to_double(bits: int) -> int:
     """The bits of a single as a double of the same value."""
     import struct
 
-    return int.from_bytes(struct.pack("<d", struct.unpack("<f", (bits & MASK32).to_bytes(4, "little"))[0]), "little")
+    return int.from_bytes(
+        struct.pack("<d", struct.unpack("<f", (bits & MASK32).to_bytes(4, "little"))[0]), "little"
+    )

@@ -34,7 +34,11 @@ def indexed_branch(ctx: Context, form: Form) -> None:
     table = form.operands[1]
     labels: tuple[str, ...] = ()
     for statement in ctx.frame.function.body or ():
-        if isinstance(statement, BranchTargets) and isinstance(table, Symbol) and statement.name == table.name:
+        if (
+            isinstance(statement, BranchTargets)
+            and isinstance(table, Symbol)
+            and statement.name == table.name
+        ):
             labels = statement.labels
     if not labels:
         form.refuse("its list of targets is not declared in the function")
@@ -115,4 +119,12 @@ def _reduction(ctx: Context, form: Form) -> None:
     if operation == 2:
         ctx.emit(Op.BAR, ctx.dst(form.operands[0], 1), *sources, psrc=(q,), aux=operation, volatile=True)
     else:
-        ctx.emit(Op.BAR, None, *sources, pdst=(ctx.pdst(form.operands[0]),), psrc=(q,), aux=operation, volatile=True)
+        ctx.emit(
+            Op.BAR,
+            None,
+            *sources,
+            pdst=(ctx.pdst(form.operands[0]),),
+            psrc=(q,),
+            aux=operation,
+            volatile=True,
+        )

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from warpbank.program.isa import CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Cmp, DType, Imm, Op, Reg, Rnd, Source
+from warpbank.program.isa import (
+    CONST_WINDOW,
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    Cmp,
+    DType,
+    Imm,
+    Op,
+    Reg,
+    Rnd,
+    Source,
+)
 from warpbank.program.lowering import wide
 from warpbank.program.lowering.context import MASK32, Context, word
 from warpbank.program.lowering.form import Form
@@ -12,17 +23,38 @@ from warpbank.program.ptx.ast import Register
 
 _FLOAT_ROUNDING = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP, "rna": Rnd.RNA}
 _INTEGER_ROUNDING = {"rni": Rnd.RN, "rzi": Rnd.RZ, "rmi": Rnd.RM, "rpi": Rnd.RP}
-_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "const": CONST_WINDOW, "param": CONST_WINDOW, "global": 0}
+_WINDOWS = {
+    "shared": SHARED_WINDOW,
+    "local": LOCAL_WINDOW,
+    "const": CONST_WINDOW,
+    "param": CONST_WINDOW,
+    "global": 0,
+}
 #: Bits of the largest finite numbers, for .satfinite.
 _LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F, "f16x2": 0x7BFF7BFF, "bf16x2": 0x7F7F7F7F}
-_NARROW = ("tf32", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "s2f6x2")
+_NARROW = (
+    "tf32",
+    "e4m3x2",
+    "e5m2x2",
+    "e2m1x2",
+    "e2m3x2",
+    "e3m2x2",
+    "ue8m0x2",
+    "e4m3x4",
+    "e5m2x4",
+    "e2m1x4",
+    "s2f6x2",
+)
 
 
 @lowers("cvt")
 def convert(ctx: Context, form: Form) -> None:
     """cvt.dtype.stype."""
     if any(m in _NARROW for m in form.left):
-        form.refuse("conversions to 8-bit and smaller floats and to tf32 are not supported: f16, bf16, f32 and f64 are")
+        form.refuse(
+            "conversions to 8-bit and smaller floats and to tf32 are not supported: f16, bf16, f32 and f64 "
+            "are"
+        )
     integral = form.maybe(_INTEGER_ROUNDING)
     rnd = form.maybe(_FLOAT_ROUNDING)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
@@ -44,7 +76,16 @@ def convert(ctx: Context, form: Form) -> None:
     elif not source.is_float:
         a = ctx.extended(form.operands[1], source)
         dst = ctx.dst(form.operands[0], to.words)
-        ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.compute, rnd=rnd or Rnd.RN, ftz=ftz, sat=sat)
+        ctx.emit(
+            Op.CVT,
+            Reg(dst.index, to.words),
+            a,
+            dtype=to.dtype,
+            stype=source.compute,
+            rnd=rnd or Rnd.RN,
+            ftz=ftz,
+            sat=sat,
+        )
     else:
         _limit(ctx, _float(ctx, form, to, source, rnd, integral, ftz, sat), to, relu, finite)
 
@@ -106,7 +147,8 @@ def _clamp(ctx: Context, a: Source, to: PtxType, source: PtxType) -> Source:
 
 
 def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, ftz: bool) -> None:
-    """Float to integer: clamps to the range of the type, sub-word ones included, whose NaN is not that of 32 bits either."""
+    """Float to integer: clamps to the range of the type, sub-word ones included, whose NaN is not that of 32
+    bits either."""
     a = ctx.value(form.operands[1], source)
     dst = ctx.dst(form.operands[0], to.words)
     ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.dtype, rnd=rnd, ftz=ftz)
@@ -115,7 +157,14 @@ def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd
 
 
 def _float(
-    ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, integral: Rnd | None, ftz: bool, sat: bool
+    ctx: Context,
+    form: Form,
+    to: PtxType,
+    source: PtxType,
+    rnd: Rnd | None,
+    integral: Rnd | None,
+    ftz: bool,
+    sat: bool,
 ) -> Reg:
     """Float to float: another width, an integral value, or only .ftz and .sat."""
     a = ctx.value(form.operands[1], source)
@@ -123,7 +172,9 @@ def _float(
     if source.name == "bf16" and to.name == "f32" and not (sat or ftz):
         ctx.emit(Op.SHL, dst, a, Imm(16))
         return dst
-    through = (source.name == "bf16" and to.name in ("f16", "bf16")) or (to.name == "bf16" and source.name == "f16")
+    through = (source.name == "bf16" and to.name in ("f16", "bf16")) or (
+        to.name == "bf16" and source.name == "f16"
+    )
     if through and to.name != source.name:
         single = ctx.temp()
         ctx.emit(Op.CVT, single, a, dtype=DType.F32, stype=source.dtype)
@@ -139,7 +190,9 @@ def _limit(ctx: Context, dst: Reg, to: PtxType, relu: bool, finite: bool) -> Non
     if finite:
         largest = _LARGEST[to.name]
         ctx.emit(Op.FMIN, dst, dst, Imm(largest), dtype=to.dtype, aux=1)
-        ctx.emit(Op.FMAX, dst, dst, Imm(largest | (0x80008000 if to.packed else 0x8000)), dtype=to.dtype, aux=1)
+        ctx.emit(
+            Op.FMAX, dst, dst, Imm(largest | (0x80008000 if to.packed else 0x8000)), dtype=to.dtype, aux=1
+        )
     if relu:
         ctx.emit(Op.FMAX, dst, dst, Imm(0, to.words), dtype=to.dtype, aux=1)
 
@@ -206,4 +259,3 @@ def is_in_space(ctx: Context, form: Form) -> None:
         ctx.emit(Op.ISETP, None, shifted, Imm(3), pdst=(p,), cmp=Cmp.GE, dtype=DType.U32)
     else:
         ctx.emit(Op.ISETP, None, high, Imm(_WINDOWS[space] >> 32), pdst=(p,), cmp=Cmp.EQ, dtype=DType.U32)
-

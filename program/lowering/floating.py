@@ -10,15 +10,29 @@ from warpbank.program.lowering.types import TYPES, PtxType
 
 ROUNDINGS = {"rn": Rnd.RN, "rz": Rnd.RZ, "rm": Rnd.RM, "rp": Rnd.RP}
 #: Sign bits of each type, per 32-bit word that has one.
-_SIGNS = {"f16": 0x8000, "bf16": 0x8000, "f32": 0x80000000, "f64": 0x80000000, "f16x2": 0x80008000, "bf16x2": 0x80008000}
+_SIGNS = {
+    "f16": 0x8000,
+    "bf16": 0x8000,
+    "f32": 0x80000000,
+    "f64": 0x80000000,
+    "f16x2": 0x80008000,
+    "bf16x2": 0x80008000,
+}
 _FUNCTIONS = {
-    "rcp": Mufu.RCP, "rsqrt": Mufu.RSQRT, "sqrt": Mufu.SQRT, "sin": Mufu.SIN, "cos": Mufu.COS, "lg2": Mufu.LG2, "ex2": Mufu.EX2,
+    "rcp": Mufu.RCP,
+    "rsqrt": Mufu.RSQRT,
+    "sqrt": Mufu.SQRT,
+    "sin": Mufu.SIN,
+    "cos": Mufu.COS,
+    "lg2": Mufu.LG2,
+    "ex2": Mufu.EX2,
     "tanh": Mufu.TANH,
 }
 
 
 def _float_type(form: Form) -> PtxType:
-    """The operand type; a second one, of forms with mixed precision, is left for the caller or for `done` to refuse."""
+    """The operand type; a second one, of forms with mixed precision, is left for the caller or for `done` to
+    refuse."""
     ptx = form.type()
     if not ptx.is_float:
         form.refuse(f"it does not work on .{ptx.name}")
@@ -26,7 +40,8 @@ def _float_type(form: Form) -> PtxType:
 
 
 def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
-    """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends widened first."""
+    """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends
+    widened first."""
     rnd = form.choice(ROUNDINGS, Rnd.RN)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
     form.flag("noftz")
@@ -39,10 +54,16 @@ def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) ->
             ctx.emit(op, to.word(i), *(word(p, i) for p in pairs), dtype=DType.F32, rnd=rnd, ftz=ftz, neg=neg)
         return
     ptx = _float_type(form)
-    narrow = form.maybe({name: TYPES[name] for name in ("f16", "bf16")}) if ptx.name == "f32" and op != Op.FMUL else None
+    narrow = (
+        form.maybe({name: TYPES[name] for name in ("f16", "bf16")})
+        if ptx.name == "f32" and op != Op.FMUL
+        else None
+    )
     form.arity(1 + sources)
     form.done()
-    values = [ctx.value(o, narrow if narrow and i < sources - 1 else ptx) for i, o in enumerate(form.operands[1:])]
+    values = [
+        ctx.value(o, narrow if narrow and i < sources - 1 else ptx) for i, o in enumerate(form.operands[1:])
+    ]
     if narrow:
         for i in range(sources - 1):
             widened = ctx.temp()
@@ -108,11 +129,14 @@ def sign(ctx: Context, form: Form) -> None:
     if ptx.bits == 64:
         ctx.emit(Op.MOV, dst.word(0), word(a, 0))
     last = ptx.words - 1
-    ctx.emit(Op.XOR if negate else Op.AND, dst.word(last), word(a, last), Imm(bit if negate else bit ^ 0xFFFFFFFF))
+    ctx.emit(
+        Op.XOR if negate else Op.AND, dst.word(last), word(a, last), Imm(bit if negate else bit ^ 0xFFFFFFFF)
+    )
 
 
 def divide(ctx: Context, form: Form) -> None:
-    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with operands scaled into range."""
+    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with operands
+    scaled into range."""
     approximate, full = form.flag("approx"), form.flag("full")
     rnd = form.choice(ROUNDINGS, Rnd.RN)
     ftz = form.flag("ftz")
@@ -129,8 +153,12 @@ def divide(ctx: Context, form: Form) -> None:
     if full:
         large, small = ctx.temp_predicate(), ctx.temp_predicate()
         scale = ctx.temp()
-        ctx.emit(Op.FSETP, None, b, Imm(0x7E800000), pdst=(large,), cmp=Cmp.GT, dtype=DType.F32, abs=1)  # |b| > 2**126
-        ctx.emit(Op.FSETP, None, b, Imm(0x00800000), pdst=(small,), cmp=Cmp.LT, dtype=DType.F32, abs=1)  # |b| < 2**-126
+        ctx.emit(
+            Op.FSETP, None, b, Imm(0x7E800000), pdst=(large,), cmp=Cmp.GT, dtype=DType.F32, abs=1
+        )  # |b| > 2**126
+        ctx.emit(
+            Op.FSETP, None, b, Imm(0x00800000), pdst=(small,), cmp=Cmp.LT, dtype=DType.F32, abs=1
+        )  # |b| < 2**-126
         ctx.emit(Op.SEL, scale, Imm(0x3E800000), Imm(0x3F800000), psrc=(Pred(large),))  # 0.25 or 1
         ctx.emit(Op.SEL, scale, Imm(0x4B800000), scale, psrc=(Pred(small),))  # 2**24
         scaled: list[Source] = []
@@ -146,7 +174,8 @@ def divide(ctx: Context, form: Form) -> None:
 
 @lowers("rcp", "rsqrt", "sqrt", "sin", "cos", "lg2", "ex2", "tanh")
 def function(ctx: Context, form: Form) -> None:
-    """Functions of one operand: rounded rcp and sqrt are macro ops, everything else is approximate and runs on the SFU.
+    """Functions of one operand: rounded rcp and sqrt are macro ops, everything else is approximate and runs
+    on the SFU.
 
     Half-precision forms go through f32.
     """
@@ -162,7 +191,9 @@ def function(ctx: Context, form: Form) -> None:
     rounded = {"rcp": Op.FRCP, "sqrt": Op.FSQRT}.get(form.opcode)
     if not approximate:
         if rounded is None or ptx.name not in ("f32", "f64"):
-            form.refuse("only its .approx form exists" if rounded is None else f".{ptx.name} is not supported")
+            form.refuse(
+                "only its .approx form exists" if rounded is None else f".{ptx.name} is not supported"
+            )
         ctx.emit(rounded, dst, a, dtype=ptx.dtype, rnd=rnd or Rnd.RN, ftz=ftz)
         return
     aux = int(_FUNCTIONS[form.opcode])
@@ -230,7 +261,9 @@ def test(ctx: Context, form: Form) -> None:
     a = ctx.value(form.operands[1], ptx)
     p = ctx.pdst(form.operands[0])
     if kind in ("number", "notanumber"):
-        ctx.emit(Op.FSETP, None, a, a, pdst=(p,), cmp=Cmp.NUM if kind == "number" else Cmp.NAN, dtype=ptx.dtype)
+        ctx.emit(
+            Op.FSETP, None, a, a, pdst=(p,), cmp=Cmp.NUM if kind == "number" else Cmp.NAN, dtype=ptx.dtype
+        )
         return
     exponent, one = (0x7F800000, 0x00800000) if ptx.name == "f32" else (0x7FF00000, 0x00100000)
     magnitude = ctx.temp()

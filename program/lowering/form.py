@@ -1,4 +1,5 @@
-"""One PTX instruction while it is being lowered: its modifiers are consumed by name, so that none is silently ignored."""
+"""One PTX instruction while it is being lowered: its modifiers are consumed by name, so that none is silently
+ignored."""
 
 from __future__ import annotations
 

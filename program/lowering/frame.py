@@ -41,7 +41,9 @@ class Frame:
     caller : the frame it is inlined into.
     """
 
-    def __init__(self, kernel: Kernel, function: Function, path: str, prefix: str, base: int, caller: Frame | None) -> None:
+    def __init__(
+        self, kernel: Kernel, function: Function, path: str, prefix: str, base: int, caller: Frame | None
+    ) -> None:
         self.kernel = kernel
         self.function = function
         self.path = path
@@ -68,22 +70,31 @@ class Frame:
         return offset
 
     def _group_vectors(self) -> None:
-        """Gives registers that one instruction takes together neighbouring places, so that vectors need no moves.
+        """Gives registers that one instruction takes together neighbouring places, so that vectors need no
+        moves.
 
-        A register joins the first group that wants it: tensor accumulators, then four-word and two-word memory vectors.
+        A register joins the first group that wants it: tensor accumulators, then four-word and two-word
+        memory vectors.
         """
         wanted: list[tuple[int, tuple[str, ...]]] = []
         for instruction, names in vectors_of(self.function):
             if instruction.opcode == "mma":
                 if len(names) == 4 and "f32" in instruction.modifiers:
-                    wanted += [(0, names[:2]), (0, names[2:])] if self._is_accumulator(instruction, names) else []
+                    wanted += (
+                        [(0, names[:2]), (0, names[2:])] if self._is_accumulator(instruction, names) else []
+                    )
             elif instruction.opcode in ("ld", "st", "ldu"):
                 wanted.append((1, names))
         for _, names in sorted(wanted, key=lambda item: item[0]):
             words = [TYPES[self.function.registers[n]].words for n in names]
             bits = {TYPES[self.function.registers[n]].bits for n in names}
             total = sum(words)
-            if total not in (2, 4) or len(bits) != 1 or min(bits) < 32 or any(n in self.registers for n in names):
+            if (
+                total not in (2, 4)
+                or len(bits) != 1
+                or min(bits) < 32
+                or any(n in self.registers for n in names)
+            ):
                 continue
             group = self.kernel.new_register(total)
             for i, name in enumerate(names):

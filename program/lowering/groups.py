@@ -11,7 +11,8 @@ def in_one_group(kernel: Kernel, first: int, width: int) -> bool:
 
 
 def whole(kernel: Kernel, registers: list[Reg]) -> Reg | None:
-    """The pair or quad that these registers make up in order; None unless they are aligned neighbours in one group."""
+    """The pair or quad that these registers make up in order; None unless they are aligned neighbours in one
+    group."""
     words = [r.index + w for r in registers for w in range(r.width)]
     width = len(words)
     if width not in (2, 4) or words[0] % width or words != list(range(words[0], words[0] + width)):

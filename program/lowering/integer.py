@@ -84,7 +84,9 @@ def multiply_with_carry(ctx: Context, form: Form) -> None:
     _multiply(ctx, form, part, ptx, Pred(ctx.frame.carry_flag()), carry_out, False)
 
 
-def _multiply(ctx: Context, form: Form, part: str, ptx: PtxType, carry: Pred | None, carry_out: bool, saturate: bool) -> None:
+def _multiply(
+    ctx: Context, form: Form, part: str, ptx: PtxType, carry: Pred | None, carry_out: bool, saturate: bool
+) -> None:
     """Every integer product, with what is to be added."""
     addend = form.opcode != "mul"
     form.arity(4 if addend else 3)
@@ -102,7 +104,9 @@ def _multiply(ctx: Context, form: Form, part: str, ptx: PtxType, carry: Pred | N
     if part == "wide":
         result = TYPES[f"{ptx.kind}64"]
         if addend:
-            ctx.emit(Op.IMADW, ctx.dst(form.operands[0], 2), a, b, ctx.value(form.operands[3], result), dtype=dtype)
+            ctx.emit(
+                Op.IMADW, ctx.dst(form.operands[0], 2), a, b, ctx.value(form.operands[3], result), dtype=dtype
+            )
         else:
             ctx.emit(Op.IMULW, ctx.dst(form.operands[0], 2), a, b, dtype=dtype)
         return
@@ -183,14 +187,22 @@ def divide(ctx: Context, form: Form) -> None:
     form.arity(3)
     form.done()
     a, b = ctx.extended(form.operands[1], ptx), ctx.extended(form.operands[2], ptx)
-    ctx.emit(Op.IDIV if form.opcode == "div" else Op.IREM, ctx.dst(form.operands[0], ptx.words), a, b, dtype=ptx.compute)
+    ctx.emit(
+        Op.IDIV if form.opcode == "div" else Op.IREM,
+        ctx.dst(form.operands[0], ptx.words),
+        a,
+        b,
+        dtype=ptx.compute,
+    )
 
 
 @lowers("min", "max")
 def extremum(ctx: Context, form: Form) -> None:
     """min, max of integers (.relu clamps at zero) and of floats."""
     relu = form.flag("relu")
-    kinds = [TYPES[m] for m in form.left if m in TYPES] + [TYPES["u16"] for m in form.left if m in ("u16x2", "s16x2")]
+    kinds = [TYPES[m] for m in form.left if m in TYPES] + [
+        TYPES["u16"] for m in form.left if m in ("u16x2", "s16x2")
+    ]
     if not kinds:
         form.refuse("an operand type such as .s32 is needed")
     op = Op.IMIN if form.opcode == "min" else Op.IMAX
@@ -209,7 +221,13 @@ def extremum(ctx: Context, form: Form) -> None:
         return
     dst = ctx.dst(form.operands[0], 1)
     target = ctx.temp() if relu else dst
-    ctx.emit(op, target, ctx.extended(form.operands[1], ptx), ctx.extended(form.operands[2], ptx), dtype=ptx.compute)
+    ctx.emit(
+        op,
+        target,
+        ctx.extended(form.operands[1], ptx),
+        ctx.extended(form.operands[2], ptx),
+        dtype=ptx.compute,
+    )
     if relu:
         ctx.emit(Op.IMAX, dst, target, Imm(0), dtype=DType.S32)
 
@@ -273,8 +291,13 @@ def dot_product_4(ctx: Context, form: Form) -> None:
     form.done()
     signed = a_type.signed or b_type.signed
     sources = [ctx.value(o, TYPES["b32"]) for o in form.operands[1:]]
-    ctx.emit(Op.DP4A, ctx.dst(form.operands[0], 1), *sources, dtype=DType.S32 if signed else DType.U32,
-             aux=int(a_type.signed) | int(b_type.signed) << 1)
+    ctx.emit(
+        Op.DP4A,
+        ctx.dst(form.operands[0], 1),
+        *sources,
+        dtype=DType.S32 if signed else DType.U32,
+        aux=int(a_type.signed) | int(b_type.signed) << 1,
+    )
 
 
 @lowers("dp2a")

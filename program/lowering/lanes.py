@@ -11,7 +11,14 @@ from warpbank.program.ptx.ast import PredicatePair
 
 _SHUFFLES = {"up": Shuffle.UP, "down": Shuffle.DOWN, "bfly": Shuffle.BFLY, "idx": Shuffle.IDX}
 _VOTES = {"all": Vote.ALL, "any": Vote.ANY, "uni": Vote.UNI, "ballot": Vote.BALLOT}
-_REDUCTIONS = {"add": Atomic.ADD, "min": Atomic.MIN, "max": Atomic.MAX, "and": Atomic.AND, "or": Atomic.OR, "xor": Atomic.XOR}
+_REDUCTIONS = {
+    "add": Atomic.ADD,
+    "min": Atomic.MIN,
+    "max": Atomic.MAX,
+    "and": Atomic.AND,
+    "or": Atomic.OR,
+    "xor": Atomic.XOR,
+}
 
 
 @lowers("shfl", in_place=True)
@@ -61,7 +68,14 @@ def match(ctx: Context, form: Form) -> None:
         if target.second is not None:
             pdst = (ctx.pdst(target.second),)
         target = target.first
-    ctx.emit(Op.MATCH, ctx.dst(target, 1), ctx.value(form.operands[1], ptx), dtype=ptx.compute, aux=every, pdst=pdst)
+    ctx.emit(
+        Op.MATCH,
+        ctx.dst(target, 1),
+        ctx.value(form.operands[1], ptx),
+        dtype=ptx.compute,
+        aux=every,
+        pdst=pdst,
+    )
 
 
 @lowers("activemask")
@@ -83,5 +97,10 @@ def reduce(ctx: Context, form: Form) -> None:
     form.done()
     if ptx.is_float:
         form.refuse("redux.sync of floats is not supported: reduce with shfl.sync")
-    ctx.emit(Op.REDUX, ctx.dst(form.operands[0], 1), ctx.value(form.operands[1], ptx), dtype=ptx.compute, aux=int(operation))
-
+    ctx.emit(
+        Op.REDUX,
+        ctx.dst(form.operands[0], 1),
+        ctx.value(form.operands[1], ptx),
+        dtype=ptx.compute,
+        aux=int(operation),
+    )

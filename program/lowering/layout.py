@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from warpbank.program.errors import PtxError
-from warpbank.program.isa import CONST_PARAMETERS, CONST_WINDOW, SHARED_WINDOW, GlobalVariable, Kernel, Parameter
+from warpbank.program.isa import (
+    CONST_PARAMETERS,
+    CONST_WINDOW,
+    SHARED_WINDOW,
+    GlobalVariable,
+    Kernel,
+    Parameter,
+)
 from warpbank.program.lowering.pointers import callees, function_address
-from warpbank.program.ptx.ast import Address, Call, Function, Instruction, Module, Operand, Register, Symbol, Variable, Vector
+from warpbank.program.ptx.ast import (
+    Address,
+    Call,
+    Function,
+    Instruction,
+    Module,
+    Operand,
+    Register,
+    Symbol,
+    Variable,
+    Vector,
+)
 
-#: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and addresses.
+#: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and
+#: addresses.
 CONSTANT_BYTES = 0x12000
 #: Opaque types of texture and surface handles.
 _OPAQUE = ("texref", "samplerref", "surfref")
@@ -44,13 +63,16 @@ def reachable(module: Module, entry: Function) -> list[Function]:
 
 
 def addressed(function: Function) -> set[str]:
-    """Names whose address the function takes: symbols outside of the brackets of ld.param/st.param and of calls."""
+    """Names whose address the function takes: symbols outside of the brackets of ld.param/st.param and of
+    calls."""
     names: set[str] = set()
     for statement in function.body or ():
         if isinstance(statement, Instruction):
             for operand in statement.operands:
-                direct = isinstance(operand, Address) and statement.opcode in ("ld", "st") and any(
-                    m.startswith("param") for m in statement.modifiers
+                direct = (
+                    isinstance(operand, Address)
+                    and statement.opcode in ("ld", "st")
+                    and any(m.startswith("param") for m in statement.modifiers)
                 )
                 if not direct:
                     names.update(symbol.name for symbol in symbols_of(operand))
@@ -68,8 +90,8 @@ class Layout:
     Attributes
     ----------
     functions : what the entry reaches, itself first.
-    offsets : (function name or "" for module scope, variable name) -> address in its space, for .const, .shared and .param of the
-        entry.
+    offsets : (function name or "" for module scope, variable name) -> address in its space, for .const,
+        .shared and .param of the entry.
     """
 
     def __init__(self, module: Module, entry: Function, kernel: Kernel) -> None:
@@ -99,17 +121,25 @@ class Layout:
     def _parameters(self) -> None:
         for parameter in self.entry.parameters:
             if parameter.type in _OPAQUE:
-                what = f"parameter {parameter.name!r} is a .{parameter.type}; pass a pointer to global memory instead"
+                what = (
+                    f"parameter {parameter.name!r} is a .{parameter.type}; pass a pointer to global memory "
+                    "instead"
+                )
                 raise self._error(parameter.line, f"textures are not supported: {what}")
-            offset = self._place(parameter.size, parameter.align, parameter.line, f"parameter {parameter.name!r}")
+            offset = self._place(
+                parameter.size, parameter.align, parameter.line, f"parameter {parameter.name!r}"
+            )
             self.offsets[self.entry.name, parameter.name] = offset
             self.kernel.parameters.append(Parameter(parameter.name, offset, parameter.size, parameter.type))
 
     def _constants(self) -> None:
-        """Every .const variable of the module, so that the host may fill any of them whichever kernel it launches."""
+        """Every .const variable of the module, so that the host may fill any of them whichever kernel it
+        launches."""
         placed = [v for v in self.module.variables.values() if v.space == "const" and not v.external]
         for variable in placed:
-            offset = self._place(variable.size, max(4, variable.align), variable.line, f".const variable {variable.name!r}")
+            offset = self._place(
+                variable.size, max(4, variable.align), variable.line, f".const variable {variable.name!r}"
+            )
             self.offsets["", variable.name] = offset
             self.kernel.symbols[variable.name] = (offset, variable.size)
         image = self.kernel.constants
@@ -118,14 +148,25 @@ class Layout:
             offset = self.offsets["", variable.name]
             relocations: list[tuple[int, str, int]] = []
             image[offset : offset + variable.size] = self._initial(variable, relocations)
-            self.kernel.constant_relocations += [(offset + at, symbol, addend) for at, symbol, addend in relocations]
+            self.kernel.constant_relocations += [
+                (offset + at, symbol, addend) for at, symbol, addend in relocations
+            ]
         for _, symbol, _ in self.kernel.constant_relocations:
             self.global_slot(symbol, self.module.variables[symbol].line)
 
     def _shared(self) -> None:
-        """Static shared variables that the kernel or a function it calls names; then the dynamic ones, all at one address."""
-        named = {f.name: {s.name for i in f.body or () if isinstance(i, Instruction) for o in i.operands for s in symbols_of(o)}
-                 for f in self.functions}
+        """Static shared variables that the kernel or a function it calls names; then the dynamic ones, all at
+        one address."""
+        named = {
+            f.name: {
+                s.name
+                for i in f.body or ()
+                if isinstance(i, Instruction)
+                for o in i.operands
+                for s in symbols_of(o)
+            }
+            for f in self.functions
+        }
         static: list[tuple[str, Variable]] = []
         dynamic: list[tuple[str, Variable]] = []
         everywhere = set().union(*named.values())
@@ -146,7 +187,8 @@ class Layout:
             self.offsets[scope, variable.name] = base
 
     def find(self, function: Function, name: str) -> tuple[str, int] | None:
-        """(space, address) of a .const, .shared or kernel parameter symbol as the function sees it; None: not one of those."""
+        """(space, address) of a .const, .shared or kernel parameter symbol as the function sees it; None: not
+        one of those."""
         for scope in (function.name, ""):
             offset = self.offsets.get((scope, name))
             if offset is not None:
@@ -156,14 +198,20 @@ class Layout:
         return None
 
     def global_slot(self, name: str, line: int) -> int:
-        """The constant-bank slot that holds a global variable's address; makes the variable known to the loader."""
+        """The constant-bank slot that holds a global variable's address; makes the variable known to the
+        loader."""
         if name in self.kernel.global_slots:
             return self.kernel.global_slots[name]
         variable = self.module.variables[name]
         if variable.type in _OPAQUE:
-            raise self._error(line, f"textures are not supported: {name!r} is a .{variable.type}; read global memory instead")
+            raise self._error(
+                line,
+                f"textures are not supported: {name!r} is a .{variable.type}; read global memory instead",
+            )
         if variable.external and variable.init is None and variable.size == 0:
-            raise self._error(line, f"{name!r} is only declared (.extern): the file that defines it is needed")
+            raise self._error(
+                line, f"{name!r} is only declared (.extern): the file that defines it is needed"
+            )
         slot = self._place(8, 8, line, f"the address of {name!r}")
         self.kernel.constants.extend(bytes(self._end - len(self.kernel.constants)))
         self.kernel.global_slots[name] = slot
@@ -175,7 +223,8 @@ class Layout:
         return slot
 
     def _initial(self, variable: Variable, relocations: list[tuple[int, str, int]]) -> bytes:
-        """A variable's initial bytes with every address filled in that is known now; the others go to `relocations`."""
+        """A variable's initial bytes with every address filled in that is known now; the others go to
+        `relocations`."""
         image = bytearray(variable.init or b"").ljust(variable.size, b"\0")
         for offset, symbol, size in variable.relocations:
             target = self.module.variables.get(symbol.name)
@@ -188,14 +237,20 @@ class Layout:
                 continue
             if target.space == "global":
                 if size != 8:
-                    raise self._error(variable.line, f"{held} .global {symbol.name!r} in {size} bytes: it takes 8")
+                    raise self._error(
+                        variable.line, f"{held} .global {symbol.name!r} in {size} bytes: it takes 8"
+                    )
                 relocations.append((offset, symbol.name, symbol.offset))
                 continue
             place = self.offsets.get(("", symbol.name))
             if place is None:
-                raise self._error(variable.line, f"{held} {symbol.name!r}, which has none before the kernel runs")
+                raise self._error(
+                    variable.line, f"{held} {symbol.name!r}, which has none before the kernel runs"
+                )
             window = {"const": CONST_WINDOW, "shared": SHARED_WINDOW}[target.space] if symbol.generic else 0
-            image[offset : offset + size] = ((place + symbol.offset + window) & (1 << 8 * size) - 1).to_bytes(size, "little")
+            image[offset : offset + size] = ((place + symbol.offset + window) & (1 << 8 * size) - 1).to_bytes(
+                size, "little"
+            )
         return bytes(image)
 
 

@@ -15,7 +15,11 @@ from warpbank.program.lowering.types import TYPES, PtxType
 from warpbank.program.ptx.ast import Address, Immediate, Operand, Symbol, Vector
 
 _SPACES = {
-    "global": Space.GLOBAL, "shared": Space.SHARED, "local": Space.LOCAL, "const": Space.CONST, "param": Space.CONST,
+    "global": Space.GLOBAL,
+    "shared": Space.SHARED,
+    "local": Space.LOCAL,
+    "const": Space.CONST,
+    "param": Space.CONST,
 }
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 _ORDERED = ("volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "mmio", "sc")
@@ -168,26 +172,42 @@ def _load_buffer(
     for i, element in enumerate(elements):
         at = offset + i * ptx.bits // 8
         if at < 0 or at + ptx.bits // 8 > buffer.size:
-            form.refuse(f"it reads bytes {at} to {at + ptx.bits // 8 - 1} of a parameter of {buffer.size} bytes")
+            form.refuse(
+                f"it reads bytes {at} to {at + ptx.bits // 8 - 1} of a parameter of {buffer.size} bytes"
+            )
         if element is not None:
             words: list[Source] = list(buffer.words[at // 4 : at // 4 + ptx.words])
             _load_word_parts(ctx, ctx.dst(element, ptx.words), words, at % 4, ptx)
 
 
-def _chunks(elements: tuple[Operand | None, ...], ptx: PtxType) -> list[tuple[int, tuple[Operand | None, ...]]]:
+def _chunks(
+    elements: tuple[Operand | None, ...], ptx: PtxType
+) -> list[tuple[int, tuple[Operand | None, ...]]]:
     """Vectors in pieces of at most 16 bytes, with their offsets."""
     per = max(1, 128 // ptx.bits)
     return [(i * ptx.bits // 8, elements[i : i + per]) for i in range(0, len(elements), per)]
 
 
-def _load_memory(ctx: Context, where: Place, elements: tuple[Operand | None, ...], ptx: PtxType, volatile: bool) -> None:
+def _load_memory(
+    ctx: Context, where: Place, elements: tuple[Operand | None, ...], ptx: PtxType, volatile: bool
+) -> None:
     for at, part in _chunks(elements, ptx):
         size = len(part) * ptx.bits // 8
         fields = {"space": where.space, "offset": where.offset + at, "size": size, "volatile": volatile}
         if len(part) == 1:
             dst = ctx.dst(part[0], ptx.words)
-            extension = (DType.S8 if ptx.signed else DType.U8) if ptx.bits == 8 else (DType.S16 if ptx.signed else DType.U16)
-            ctx.emit(Op.LD, Reg(dst.index, ptx.words), where.base, dtype=extension if ptx.bits < 32 else ptx.compute, **fields)
+            extension = (
+                (DType.S8 if ptx.signed else DType.U8)
+                if ptx.bits == 8
+                else (DType.S16 if ptx.signed else DType.U16)
+            )
+            ctx.emit(
+                Op.LD,
+                Reg(dst.index, ptx.words),
+                where.base,
+                dtype=extension if ptx.bits < 32 else ptx.compute,
+                **fields,
+            )
             _finish(ctx, dst, ptx)
             continue
         targets = [ctx.dst(e, ptx.words) for e in part] if ptx.bits >= 32 and None not in part else None
@@ -202,7 +222,9 @@ def _load_memory(ctx: Context, where: Place, elements: tuple[Operand | None, ...
             if element is not None:
                 dst = targets[i] if targets else ctx.dst(element, ptx.words)
                 first = i * ptx.bits // 32
-                _load_word_parts(ctx, dst, [loaded.word(first + w) for w in range(ptx.words)], i * ptx.bits // 8 % 4, ptx)
+                _load_word_parts(
+                    ctx, dst, [loaded.word(first + w) for w in range(ptx.words)], i * ptx.bits // 8 % 4, ptx
+                )
 
 
 @lowers("st")
@@ -237,7 +259,9 @@ def store_buffer(ctx: Context, buffer: Buffer, offset: int, values: list[Source]
     for i, value in enumerate(values):
         at = offset + i * ptx.bits // 8
         if at < 0 or at + ptx.bits // 8 > buffer.size:
-            ctx.form.refuse(f"it writes bytes {at} to {at + ptx.bits // 8 - 1} of a parameter of {buffer.size} bytes")
+            ctx.form.refuse(
+                f"it writes bytes {at} to {at + ptx.bits // 8 - 1} of a parameter of {buffer.size} bytes"
+            )
         if ptx.bits < 32 and buffer.size > ptx.bits // 8:
             target = buffer.words[at // 4]
             ctx.emit(Op.BFI, target, value, target, Imm(8 * (at % 4)), Imm(ptx.bits))
@@ -254,8 +278,17 @@ def _store_memory(ctx: Context, where: Place, values: list[Source], ptx: PtxType
         part = values[start : start + per]
         size = len(part) * ptx.bits // 8
         data = part[0] if len(part) == 1 else _vector(ctx, part, ptx)
-        ctx.emit(Op.ST, None, where.base, data, space=where.space, offset=where.offset + start * ptx.bits // 8, size=size,
-                 volatile=volatile, dtype=DType.U32)
+        ctx.emit(
+            Op.ST,
+            None,
+            where.base,
+            data,
+            space=where.space,
+            offset=where.offset + start * ptx.bits // 8,
+            size=size,
+            volatile=volatile,
+            dtype=DType.U32,
+        )
 
 
 def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
@@ -265,7 +298,11 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
         group = whole(ctx.kernel, registers)
         if group is not None:
             return group
-    words = [word(v, w) for v in values for w in range(ptx.words)] if ptx.bits >= 32 else pack_words(ctx, values, ptx.bits)
+    words = (
+        [word(v, w) for v in values for w in range(ptx.words)]
+        if ptx.bits >= 32
+        else pack_words(ctx, values, ptx.bits)
+    )
     if len(words) == 1:
         return words[0]
     made = ctx.temp(len(words))
@@ -289,4 +326,3 @@ def cache_policy(ctx: Context, form: Form) -> None:
 def fence(ctx: Context, form: Form) -> None:
     """Every fence is the one fence of the machine."""
     ctx.emit(Op.MEMBAR, volatile=True)
-

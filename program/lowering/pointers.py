@@ -1,21 +1,25 @@
-"""Functions by address: what the address of one is, and which functions a call through a register may reach."""
+"""Functions by address: what the address of one is, and which functions a call through a register may
+reach."""
 
 from __future__ import annotations
 
 from warpbank.program.isa import CODE_WINDOW
 from warpbank.program.ptx.ast import Address, Call, Function, Instruction, Module, Register, Symbol
 
-#: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is out of bounds.
+#: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is
+#: out of bounds.
 _STEP = 16
 
 
 def function_address(module: Module, name: str) -> int:
-    """A number that only this function of the module has: its place in the file, in a window of its own; never 0."""
+    """A number that only this function of the module has: its place in the file, in a window of its own;
+    never 0."""
     return CODE_WINDOW + _STEP * (1 + list(module.functions).index(name))
 
 
 def address_taken(module: Module) -> list[str]:
-    """Functions whose address occurs as an operand or in the initial value of a variable, in the order of the file."""
+    """Functions whose address occurs as an operand or in the initial value of a variable, in the order of the
+    file."""
     variables = [*module.variables.values(), *(v for f in module.functions.values() for v in f.variables)]
     names = {symbol.name for variable in variables for _, symbol, _ in variable.relocations}
     for function in module.functions.values():
@@ -31,8 +35,9 @@ def address_taken(module: Module) -> list[str]:
 
 
 def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
-    """The functions that a call through a register may reach: those of its .calltargets list, or else every function whose
-    address is taken; of these the ones that have a body and take and give what the call passes."""
+    """The functions that a call through a register may reach: those of its .calltargets list, or else every
+    function whose address is taken; of these the ones that have a body and take and give what the call
+    passes."""
     sizes = {v.name: v.size for v in (*caller.variables, *caller.parameters, *caller.returns)}
 
     def fits(given: list[str | None], formals: list[int]) -> bool:
@@ -47,7 +52,9 @@ def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
             continue
         arguments = [a.name if isinstance(a, Symbol) else None for a in call.arguments]
         returns: list[str | None] = list(call.returns)
-        if fits(arguments, [p.size for p in function.parameters]) and fits(returns, [r.size for r in function.returns]):
+        if fits(arguments, [p.size for p in function.parameters]) and fits(
+            returns, [r.size for r in function.returns]
+        ):
             found.append(function)
     return found
 

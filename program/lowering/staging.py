@@ -13,9 +13,12 @@ from warpbank.program.ptx.ast import Immediate, Operand, Register, Vector
 
 @lowers("cp")
 def copy(ctx: Context, form: Form) -> None:
-    """cp.async: the copy is made on the spot, which is one of the times it may happen at; groups need no waiting for."""
+    """cp.async: the copy is made on the spot, which is one of the times it may happen at; groups need no
+    waiting for."""
     if not form.flag("async") or any(m in ("bulk", "mbarrier", "reduce") for m in form.left):
-        form.refuse("bulk copies and mbarrier objects are not supported: copy with cp.async, ld.global and st.shared")
+        form.refuse(
+            "bulk copies and mbarrier objects are not supported: copy with cp.async, ld.global and st.shared"
+        )
     if form.flag("commit_group", "wait_group", "wait_all"):
         form.done()
         return
@@ -40,7 +43,8 @@ def copy(ctx: Context, form: Form) -> None:
 
 
 def _copy_part(ctx: Context, data: Reg, source: Place, given: Operand) -> None:
-    """Loads the words that the source size covers, or none if the ignoring predicate holds; the others are zero."""
+    """Loads the words that the source size covers, or none if the ignoring predicate holds; the others are
+    zero."""
     guard = ctx.guard
     ignore = isinstance(given, Register) and ctx.register_type(given).kind == "pred"
     limit: Source = Imm(0) if ignore else ctx.value(given, B32)
@@ -50,9 +54,24 @@ def _copy_part(ctx: Context, data: Reg, source: Place, given: Operand) -> None:
         also = (guard,) if guard else ()
         if ignore:
             inverse = ctx.pred(given)
-            ctx.emit(Op.PLOP, pdst=(wanted,), psrc=(Pred(inverse.index, not inverse.negated), *also), aux=0b11000000)
+            ctx.emit(
+                Op.PLOP,
+                pdst=(wanted,),
+                psrc=(Pred(inverse.index, not inverse.negated), *also),
+                aux=0b11000000,
+            )
         else:
-            ctx.emit(Op.ISETP, None, limit, Imm(4 * i), pdst=(wanted,), psrc=also, cmp=Cmp.GT, boolop=BoolOp.AND, dtype=DType.U32)
+            ctx.emit(
+                Op.ISETP,
+                None,
+                limit,
+                Imm(4 * i),
+                pdst=(wanted,),
+                psrc=also,
+                cmp=Cmp.GT,
+                boolop=BoolOp.AND,
+                dtype=DType.U32,
+            )
         ctx.guard = Pred(wanted)
         ctx.emit(Op.LD, data.word(i), source.base, space=source.space, offset=source.offset + 4 * i, size=4)
         ctx.guard = guard
@@ -60,9 +79,9 @@ def _copy_part(ctx: Context, data: Reg, source: Place, given: Operand) -> None:
 
 @lowers("ldmatrix")
 def load_matrices(ctx: Context, form: Form) -> None:
-    """ldmatrix: lanes 8i to 8i+7 hold the addresses of the rows of matrix i. A lane gets elements 2t and 2t+1 of row g, for
-    g = lane / 4 and t = lane % 4; with .trans elements g of rows 2t and 2t+1. So it asks the lanes for their addresses and loads.
-    """
+    """ldmatrix: lanes 8i to 8i+7 hold the addresses of the rows of matrix i. A lane gets elements 2t and 2t+1
+    of row g, for g = lane / 4 and t = lane % 4; with .trans elements g of rows 2t and 2t+1. So it asks the
+    lanes for their addresses and loads."""
     form.flag("sync", "aligned")
     form.choice({"m8n8": 8})
     count = form.choice({"x1": 1, "x2": 2, "x4": 4})

@@ -18,8 +18,8 @@ class Rule:
     Parameters
     ----------
     handler : emits the code; it must consume every modifier it understands.
-    in_place : the code reads every source word before it writes a destination word that may be the same register, so a
-        destination that is also a source needs no copy.
+    in_place : the code reads every source word before it writes a destination word that may be the same
+        register, so a destination that is also a source needs no copy.
     """
 
     handler: Handler
@@ -43,17 +43,28 @@ def lowers(*opcodes: str, in_place: bool = False) -> Callable[[Handler], Handler
 
 #: Opcodes that are known and refused: the clause says what there is instead.
 REFUSED: dict[str, str] = {
-    **dict.fromkeys(("tex", "tld4", "txq"), "textures are not supported: read the data from global memory with ld.global"),
-    **dict.fromkeys(("suld", "sust", "sured", "suq", "istypep"), "surfaces are not supported: use global memory with ld and st"),
     **dict.fromkeys(
-        ("wmma", "wgmma", "tcgen05"), "of the tensor instructions only mma.sync m16n8k8 and m16n8k16 on f16 or bf16 are supported"
+        ("tex", "tld4", "txq"), "textures are not supported: read the data from global memory with ld.global"
     ),
-    **dict.fromkeys(("stmatrix", "movmatrix"), "matrix stores are not supported: store fragments with st.shared"),
+    **dict.fromkeys(
+        ("suld", "sust", "sured", "suq", "istypep"),
+        "surfaces are not supported: use global memory with ld and st",
+    ),
+    **dict.fromkeys(
+        ("wmma", "wgmma", "tcgen05"),
+        "of the tensor instructions only mma.sync m16n8k8 and m16n8k16 on f16 or bf16 are supported",
+    ),
+    **dict.fromkeys(
+        ("stmatrix", "movmatrix"), "matrix stores are not supported: store fragments with st.shared"
+    ),
     "mbarrier": "mbarrier objects are not supported: synchronise with bar.sync",
     "clusterlaunchcontrol": "thread-block clusters are not supported: launch ordinary CTAs",
-    **dict.fromkeys(("mapa", "getctarank"), "thread-block clusters are not supported: use shared memory of the own CTA"),
     **dict.fromkeys(
-        ("alloca", "stacksave", "stackrestore"), "stack allocation of a variable size is not supported: use a local array"
+        ("mapa", "getctarank"), "thread-block clusters are not supported: use shared memory of the own CTA"
+    ),
+    **dict.fromkeys(
+        ("alloca", "stacksave", "stackrestore"),
+        "stack allocation of a variable size is not supported: use a local array",
     ),
     "griddepcontrol": "dependent launches are not supported: a kernel runs alone",
     "setmaxnreg": "register counts are fixed for the kernel: use the max_registers option",
@@ -61,8 +72,31 @@ REFUSED: dict[str, str] = {
     "tensormap": "tensor maps are not supported: address memory with ld and st",
     "elect": "elect.sync is not supported: compare %laneid or use vote.sync.ballot",
     **dict.fromkeys(
-        ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vsub2", "vavrg2", "vabsdiff2",
-         "vmin2", "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4"),
+        (
+            "vadd",
+            "vsub",
+            "vabsdiff",
+            "vmin",
+            "vmax",
+            "vshl",
+            "vshr",
+            "vmad",
+            "vset",
+            "vadd2",
+            "vsub2",
+            "vavrg2",
+            "vabsdiff2",
+            "vmin2",
+            "vmax2",
+            "vset2",
+            "vadd4",
+            "vsub4",
+            "vavrg4",
+            "vabsdiff4",
+            "vmin4",
+            "vmax4",
+            "vset4",
+        ),
         "video instructions are not supported: use prmt, bfe and 32-bit arithmetic",
     ),
 }

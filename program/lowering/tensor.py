@@ -12,7 +12,8 @@ from warpbank.program.ptx.ast import Operand, Register, Vector
 
 _SHAPES = {"m16n8k8": 8, "m16n8k16": 16}
 _CLAUSE = (
-    "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (for f16 also f16) accumulators work"
+    "of mma.sync only m16n8k8 and m16n8k16 .row.col with f16 or bf16 factors and f32 (for f16 also f16) "
+    "accumulators work"
 )
 
 
@@ -20,8 +21,9 @@ _CLAUSE = (
 def multiply_accumulate(ctx: Context, form: Form) -> None:
     """mma.sync.aligned.m16n8kK.row.col.dtype.atype.btype.ctype d, a, b, c.
 
-    Rows 0 to 7 take a0 (and a2) and accumulate in c0, c1; rows 8 to 15 take a1 (and a3) and c2, c3. Both take all of b.
-    Accumulating in place is the rule; the first half only has to spare what the second one still reads.
+    Rows 0 to 7 take a0 (and a2) and accumulate in c0, c1; rows 8 to 15 take a1 (and a3) and c2, c3. Both take
+    all of b. Accumulating in place is the rule; the first half only has to spare what the second one still
+    reads.
     """
     form.flag("sync", "aligned")
     k = form.maybe(_SHAPES)
@@ -31,12 +33,20 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
         form.refuse(_CLAUSE)
     d_type, a_type, b_type, c_type = types
     half = d_type == c_type == "f16"
-    if a_type != b_type or a_type not in ("f16", "bf16") or not ((half and a_type == "f16") or d_type == c_type == "f32"):
+    if (
+        a_type != b_type
+        or a_type not in ("f16", "bf16")
+        or not ((half and a_type == "f16") or d_type == c_type == "f32")
+    ):
         form.refuse(_CLAUSE)
     form.arity(4)
     count = 2 if half else 4
     targets = _elements(form, 0, count)
-    later = [*_elements(form, 1, k // 4)[1::2], *_elements(form, 2, k // 8), *_elements(form, 3, count)[count // 2 :]]
+    later = [
+        *_elements(form, 1, k // 4)[1::2],
+        *_elements(form, 2, k // 8),
+        *_elements(form, 3, count)[count // 2 :],
+    ]
     ctx.delay(e.name for e in later if isinstance(e, Register))
     a, b, c = (_sources(ctx, form, i, n) for i, n in ((1, k // 4), (2, k // 8), (3, count)))
     dtype = DType.F16 if a_type == "f16" else DType.BF16

@@ -16,7 +16,8 @@ class PtxType:
     ----------
     name : without its dot.
     bits : width; a predicate has 1.
-    kind : "s", "u", "b" (untyped bits, unsigned), "f" (float, brain floats and packed pairs included) or "pred".
+    kind : "s", "u", "b" (untyped bits, unsigned), "f" (float, brain floats and packed pairs included) or
+        "pred".
     dtype : the machine type for arithmetic in it; sub-word integers keep their own (loads extend by it).
     """
 

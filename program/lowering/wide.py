@@ -62,15 +62,32 @@ def shift_right(ctx: Context, dst: Reg, a: Source, amount: Source, signed: bool)
     return dst
 
 
-def compare(ctx: Context, cmp: Cmp, a: Source, b: Source, signed: bool, pdst: tuple[int, ...] | None = None,
-            combine: Pred | None = None, boolop: BoolOp = BoolOp.AND) -> int:
+def compare(
+    ctx: Context,
+    cmp: Cmp,
+    a: Source,
+    b: Source,
+    signed: bool,
+    pdst: tuple[int, ...] | None = None,
+    combine: Pred | None = None,
+    boolop: BoolOp = BoolOp.AND,
+) -> int:
     """A 64-bit comparison; returns the first predicate written."""
     low = ctx.temp_predicate()
     pdst = pdst or (ctx.temp_predicate(),)
     ctx.emit(Op.ISETP, None, word(a, 0), word(b, 0), pdst=(low,), cmp=cmp, dtype=DType.U32)
     psrc = (Pred(low),) if combine is None else (Pred(low), combine)
-    ctx.emit(Op.ISETPX, None, word(a, 1), word(b, 1), pdst=pdst, psrc=psrc, cmp=cmp, boolop=boolop,
-             dtype=DType.S32 if signed else DType.U32)
+    ctx.emit(
+        Op.ISETPX,
+        None,
+        word(a, 1),
+        word(b, 1),
+        pdst=pdst,
+        psrc=psrc,
+        cmp=cmp,
+        boolop=boolop,
+        dtype=DType.S32 if signed else DType.U32,
+    )
     return pdst[0]
 
 

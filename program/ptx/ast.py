@@ -1,4 +1,5 @@
-"""What the PTX parser gives: a module of variables and functions, one record per statement, nothing interpreted yet."""
+"""What the PTX parser gives: a module of variables and functions, one record per statement, nothing
+interpreted yet."""
 
 from __future__ import annotations
 
@@ -21,9 +22,11 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant. `value` is an int (`12`, `-3`, `0x7fU`, and also `0f3F800000`/`0d...` whose bits it then holds).
+    """A constant. `value` is an int (`12`, `-3`, `0x7fU`, and also `0f3F800000`/`0d...` whose bits it then
+    holds).
 
-    `kind` is "int" for integers, "f32" for `0f`, "f64" for `0d` and for decimal floats (value: bits of the double).
+    `kind` is "int" for integers, "f32" for `0f`, "f64" for `0d` and for decimal floats (value: bits of the
+    double).
     """
 
     value: int
@@ -32,7 +35,8 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The address of a variable, parameter or function, plus a constant: `s`, `s+16`, `generic(s)+4` in initializers.
+    """The address of a variable, parameter or function, plus a constant: `s`, `s+16`, `generic(s)+4` in
+    initializers.
 
     Also the label operand of `bra` and the .branchtargets operand of `brx.idx`.
     """
@@ -44,7 +48,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol (offset folded in) or an Immediate."""
+    """`[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol (offset folded in) or an
+    Immediate."""
 
     base: Register | Symbol | Immediate
     offset: int = 0
@@ -74,10 +79,12 @@ class PredicatePair:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The operands of `call`: `call (ret), func, (a, b), prototype;`. `function` is a Symbol, or a Register if indirect.
+    """The operands of `call`: `call (ret), func, (a, b), prototype;`. `function` is a Symbol, or a Register
+    if indirect.
 
-    `returns` names .param variables (or registers, in the old register ABI). `targets` are the functions of a .calltargets list,
-    empty where there is none: then an indirect call may reach any function whose address is taken.
+    `returns` names .param variables (or registers, in the old register ABI). `targets` are the functions of a
+    .calltargets list, empty where there is none: then an indirect call may reach any function whose address
+    is taken.
     """
 
     returns: tuple[str, ...]
@@ -113,8 +120,8 @@ class Instruction:
     Parameters
     ----------
     opcode : base opcode: "add", "ld", "setp", "mma", "bar".
-    modifiers : the dot-separated rest, in order, without dots: `mad.lo.s32` gives ("lo", "s32"); `cvt.rn.f32.s32` gives
-        ("rn", "f32", "s32"); `shared::cta` keeps its colons.
+    modifiers : the dot-separated rest, in order, without dots: `mad.lo.s32` gives ("lo", "s32");
+        `cvt.rn.f32.s32` gives ("rn", "f32", "s32"); `shared::cta` keeps its colons.
     operands : in source order; a bare `_` destination is None.
     guard : (register name, negated) of `@p` / `@!p`, or None.
     line : 1-based line in the file.
@@ -138,9 +145,12 @@ class Variable:
 
     Parameters
     ----------
-    name : as declared; a register range `%r<5>` is expanded by the parser into `Function.registers`, not a Variable.
-    space : "global", "const", "shared", "local" or "param"; "reg" for a .func parameter passed in a register of that name.
-    type : element type without dot: "u8", "b32", "f64", ...; "texref"/"samplerref"/"surfref" for the opaque ones.
+    name : as declared; a register range `%r<5>` is expanded by the parser into `Function.registers`, not a
+        Variable.
+    space : "global", "const", "shared", "local" or "param"; "reg" for a .func parameter passed in a register
+        of that name.
+    type : element type without dot: "u8", "b32", "f64", ...; "texref"/"samplerref"/"surfref" for the opaque
+        ones.
     size : bytes of the whole variable; 0 for an unsized extern array.
     align : bytes.
     init : initial bytes (zero-filled to size) or None if not initialised.
@@ -165,11 +175,14 @@ class Function:
 
     Parameters
     ----------
-    registers : name -> type without dot ("pred", "b16", "b32", "f32", "s64", "b128", ...). Declared in nested { } scopes too: the
-        parser renames registers, labels and variables of an inner scope that would clash, so names are unique per function.
-    variables : function-scope .shared/.local/.param variables (.param ones are call buffers, again uniquely named).
+    registers : name -> type without dot ("pred", "b16", "b32", "f32", "s64", "b128", ...). Declared in nested
+        { } scopes too: the parser renames registers, labels and variables of an inner scope that would clash,
+        so names are unique per function.
+    variables : function-scope .shared/.local/.param variables (.param ones are call buffers, again uniquely
+        named).
     body : statements in order; None for a declaration without body (an external function).
-    directives : performance directives such as {"maxntid": (256, 1, 1), "reqntid": ..., "minnctapersm": (2,)}.
+    directives : performance directives such as {"maxntid": (256, 1, 1), "reqntid": ..., "minnctapersm":
+        (2,)}.
     """
 
     name: str

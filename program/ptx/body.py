@@ -31,7 +31,8 @@ class BodyParser(OperandParser):
     ----------
     cursor : stands at the `{`.
     function : gets its registers, variables and statements from here.
-    external_uses : receives (name, token index) of every name that must be a variable or function of the module.
+    external_uses : receives (name, token index) of every name that must be a variable or function of the
+        module.
     """
 
     def __init__(self, cursor: Cursor, function: Function, external_uses: list[tuple[str, int]]) -> None:
@@ -77,7 +78,8 @@ class BodyParser(OperandParser):
     # Declarations
 
     def _declare(self, variable: Variable) -> None:
-        """Makes a variable or parameter known in the current scope. Its record already has its unique name."""
+        """Makes a variable or parameter known in the current scope. Its record already has its unique
+        name."""
         written = variable.name.partition("#")[0]
         if "#" not in variable.name:
             self.names.unique(written)
@@ -118,7 +120,8 @@ class BodyParser(OperandParser):
             raise cursor.error(f"unknown directive {text!r} in a function body")
 
     def _registers(self) -> None:
-        """Reads `.reg .b32 %r<10>, a, b;` and vector registers, whose elements become registers v.x, v.y, ..."""
+        """Reads `.reg .b32 %r<10>, a, b;` and vector registers, whose elements become registers v.x, v.y,
+        ..."""
         cursor = self.cursor
         cursor.at += 1
         width = int(cursor.text[2:]) if cursor.text in (".v2", ".v4") else 0
@@ -135,7 +138,9 @@ class BodyParser(OperandParser):
                 count = cursor.integer("the number of registers")
                 cursor.expect(">", "the number of registers")
                 if not 0 <= count <= _MAX_REGISTERS:
-                    raise cursor.error(f"{count} registers {name}; at most {_MAX_REGISTERS} can be declared", token)
+                    raise cursor.error(
+                        f"{count} registers {name}; at most {_MAX_REGISTERS} can be declared", token
+                    )
                 written = [f"{name}{index}" for index in range(count)]
             for each in written:
                 unique = self._fresh(each, token)
@@ -201,7 +206,10 @@ class BodyParser(OperandParser):
         if not isinstance(register, Register):
             raise cursor.error(f"guard {name!r} is not a declared register", token)
         if self.function.registers[register.name] != "pred":
-            raise cursor.error(f"guard {name!r} is a .{self.function.registers[register.name]} register, not a .pred one", token)
+            raise cursor.error(
+                f"guard {name!r} is a .{self.function.registers[register.name]} register, not a .pred one",
+                token,
+            )
         if cursor.kind != "word":
             cursor.fail("an instruction after the guard")
         self._instruction((register.name, negated), first)
@@ -221,7 +229,11 @@ class BodyParser(OperandParser):
         elif cursor.texts[cursor.at] != ";":
             self.operand_list(operands, opcode)
         if cursor.texts[cursor.at] != ";":
-            cursor.fail(f"',' or ';' after an operand of {opcode!r}" if operands else f"an operand of {opcode!r} or ';'")
+            cursor.fail(
+                f"',' or ';' after an operand of {opcode!r}"
+                if operands
+                else f"an operand of {opcode!r} or ';'"
+            )
         text = cursor.tokens.slice(first, cursor.at)
         cursor.at += 1
         self.body.append(Instruction(opcode, tuple(modifiers), tuple(operands), guard, line, text))
@@ -229,7 +241,8 @@ class BodyParser(OperandParser):
     # Names used before they are declared
 
     def _settle(self) -> None:
-        """Gives branches the unique names of their labels; what is no label must be a symbol of the module."""
+        """Gives branches the unique names of their labels; what is no label must be a symbol of the
+        module."""
         for use in self.uses:
             label = use.scope.label(use.name)
             statement = self.body[use.statement] if use.statement < len(self.body) else None
@@ -237,12 +250,19 @@ class BodyParser(OperandParser):
                 if label is None:
                     raise self._no_label(use)
                 labels = statement.labels
-                self.body[use.statement] = replace(statement, labels=(*labels[: use.operand], label, *labels[use.operand + 1 :]))
-            elif isinstance(statement, Instruction) and label is not None and statement.opcode in (*BRANCHES, "call"):
+                self.body[use.statement] = replace(
+                    statement, labels=(*labels[: use.operand], label, *labels[use.operand + 1 :])
+                )
+            elif (
+                isinstance(statement, Instruction)
+                and label is not None
+                and statement.opcode in (*BRANCHES, "call")
+            ):
                 if label != use.name and use.operand >= 0:
                     operands = statement.operands
                     self.body[use.statement] = replace(
-                        statement, operands=(*operands[: use.operand], Symbol(label), *operands[use.operand + 1 :])
+                        statement,
+                        operands=(*operands[: use.operand], Symbol(label), *operands[use.operand + 1 :]),
                     )
             elif isinstance(statement, Instruction) and statement.opcode in BRANCHES:
                 raise self._no_label(use)
@@ -251,4 +271,6 @@ class BodyParser(OperandParser):
 
     def _no_label(self, use: Use) -> Exception:
         function = self.function.name
-        return self.cursor.error(f"label {use.name!r} is not defined in function {function} (or not in this scope)", use.token)
+        return self.cursor.error(
+            f"label {use.name!r} is not defined in function {function} (or not in this scope)", use.token
+        )

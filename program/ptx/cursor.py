@@ -42,7 +42,8 @@ class Cursor:
     Attributes
     ----------
     at : index of the next token.
-    inside : what is being read, for the message about a truncated file: `function f, opened at line 3`; "" at module scope.
+    inside : what is being read, for the message about a truncated file: `function f, opened at line 3`; "" at
+        module scope.
     """
 
     def __init__(self, tokens: Tokens) -> None:
@@ -77,7 +78,9 @@ class Cursor:
         if self.kind == END:
             inside = f" inside {self.inside}" if self.inside else ""
             raise PtxError(
-                self.tokens.path, self.line, f"unexpected end of file{inside}: the file looks truncated; expected {expected}"
+                self.tokens.path,
+                self.line,
+                f"unexpected end of file{inside}: the file looks truncated; expected {expected}",
             )
         raise self.error(f"expected {expected}, found {self.text!r}")
 

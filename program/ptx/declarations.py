@@ -21,7 +21,8 @@ TYPE_BYTES = {
 }
 #: Types that only a register may have besides those.
 REGISTER_TYPES = {**TYPE_BYTES, "pred": 0}
-#: Bytes a variable may have: beyond any GPU's memory the file is wrong, and an initial value would exhaust ours.
+#: Bytes a variable may have: beyond any GPU's memory the file is wrong, and an initial value would exhaust
+#: ours.
 _MAX_BYTES = 1 << 34
 _MAX_INITIALISED = 1 << 28
 
@@ -61,7 +62,8 @@ def linkage(cursor: Cursor) -> set[str]:
 def variables(cursor: Cursor, external: bool, rename: Callable[[str], str] = str) -> Iterator[Variable]:
     """Reads `.space .align n .vN .type name[dims] = init, name...;` and yields the variables.
 
-    `rename` gives the name under which a variable is recorded: inner scopes need names unique in their function.
+    `rename` gives the name under which a variable is recorded: inner scopes need names unique in their
+    function.
     """
     space = cursor.text[1:]
     cursor.at += 1
@@ -104,7 +106,8 @@ def _parameter(cursor: Cursor) -> Variable:
 
 
 def _shape(cursor: Cursor) -> Shape:
-    """Reads alignment, vector width, attributes and type, which may come in any order; the type ends up mandatory."""
+    """Reads alignment, vector width, attributes and type, which may come in any order; the type ends up
+    mandatory."""
     width, align, kind = 1, 0, ""
     while cursor.kind == "directive":
         word = cursor.text
@@ -130,11 +133,17 @@ def _shape(cursor: Cursor) -> Shape:
             cursor.at -= 1
             cursor.fail("a type such as .b32 or .f64")
     if kind not in TYPE_BYTES:
-        cursor.fail("a type such as .b32 or .f64 (a variable cannot be .pred)" if kind else "a type such as .b32 or .f64")
+        cursor.fail(
+            "a type such as .b32 or .f64 (a variable cannot be .pred)"
+            if kind
+            else "a type such as .b32 or .f64"
+        )
     return Shape(kind, width, align)
 
 
-def _variable(cursor: Cursor, space: str, shape: Shape, external: bool, rename: Callable[[str], str]) -> Variable:
+def _variable(
+    cursor: Cursor, space: str, shape: Shape, external: bool, rename: Callable[[str], str]
+) -> Variable:
     """Reads `name[dims] = init`."""
     at = cursor.at
     line = cursor.line
@@ -160,9 +169,14 @@ def _variable(cursor: Cursor, space: str, shape: Shape, external: bool, rename: 
     if not cursor.accept("="):
         return found
     if space not in ("global", "const"):
-        raise cursor.error(f".{space} variable {name} cannot have an initial value; only .global and .const ones can", at)
+        raise cursor.error(
+            f".{space} variable {name} cannot have an initial value; only .global and .const ones can", at
+        )
     if size > _MAX_INITIALISED:
-        raise cursor.error(f"variable {name} has an initial value of {size} bytes; at most {_MAX_INITIALISED} are supported", at)
+        raise cursor.error(
+            f"variable {name} has an initial value of {size} bytes; at most {_MAX_INITIALISED} are supported",
+            at,
+        )
     return _Initialiser(cursor, shape, dims).read(found)
 
 
@@ -173,7 +187,8 @@ class _Initialiser:
     ----------
     cursor : stands after the `=`.
     shape : of the variable.
-    dims : its array sizes, outermost first, the vector width last; a leading 0 means: as many as the initial value has.
+    dims : its array sizes, outermost first, the vector width last; a leading 0 means: as many as the initial
+        value has.
     """
 
     def __init__(self, cursor: Cursor, shape: Shape, dims: list[int]) -> None:
@@ -196,7 +211,8 @@ class _Initialiser:
     def _fill(self, offset: int, dims: list[int]) -> int:
         """Reads the value of an array of `dims` at byte `offset`; returns the bytes that it takes.
 
-        A row may be in braces of its own, then its tail is zero; rows may also follow each other in the outer braces.
+        A row may be in braces of its own, then its tail is zero; rows may also follow each other in the outer
+        braces.
         """
         if not dims:
             self._scalar(offset)
@@ -218,7 +234,9 @@ class _Initialiser:
                 self._scalar(offset + used)
                 used += self.shape.item_bytes
             if limit and used > limit:
-                raise self.cursor.error(f"the initial value has more elements than the {dims[0]} that were declared", at)
+                raise self.cursor.error(
+                    f"the initial value has more elements than the {dims[0]} that were declared", at
+                )
         return limit or used + -used % row
 
     def _scalar(self, offset: int) -> None:
@@ -237,7 +255,9 @@ class _Initialiser:
             cursor.expect(")", "the symbol")
             byte = value.value.bit_length() // 8 - 1
             if size != 1 or byte < 0 or value != Immediate(0xFF << (8 * byte)):
-                raise cursor.error("a mask on an address must choose one whole byte for a variable of bytes", at)
+                raise cursor.error(
+                    "a mask on an address must choose one whole byte for a variable of bytes", at
+                )
             self.masked.append((offset, symbol, byte))
             return
         self.bytes[offset : offset + size] = self._encode(value, at)
@@ -265,9 +285,15 @@ class _Initialiser:
             bits_of = {"int": None, "f32": "<f", "f64": "<d"}[value.kind]
             width = 4 if value.kind == "f32" else 8
             try:
-                number = struct.unpack(bits_of, value.value.to_bytes(width, "little"))[0] if bits_of else float(value.value)
+                number = (
+                    struct.unpack(bits_of, value.value.to_bytes(width, "little"))[0]
+                    if bits_of
+                    else float(value.value)
+                )
                 if bits_of == _FLOAT_FORMATS[kind]:
-                    return value.value.to_bytes(size, "little")  # as written: unpacking could quiet a signalling NaN
+                    return value.value.to_bytes(
+                        size, "little"
+                    )  # as written: unpacking could quiet a signalling NaN
                 return struct.pack(_FLOAT_FORMATS[kind], number)
             except OverflowError:
                 raise self.cursor.error(f"a constant does not fit .{kind}", at) from None
@@ -279,15 +305,22 @@ class _Initialiser:
         return (bits & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
     def _join_masked(self, at: int) -> None:
-        """Turns runs of bytes 0, 1, 2... of one address, which compilers print for packed structures, into whole relocations."""
+        """Turns runs of bytes 0, 1, 2... of one address, which compilers print for packed structures, into
+        whole relocations."""
         index = 0
         while index < len(self.masked):
             offset, symbol, _ = self.masked[index]
             count = 0
-            while index + count < len(self.masked) and self.masked[index + count] == (offset + count, symbol, count):
+            while index + count < len(self.masked) and self.masked[index + count] == (
+                offset + count,
+                symbol,
+                count,
+            ):
                 count += 1
             if count == 0:
-                message = f"the bytes of the address of {symbol.name} must be consecutive, beginning with mask 0xFF"
+                message = (
+                    f"the bytes of the address of {symbol.name} must be consecutive, beginning with mask 0xFF"
+                )
                 raise self.cursor.error(message, at)
             self.relocations.append((offset, symbol, count))
             index += count

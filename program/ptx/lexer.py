@@ -1,4 +1,5 @@
-"""Splits PTX text into tokens. PTX needs no context to be split, so this is one regular expression run over the file."""
+"""Splits PTX text into tokens. PTX needs no context to be split, so this is one regular expression run over
+the file."""
 
 from __future__ import annotations
 
@@ -8,14 +9,17 @@ from dataclasses import dataclass
 
 from warpbank.program.errors import PtxError
 
-# What carries no meaning for execution and is blanked before tokens are made: comments, the DWARF lines of PTX 1.x, and
-# preprocessor line marks. Strings come first in the alternation so that a `//` inside a file name is not taken for a comment.
+# What carries no meaning for execution and is blanked before tokens are made: comments, the DWARF lines of
+# PTX 1.x, and preprocessor line marks. Strings come first in the alternation so that a `//` inside a file
+# name is not taken for a comment.
 _NOISE = re.compile(
-    r'(?P<string>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/|(?P<open>/\*)|^[ \t]*\.?@@DWARF[^\n]*|^[ \t]*#[^\n]*',
+    r'(?P<string>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/|(?P<open>/\*)'
+    r"|^[ \t]*\.?@@DWARF[^\n]*|^[ \t]*#[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
 
-# An opcode or special register keeps its dots (`ld.global.v4.f32`, `%tid.x`, `shared::cta`): one token is one thing to look up.
+# An opcode or special register keeps its dots (`ld.global.v4.f32`, `%tid.x`, `shared::cta`): one token is one
+# thing to look up.
 _TOKEN = re.compile(
     r"""
       (?P<word>[A-Za-z_$%][\w$]*(?:(?:\.|::)[A-Za-z0-9_]+)*)
@@ -35,13 +39,15 @@ END = "end"
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenized file, as parallel lists: a file has hundreds of thousands of tokens, and lists are what Python reads fastest.
+    """A tokenized file, as parallel lists: a file has hundreds of thousands of tokens, and lists are what
+    Python reads fastest.
 
     Parameters
     ----------
     path : name of the file, for messages.
     source : the text with comments blanked, every remaining character at its original offset.
-    kinds : "word", "directive", "number", "mark" or "string" for each token; "end" for the one after the last.
+    kinds : "word", "directive", "number", "mark" or "string" for each token; "end" for the one after the
+        last.
     texts : the token as written; "" for the end.
     starts : its offset in `source`.
     newlines : offsets of the newlines in `source`.
@@ -79,7 +85,8 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def tokenize(text: str, path: str) -> Tokens:
-    """Splits `text` into tokens; PtxError for a comment that never ends or a character that PTX does not have."""
+    """Splits `text` into tokens; PtxError for a comment that never ends or a character that PTX does not
+    have."""
     source = _NOISE.sub(_blank, text.rstrip("\0"))  # some tools hand PTX over as a C string
     newlines = [m.start() for m in re.finditer("\n", source)]
     kinds: list[str] = []
@@ -96,7 +103,9 @@ def tokenize(text: str, path: str) -> Tokens:
         if kind == "bad":
             raise PtxError(path, tokens.line(len(texts) - 1), _explain(tokens, match))
         if kind == "mark" and texts[-1] == "/" and source.startswith("/*", match.start()):
-            raise PtxError(path, tokens.line(len(texts) - 1), "this comment /* is never closed: the file looks truncated")
+            raise PtxError(
+                path, tokens.line(len(texts) - 1), "this comment /* is never closed: the file looks truncated"
+            )
     kinds.append(END)
     texts.append("")
     starts.append(len(source.rstrip()))
@@ -109,8 +118,8 @@ def _explain(tokens: Tokens, match: re.Match[str]) -> str:
     where = tokens.source_line(tokens.line(len(tokens.texts) - 1))
     if text[0].isdigit():
         return (
-            f"{text!r} is not a PTX constant; expected a decimal, 0x.., 0.. (octal) or 0b.. integer, a decimal float, 0f with "
-            f"8 or 0d with 16 hexadecimal digits, in {where!r}"
+            f"{text!r} is not a PTX constant; expected a decimal, 0x.., 0.. (octal) or 0b.. integer, a "
+            f"decimal float, 0f with 8 or 0d with 16 hexadecimal digits, in {where!r}"
         )
     if text == '"':
         return f"a string is not closed on its line, in {where!r}"

@@ -25,7 +25,8 @@ BRANCHES = ("bra", "brx")
 
 @dataclass(slots=True)
 class Use:
-    """A name that no declaration before it explains: a label, or a symbol of the module. Settled when all of them are known."""
+    """A name that no declaration before it explains: a label, or a symbol of the module. Settled when all of
+    them are known."""
 
     name: str
     scope: Scope
@@ -40,7 +41,8 @@ class OperandParser:
     Parameters
     ----------
     cursor : stands in a function's body.
-    external_uses : receives (name, token index) of every name that must be a variable or function of the module.
+    external_uses : receives (name, token index) of every name that must be a variable or function of the
+        module.
 
     Attributes
     ----------
@@ -80,7 +82,9 @@ class OperandParser:
         if kind == "number" and cursor.texts[at + 1] in (",", ";"):
             cursor.at += 1
             if text[0] != "0":
-                return number(text)  # octal constants may be malformed, and then deserve the message of the general path
+                return number(
+                    text
+                )  # octal constants may be malformed, and then deserve the message of the general path
             cursor.at -= 1
         if text == "!" and cursor.kinds[at + 1] == "word":
             cursor.at += 1
@@ -89,7 +93,9 @@ class OperandParser:
             return self._vector()
         if cursor.starts_constant():
             if text == "-" and cursor.kinds[at + 1] == "word":
-                raise cursor.error(f"PTX has no negated operand -{cursor.texts[at + 1]}; expected a constant after '-'")
+                raise cursor.error(
+                    f"PTX has no negated operand -{cursor.texts[at + 1]}; expected a constant after '-'"
+                )
             return cursor.constant()
         cursor.fail(f"an operand of {opcode!r}")
 
@@ -125,12 +131,15 @@ class OperandParser:
         if "." in text or "::" in text:
             base = self.scope.find(text.partition(".")[0])
             if isinstance(base, Register):
-                raise self.cursor.error(f"part {text!r} of a register (a video instruction's operand) is not supported", token)
+                raise self.cursor.error(
+                    f"part {text!r} of a register (a video instruction's operand) is not supported", token
+                )
             raise self.cursor.error(f"{text!r} is not declared, and there is no such special register", token)
         self.uses.append(Use(text, self.scope, token, self.statement, operand))
 
     def _element(self, found: Symbol | None, text: str, token: int) -> Address:
-        """`a[3]`: an element of an array, as an address. Only arrays of the function itself have a known element size here."""
+        """`a[3]`: an element of an array, as an address. Only arrays of the function itself have a known
+        element size here."""
         cursor = self.cursor
         cursor.expect("[")
         index = cursor.integer("a constant index")
@@ -167,7 +176,8 @@ class OperandParser:
         return Vector(tuple(elements))
 
     def _address(self, operands: list[Operand | None]) -> None:
-        """Reads `[base+offset]`. Texture and tensor addresses `[t, {x, y}]` give one operand per part, for lowering to refuse."""
+        """Reads `[base+offset]`. Texture and tensor addresses `[t, {x, y}]` give one operand per part, for
+        lowering to refuse."""
         cursor = self.cursor
         cursor.at += 1
         base: Register | Symbol | Immediate
@@ -180,7 +190,9 @@ class OperandParser:
                 raise cursor.error(f"vector register {text!r} cannot be an address", at)
             if found is None:
                 if text in SPECIAL:
-                    raise cursor.error(f"special register {text!r} cannot be an address; move it to a register first", at)
+                    raise cursor.error(
+                        f"special register {text!r} cannot be an address; move it to a register first", at
+                    )
                 self._unknown(text, at)
             base = found or Symbol(text)
         elif cursor.starts_constant():
@@ -209,7 +221,9 @@ class OperandParser:
         cursor = self.cursor
         returns: tuple[str, ...] = ()
         if cursor.text == "(":
-            returns = tuple(item.name for item in self._call_list("a return parameter") if not isinstance(item, Immediate))
+            returns = tuple(
+                item.name for item in self._call_list("a return parameter") if not isinstance(item, Immediate)
+            )
             cursor.expect(",", "the return parameters")
         token = cursor.at
         name = cursor.name("the function to call")

@@ -1,7 +1,8 @@
 """The PTX parser: module-scope statements. LLVM, nvcc, Triton and Numba print the dialects it is meant for.
 
-It knows the grammar, not the instruction set: any opcode is accepted here and judged by the lowering. What it guarantees to the
-lowering is that every name an instruction uses is declared, that names are unique in their function, and that the file is whole.
+It knows the grammar, not the instruction set: any opcode is accepted here and judged by the lowering. What it
+guarantees to the lowering is that every name an instruction uses is declared, that names are unique in their
+function, and that the file is whole.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from warpbank.program.ptx.declarations import linkage, parameters, starts_variab
 from warpbank.program.ptx.lexer import END, tokenize
 
 _DIMENSIONS = (".maxntid", ".reqntid", ".reqnctapercluster")
-_LIMITS = (".minnctapersm", ".maxnctapersm", ".maxnreg", ".maxclusterrank", ".abi_preserve", ".abi_preserve_control")
+_LIMITS = (
+    ".minnctapersm",
+    ".maxnctapersm",
+    ".maxnreg",
+    ".maxclusterrank",
+    ".abi_preserve",
+    ".abi_preserve_control",
+)
 _FLAGS = (".explicitcluster", ".blocksareclusters", ".noreturn", ".unified", ".local_maxnreg")
 
 
@@ -80,9 +88,13 @@ class _ModuleParser:
         """`.version`, which every PTX file must begin with."""
         cursor = self.cursor
         if cursor.kind == END:
-            raise PtxError(self.module.path, cursor.line, "the file is empty; a PTX file begins with .version")
+            raise PtxError(
+                self.module.path, cursor.line, "the file is empty; a PTX file begins with .version"
+            )
         if cursor.text != ".version":
-            raise cursor.error(f"this is not PTX: a PTX file begins with .version, this one with {cursor.text!r}")
+            raise cursor.error(
+                f"this is not PTX: a PTX file begins with .version, this one with {cursor.text!r}"
+            )
         cursor.at += 1
         if cursor.kind != "number" or not re.fullmatch(r"\d+\.\d+", cursor.text):
             cursor.fail("a version such as 8.3 after .version")
@@ -140,8 +152,12 @@ class _ModuleParser:
         """A declaration and its definition may both stand in a file; two definitions may not."""
         variables = self.module.variables
         before = variables.get(variable.name)
-        if variable.name in self.module.functions or (before and not before.external and not variable.external):
-            raise PtxError(self.module.path, variable.line, f"{variable.name!r} is declared twice at module scope")
+        if variable.name in self.module.functions or (
+            before and not before.external and not variable.external
+        ):
+            raise PtxError(
+                self.module.path, variable.line, f"{variable.name!r} is declared twice at module scope"
+            )
         if before is None or before.external:
             variables[variable.name] = variable
         self.uses.extend((symbol.name, self.cursor.at - 1) for _, symbol, _ in variable.relocations)
@@ -169,7 +185,9 @@ class _ModuleParser:
         cursor.inside = f"function {name}, opened at line {cursor.line}"
         if cursor.text == "{":
             if before is not None and before.body is not None:
-                raise cursor.error(f"function {name!r} has two bodies; the first is at line {before.line}", at)
+                raise cursor.error(
+                    f"function {name!r} has two bodies; the first is at line {before.line}", at
+                )
             module.functions[name] = function
             BodyParser(cursor, function, self.uses).parse()
         else:

@@ -8,7 +8,14 @@ _INDEXED = {"tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluste
 _PLAIN = {
     *("laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid", "clock", "clock_hi", "clock64", "pm0_64"),
     *("lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "is_explicit_cluster"),
-    *("cluster_ctarank", "cluster_nctarank", "globaltimer", "globaltimer_lo", "globaltimer_hi", "current_graph_exec"),
+    *(
+        "cluster_ctarank",
+        "cluster_nctarank",
+        "globaltimer",
+        "globaltimer_lo",
+        "globaltimer_hi",
+        "current_graph_exec",
+    ),
     *("total_smem_size", "aggr_smem_size", "dynamic_smem_size"),
     *(f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")),
     *(f"pm{i}" for i in range(8)),
@@ -16,14 +23,16 @@ _PLAIN = {
     *(f"envreg{i}" for i in range(32)),
 }
 #: The predefined special registers of the PTX language, with their suffixes.
-SPECIAL = frozenset({f"%{name}" for name in _PLAIN | _INDEXED} | {f"%{name}.{axis}" for name in _INDEXED for axis in "xyzw"})
+SPECIAL = frozenset(
+    {f"%{name}" for name in _PLAIN | _INDEXED} | {f"%{name}.{axis}" for name in _INDEXED for axis in "xyzw"}
+)
 
 
 class Names:
     """All names that a function uses; hands out unique ones.
 
-    Inline assembly and call sequences declare the same names in one scope after the other. The second `param0` becomes
-    `param0#2`: `#` cannot occur in PTX, so no written name is ever hit.
+    Inline assembly and call sequences declare the same names in one scope after the other. The second
+    `param0` becomes `param0#2`: `#` cannot occur in PTX, so no written name is ever hit.
     """
 
     def __init__(self) -> None:
@@ -46,9 +55,10 @@ class Scope:
 
     Attributes
     ----------
-    values : what a written name stands for as an operand: a register, the vector of a vector register, or a symbol.
-    labels : written name of a label, .branchtargets or .callprototype to its unique name. Labels may be used before they are
-        defined, so they are looked up when the function is complete.
+    values : what a written name stands for as an operand: a register, the vector of a vector register, or a
+        symbol.
+    labels : written name of a label, .branchtargets or .callprototype to its unique name. Labels may be used
+        before they are defined, so they are looked up when the function is complete.
     targets : written name of a .calltargets list to the functions in it.
     """
 

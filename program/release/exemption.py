@@ -1,9 +1,9 @@
 """Registers that are not renamed, so that the renaming table keeps to its size (renaming, section 7.1).
 
-The longer a register holds its values, the less is gained by renaming it: such registers are exempted first, and of those that
-hold theirs for equally long the one that is written more often. How long is counted in the code: the instructions, from a write
-to the next release, at which the register may be allocated, summed over its values. A value that lives around a loop is held in
-the whole loop.
+The longer a register holds its values, the less is gained by renaming it: such registers are exempted first,
+and of those that hold theirs for equally long the one that is written more often. How long is counted in the
+code: the instructions, from a write to the next release, at which the register may be allocated, summed over
+its values. A value that lives around a loop is held in the whole loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Held:
 
 
 def ranking(kernel: Kernel, flags: Flags | None = None) -> list[Held]:
-    """The registers that the kernel writes, the one to exempt first in front. `flags`: those without exemptions, if at hand."""
+    """The registers that the kernel writes, the one to exempt first in front. `flags`: those without
+    exemptions, if at hand."""
     flags = flags or release_flags(kernel)
     lifetime: dict[int, int] = {}
     writes: dict[int, int] = {}
@@ -52,11 +53,14 @@ def ranking(kernel: Kernel, flags: Flags | None = None) -> list[Held]:
 
 
 def table_bits(warps: int, registers: int, physical: int) -> int:
-    """Bits of a renaming table (equation 1): an entry, the number of a physical register, per warp and register of the kernel."""
+    """Bits of a renaming table (equation 1): an entry, the number of a physical register, per warp and
+    register of the kernel."""
     return warps * registers * (physical - 1).bit_length()
 
 
-def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int = TABLE_BYTES, at_most: int = 256) -> int:
+def exempt_registers(
+    kernel: Kernel, warps: int, physical: int, table_bytes: int = TABLE_BYTES, at_most: int = 256
+) -> int:
     """The registers of a kernel that are not renamed, as a bit mask; 0 if its table fits.
 
     Parameters
@@ -79,14 +83,17 @@ def exempt_registers(kernel: Kernel, warps: int, physical: int, table_bytes: int
 def exemptions(kernels: Mapping[str, Kernel], trace: Trace, config: SmConfig) -> dict[str, int]:
     """The registers that are not renamed, per kernel of a trace, for the table of a machine.
 
-    The table is to serve as many warps as a sub-core would hold without renaming, and at least those of a CTA. Exempt registers
-    are reserved for each of these warps, so that there can not be more of them than leave room for the others of one warp.
+    The table is to serve as many warps as a sub-core would hold without renaming, and at least those of a
+    CTA. Exempt registers are reserved for each of these warps, so that there can not be more of them than
+    leave room for the others of one warp.
     """
     core = config.sub_core
     found = {}
     for number, name in enumerate(trace.kernels):
         kernel = kernels[name]
-        largest = max((int(row["warps_per_cta"]) for row in trace.launches if row["kernel"] == number), default=1)
+        largest = max(
+            (int(row["warps_per_cta"]) for row in trace.launches if row["kernel"] == number), default=1
+        )
         direct = core.rows // config.rows_per_warp(kernel.registers)
         warps = min(core.warps, max(direct, -(-largest // config.sub_cores)))
         room = max(0, core.warp_registers - kernel.registers) // max(1, warps - 1)

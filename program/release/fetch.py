@@ -1,5 +1,5 @@
-"""Traces for a machine with a release flag cache: pir instructions are no uops, since they are met in the cache or fetched beside
-the stream (renaming, section 6.2)."""
+"""Traces for a machine with a release flag cache: pir instructions are no uops, since they are met in the
+cache or fetched beside the stream (renaming, section 6.2)."""
 
 from __future__ import annotations
 
@@ -24,5 +24,9 @@ def without_pir(trace: Trace) -> Trace:
 
 def covers(trace: Trace) -> dict[int, int]:
     """Per pc that a pir covers, the first one it covers."""
-    return {pc: word.first for word in trace.flag_words.values() if word.control is Control.PIR
-            for pc in range(word.first, word.first + word.covers)}
+    return {
+        pc: word.first
+        for word in trace.flag_words.values()
+        if word.control is Control.PIR
+        for pc in range(word.first, word.first + word.covers)
+    }

@@ -1,13 +1,16 @@
 """Where registers may be released: after a read, or at the start of a block (renaming, section 4.3).
 
-A register may be released where it holds a value that no lane of the warp reads any more (`SimtLiveness`). Hence
+A register may be released where it holds a value that no lane of the warp reads any more (`SimtLiveness`).
+Hence
 
 - inside a block, after the last read: the flag of that operand (pir);
-- at the start of a block, if its value died on the way there (pbr): at the reconvergence point, of what several sides of a
-  divergent branch read; behind the loop, of what lives across its iterations; also of results that nobody read, of last reads
-  under a guard, which need not happen, and of operands that have no flag.
+- at the start of a block, if its value died on the way there (pbr): at the reconvergence point, of what
+  several sides of a divergent branch read; behind the loop, of what lives across its iterations; also of
+  results that nobody read, of last reads under a guard, which need not happen, and of operands that have no
+  flag.
 
-A uniform branch parts no lanes: what only one side reads is released on that side and at the start of the other.
+A uniform branch parts no lanes: what only one side reads is released on that side and at the start of the
+other.
 """
 
 from __future__ import annotations
@@ -33,9 +36,11 @@ class Flags:
     Parameters
     ----------
     pir : per pc (u1), bit k: all words of the k-th of `operands` are released after this read.
-    dead : per pc (u1), the same by source: bit k: the k-th of `Instr.registers_read` is released (`Hints.dead`).
+    dead : per pc (u1), the same by source: bit k: the k-th of `Instr.registers_read` is released
+        (`Hints.dead`).
     pbr : per block, the registers released at its start, as a bit mask.
-    held : per pc, the registers that may be allocated while the instruction runs, its results included, as bit masks.
+    held : per pc, the registers that may be allocated while the instruction runs, its results included, as
+        bit masks.
     exempt : registers that are never renamed and have no flags, as a bit mask.
     """
 
@@ -54,7 +59,8 @@ def operands(instr: Instr) -> list[Reg]:
 def release_flags(kernel: Kernel, exempt: int = 0) -> Flags:
     """Find the release flags of a kernel; none for the registers of the mask `exempt`.
 
-    A register that the instruction itself overwrites is not flagged: the result takes its place."""
+    A register that the instruction itself overwrites is not flagged: the result takes its place.
+    """
     return _Pass(kernel, exempt).flags()
 
 
@@ -84,7 +90,8 @@ class _Pass:
             self.released[pc] = gone
 
     def flags(self) -> Flags:
-        """Forward over the graph: what may be allocated where each block starts; what of it is dead is released there."""
+        """Forward over the graph: what may be allocated where each block starts; what of it is dead is
+        released there."""
         cfg, pcs = self.cfg, range(len(self.released))
         written = [mask_of(i.registers_written()) & ~self.exempt for i in self.kernel.instructions()]
         at_start = [0] * (cfg.exit + 1)
@@ -105,8 +112,8 @@ class _Pass:
         return Flags(self.pir, self.dead, pbr, tuple(held), self.exempt)
 
     def _at_entry(self, block: int, allocated: int) -> int:
-        """What is released at a block's start, given what is allocated there. Nothing at an empty block, which the next one
-        follows, and at one that only ends the warp, which releases everything."""
+        """What is released at a block's start, given what is allocated there. Nothing at an empty block,
+        which the next one follows, and at one that only ends the warp, which releases everything."""
         instrs = self.kernel.blocks[block].instrs
         if not instrs or (instrs[0].op is Op.EXIT and always(instrs[0])):
             return 0

@@ -31,7 +31,9 @@ class Release:
     exempt: tuple[int, ...]
 
 
-def release_all(kernels: Mapping[str, Kernel], exempt: Mapping[str, int] | None = None, *, empty: bool = False) -> Release:
+def release_all(
+    kernels: Mapping[str, Kernel], exempt: Mapping[str, int] | None = None, *, empty: bool = False
+) -> Release:
     """Release flags for the trace of a job with these kernels (`warpbank.program.runner.compile_job`).
 
     Parameters
@@ -52,11 +54,13 @@ def release_all(kernels: Mapping[str, Kernel], exempt: Mapping[str, int] | None 
 
 
 def met(trace: Trace, release: Release) -> tuple[np.ndarray, np.ndarray]:
-    """Where warps meet flag instructions: rows of `trace.dynamic` and, for each, the number of a word that stands before it.
+    """Where warps meet flag instructions: rows of `trace.dynamic` and, for each, the number of a word that
+    stands before it.
 
-    A warp meets a pbr whenever it starts its block, and a pir whenever it comes among the instructions that it covers, from
-    elsewhere or by starting them again: after a barrier on one side of a divergent branch that may be in their middle. Whether a
-    pir is then fetched is up to the release flag cache. Other instructions that passes have put into the trace are passed over.
+    A warp meets a pbr whenever it starts its block, and a pir whenever it comes among the instructions that
+    it covers, from elsewhere or by starting them again: after a barrier on one side of a divergent branch
+    that may be in their middle. Whether a pir is then fetched is up to the release flag cache. Other
+    instructions that passes have put into the trace are passed over.
     """
     rows = np.flatnonzero(trace.dynamic["pc"] < len(release.dead))
     pcs = trace.dynamic["pc"][rows].astype(np.int64)
@@ -88,10 +92,11 @@ def met(trace: Trace, release: Release) -> tuple[np.ndarray, np.ndarray]:
 
 
 def insert_flags(trace: Trace, release: Release) -> Trace:
-    """The trace with its flag instructions behind the code, executed where `met` says, and with the flags as the hint `dead`.
+    """The trace with its flag instructions behind the code, executed where `met` says, and with the flags as
+    the hint `dead`.
 
-    A flag instruction is a control uop without register operands, under the mask of the warp's existing lanes; what it holds is
-    `Trace.flag_words` of its pc.
+    A flag instruction is a control uop without register operands, under the mask of the warp's existing
+    lanes; what it holds is `Trace.flag_words` of its pc.
     """
     base = len(trace.code)
     code = np.zeros(len(release.words), CODE)
@@ -102,7 +107,9 @@ def insert_flags(trace: Trace, release: Release) -> Trace:
     masks[_spread(first, length)] = np.repeat(trace.warps["mask"], length)
     rows = np.zeros(len(at), DYNAMIC)
     rows["pc"], rows["mask"] = base + numbers, masks[at]
-    before = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(trace.dynamic)))))  # words before each row
+    before = np.concatenate(
+        ([0], np.cumsum(np.bincount(at, minlength=len(trace.dynamic))))
+    )  # words before each row
     warps = trace.warps.copy()
     warps["first"] = first + before[first]
     warps["length"] = length + before[first + length] - before[first]
@@ -110,12 +117,16 @@ def insert_flags(trace: Trace, release: Release) -> Trace:
     dead = np.zeros(base + len(code), np.uint8)
     dead[: len(release.dead)] = release.dead
     return replace(
-        trace, code=np.concatenate([trace.code, code]), text=[*trace.text, *(word.text for word in release.words)],
+        trace,
+        code=np.concatenate([trace.code, code]),
+        text=[*trace.text, *(word.text for word in release.words)],
         ptx_line=np.concatenate([trace.ptx_line, trace.ptx_line[[word.first for word in release.words]]]),
-        dynamic=np.insert(trace.dynamic, at, rows), warps=warps,
-        flag_words=dict(enumerate(release.words, base)), exempt=release.exempt,
+        dynamic=np.insert(trace.dynamic, at, rows),
+        warps=warps,
+        flag_words=dict(enumerate(release.words, base)),
+        exempt=release.exempt,
         hints=replace(Hints.join([hints, Hints.none(len(code))]), dead=dead),
-    )  # fmt: skip
+    )
 
 
 def _spread(first: np.ndarray, length: np.ndarray) -> np.ndarray:

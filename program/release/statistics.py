@@ -1,7 +1,8 @@
-"""What registers hold over time, and what flags cost, from traces: no machine runs (renaming, Fig. 2, 3a, 9, 12).
+"""What registers hold over time, and what flags cost, from traces: no machine runs (renaming, Fig. 2, 3a, 9,
+12).
 
-Time is counted in instructions of a warp. A register is live if some lane reads its value later; with flags it is held from the
-first write until a flag releases it, live or not.
+Time is counted in instructions of a warp. A register is live if some lane reads its value later; with flags
+it is held from the first write until a flag releases it, live or not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from warpbank.program.loops import loop
 from warpbank.program.release.insertion import Release, met
 from warpbank.program.trace.schema import Trace
 
-#: A stay of a value in a register: warp (row of `Trace.warps`), register, rows of `Trace.dynamic` that wrote and last read it.
+#: A stay of a value in a register: warp (row of `Trace.warps`), register, rows of `Trace.dynamic` that wrote
+#: and last read it.
 LIFETIME = np.dtype([("warp", "u4"), ("register", "u1"), ("first", "u8"), ("last", "u8")])
 
 
@@ -25,15 +27,18 @@ def live_registers(trace: Trace) -> np.ndarray:
 
 
 def lifetimes(trace: Trace) -> np.ndarray:
-    """Every stay of values in a register (`LIFETIME`): from the first write to the last read before lanes write it that read no
-    more of it. Writes of other lanes before that belong to the same stay; results that nobody reads have none."""
+    """Every stay of values in a register (`LIFETIME`): from the first write to the last read before lanes
+    write it that read no more of it. Writes of other lanes before that belong to the same stay; results that
+    nobody reads have none."""
     return _live(_columns(trace))[1]
 
 
 def held_registers(trace: Trace) -> np.ndarray:
-    """Per row of `trace.dynamic` (i4): registers that the warp holds after the instruction, with the flags of `insert_flags`.
+    """Per row of `trace.dynamic` (i4): registers that the warp holds after the instruction, with the flags of
+    `insert_flags`.
 
-    Registers that are not renamed are held always."""
+    Registers that are not renamed are held always.
+    """
     released = np.zeros((len(trace.code), 256), np.bool_)
     for pc, word in trace.flag_words.items():
         released[pc] = [word.registers >> r & 1 for r in range(256)]
@@ -46,8 +51,8 @@ def held_registers(trace: Trace) -> np.ndarray:
 
 
 def in_step(trace: Trace, counts: np.ndarray, warps: int) -> np.ndarray:
-    """Share of the registers given to the trace's first `warps` warps that `counts` (one per row) says, instruction by
-    instruction, as if all of them ran in step; a warp that has ended uses none."""
+    """Share of the registers given to the trace's first `warps` warps that `counts` (one per row) says,
+    instruction by instruction, as if all of them ran in step; a warp that has ended uses none."""
     rows = trace.warps[:warps]
     total = np.zeros(int(rows["length"].max(initial=0)))
     for first, length in zip(rows["first"].tolist(), rows["length"].tolist(), strict=True):
@@ -83,18 +88,28 @@ def growth(trace: Trace, release: Release) -> Growth:
     pbr = np.array([word.control is Control.PBR for word in release.words], bool)
     numbers = met(trace, release)[1]
     return Growth(
-        len(release.dead), int((~pbr).sum()), int(pbr.sum()), sum(word.registers.bit_count() for word in release.words),
-        len(trace.dynamic), int((~pbr[numbers]).sum()), int(pbr[numbers].sum()),
-    )  # fmt: skip
+        len(release.dead),
+        int((~pbr).sum()),
+        int(pbr.sum()),
+        sum(word.registers.bit_count() for word in release.words),
+        len(trace.dynamic),
+        int((~pbr[numbers]).sum()),
+        int(pbr[numbers].sum()),
+    )
 
 
 def _columns(trace: Trace) -> tuple[np.ndarray, ...]:
     code, dynamic, warps = trace.code, trace.dynamic, trace.warps
     return (
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), warps["first"].astype(np.int64),
-        warps["length"].astype(np.int64), np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64),
-        code["destination"].astype(np.int64), code["count"].astype(np.int64),
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+    )
 
 
 @loop

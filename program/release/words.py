@@ -1,11 +1,12 @@
 """Flag instructions: 64-bit words of the code that carry release flags (renaming, section 5, Fig. 6).
 
-A word has a 10-bit opcode, split around 54 bits of payload: its low four bits stand in bits 3..0, its high six in bits 63..58.
+A word has a 10-bit opcode, split around 54 bits of payload: its low four bits stand in bits 3..0, its high
+six in bits 63..58.
 
-- pir: 18 flags of 3 bits for the instructions that follow it, the first in the lowest bits. It stands at the start of a block and
-  behind every 18 instructions of it.
-- pbr: 9 register numbers of 6 bits, the first in the lowest bits. It stands at the start of a block, before its pir. Places that
-  are not needed name the first register again.
+- pir: 18 flags of 3 bits for the instructions that follow it, the first in the lowest bits. It stands at the
+  start of a block and behind every 18 instructions of it.
+- pbr: 9 register numbers of 6 bits, the first in the lowest bits. It stands at the start of a block, before
+  its pir. Places that are not needed name the first register again.
 
 Code that uses a register above R63 needs 8-bit numbers, of which a pbr holds six.
 """
@@ -66,7 +67,8 @@ class FlagWord:
 
 
 def number_bits(kernel: Kernel) -> int:
-    """Bits of a register number in the kernel's pbr instructions: 6, or 8 for code that uses more than R0..R63."""
+    """Bits of a register number in the kernel's pbr instructions: 6, or 8 for code that uses more than
+    R0..R63."""
     return 6 if kernel.registers <= 64 else 8
 
 
@@ -82,7 +84,9 @@ def flag_words(kernel: Kernel, flags: Flags, *, empty: bool = False) -> list[Fla
     ValueError : the registers are virtual, which have no numbers that fit.
     """
     if not kernel.allocated:
-        raise ValueError(f"kernel {kernel.name} is on virtual registers; flag instructions need allocated ones.")
+        raise ValueError(
+            f"kernel {kernel.name} is on virtual registers; flag instructions need allocated ones."
+        )
     starts, words = Cfg(kernel).starts, []
     width = number_bits(kernel)
     each = PAYLOAD_BITS // width

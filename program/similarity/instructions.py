@@ -1,8 +1,10 @@
-"""What G-Scalar's statistics have to know of the code: which instructions one lane could execute for all, and where lanes meet.
+"""What G-Scalar's statistics have to know of the code: which instructions one lane could execute for all, and
+where lanes meet.
 
-One lane can do the work of all if the result depends on the operands alone. That leaves out instructions that look at other
-lanes (shuffles, votes, `MMA`), atomics, accesses to local memory, whose addresses mean another place in every lane, and special
-registers that differ between lanes. Arithmetic counts as ALU, double precision too; what our machine gives its SFU counts as SFU.
+One lane can do the work of all if the result depends on the operands alone. That leaves out instructions that
+look at other lanes (shuffles, votes, `MMA`), atomics, accesses to local memory, whose addresses mean another
+place in every lane, and special registers that differ between lanes. Arithmetic counts as ALU, double
+precision too; what our machine gives its SFU counts as SFU.
 """
 
 from __future__ import annotations
@@ -70,8 +72,11 @@ def instructions(kernels: Mapping[str, Kernel]) -> Instructions:
         pc, place = pc + cfg.starts[-1], place + size
     return Instructions(
         np.array([kind_of(i) for i in code], np.uint8),
-        np.array([mask_of(p.index for p in i.psrc if p.index != PT) for i in code], np.uint8), starts, point, meeting,
-    )  # fmt: skip
+        np.array([mask_of(p.index for p in i.psrc if p.index != PT) for i in code], np.uint8),
+        starts,
+        point,
+        meeting,
+    )
 
 
 def _meetings(cfg: Cfg, first: int) -> np.ndarray:

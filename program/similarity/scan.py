@@ -1,4 +1,5 @@
-"""The pass over a trace that all statistics of values come from: compiled, one warp after the other, with its registers."""
+"""The pass over a trace that all statistics of values come from: compiled, one warp after the other, with its
+registers."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _DIVERGENT = 5
 
 @loop
 def _alike(value, mask):
-    """Of 64 lanes, those of `mask`: how many leading bytes are equal, and per part of 16 lanes whether it is scalar (bit)."""
+    """Of 64 lanes, those of `mask`: how many leading bytes are equal, and per part of 16 lanes whether it is
+    scalar (bit)."""
     parts, difference, base, started = 0, np.uint32(0), np.uint32(0), False
     for part in range(value.size // PART):
         lanes = mask >> np.uint64(PART * part) & np.uint64(0xFFFF)
@@ -93,9 +95,11 @@ def _store(value, mask, existing, stored):
 
 @loop
 def _known(note, mask, existing):
-    """What the hardware knows of an operand for the lanes `mask`: whether it is scalar, and of each part (bits).
+    """What the hardware knows of an operand for the lanes `mask`: whether it is scalar, and of each part
+    (bits).
 
-    note: lanes of the last write, 1 if they were equal, equal parts; 1 if it is compressed."""
+    note: lanes of the last write, 1 if they were equal, equal parts; 1 if it is compressed.
+    """
     if note[0] == existing:
         return note[1] != 0, np.int64(note[2] if mask == existing else 0)
     return note[1] != 0 and note[0] == mask, np.int64(0)
@@ -107,17 +111,20 @@ def scan(made, executed, static, results):
 
     made : `Steps.rows`, `.first`, `.existing`.
     executed : of `Trace.dynamic`: pc, lanes that come, lanes that run, first row of values; the values.
-    static : of `Trace.code`: sources and their count, first result and their count; class and predicate operands
-        (`Instructions`); predicates written.
-    results : arrays to count into: instructions (all, idle, divergent, scalar without operands) and moves; (by values, by
-        hardware) x `Eligible`; (reads, writes) x `CLASSES`; `Sizes`."""
+    static : of `Trace.code`: sources and their count, first result and their count; class and predicate
+        operands (`Instructions`); predicates written.
+    results : arrays to count into: instructions (all, idle, divergent, scalar without operands) and moves;
+        (by values, by hardware) x `Eligible`; (reads, writes) x `CLASSES`; `Sizes`.
+    """
     rows, first, warps = made
     pcs, active, masks, value_rows, all_values = executed
     sources, source_count, destination, count, kinds, predicates_read, predicates_written = static
     counts, eligible, accesses, stored = results
     value = np.zeros((256, 64), np.uint32)
     notes = np.zeros((256, 4), np.uint64)
-    tests = np.zeros((8, 3), np.uint64)  # of predicates: lanes of the last write, 1 if they are the same in them, equal parts
+    tests = np.zeros(
+        (8, 3), np.uint64
+    )  # of predicates: lanes of the last write, 1 if they are the same in them, equal parts
     for w in range(len(warps)):
         value[:] = 0
         notes[:] = 0

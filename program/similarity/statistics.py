@@ -1,14 +1,16 @@
-"""Statistics of values that need no machine: divergence, similarity, scalar execution, compression (G-Scalar, Fig. 1, 8, 9, 10).
+"""Statistics of values that need no machine: divergence, similarity, scalar execution, compression (G-Scalar,
+Fig. 1, 8, 9, 10).
 
-An instruction is divergent if it runs on some, not all, of the lanes that its warp has; a register access of a divergent
-instruction is a divergent access. Values are scalar if they are equal on all lanes that run; among the lanes that a warp has, if
-the instruction is not divergent.
+An instruction is divergent if it runs on some, not all, of the lanes that its warp has; a register access of
+a divergent instruction is a divergent access. Values are scalar if they are equal on all lanes that run;
+among the lanes that a warp has, if the instruction is not divergent.
 
-Whether an instruction could be executed by one lane is decided twice: by the values themselves, and as the paper's hardware does,
-from what it noted when each operand was written. That is the equality of the written lanes and, if the write was divergent, these
-lanes (D and the mask in the base register); a divergent result is not known to be scalar for other lanes than these, though its
-values may be. Values of predicates are not in a trace: by the values, a predicate operand is scalar if the instruction that
-computed it was, for its lanes. The hardware notes nothing of predicates, and an instruction with one as operand is not eligible.
+Whether an instruction could be executed by one lane is decided twice: by the values themselves, and as the
+paper's hardware does, from what it noted when each operand was written. That is the equality of the written
+lanes and, if the write was divergent, these lanes (D and the mask in the base register); a divergent result
+is not known to be scalar for other lanes than these, though its values may be. Values of predicates are not
+in a trace: by the values, a predicate operand is scalar if the instruction that computed it was, for its
+lanes. The hardware notes nothing of predicates, and an instruction with one as operand is not eligible.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from warpbank.program.similarity.scan import scan
 from warpbank.program.similarity.steps import active_lanes, steps
 from warpbank.program.trace.schema import Trace
 
-#: Accesses by the number of equal bytes, most significant first: 4 is scalar. The last class: of divergent instructions.
+#: Accesses by the number of equal bytes, most significant first: 4 is scalar. The last class: of divergent
+#: instructions.
 CLASSES = ("none", "1 byte", "2 bytes", "3 bytes", "scalar", "divergent")
 
 
@@ -52,14 +55,16 @@ class Eligible:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of the results of all register writes, each as its register is stored; divergent writes are not compressed.
+    """Bytes of the results of all register writes, each as its register is stored; divergent writes are not
+    compressed.
 
     Parameters
     ----------
     plain : as they are.
     bytewise : equal leading bytes once, the others of every lane.
     parts : the same for each 16 lanes.
-    bdi : base-delta-immediate: the first lane's value, and the differences of all lanes from it in 0, 1 or 2 bytes.
+    bdi : base-delta-immediate: the first lane's value, and the differences of all lanes from it in 0, 1 or 2
+        bytes.
     """
 
     plain: int
@@ -79,8 +84,10 @@ class Similarity:
     idle : of these, those whose guard no lane met.
     divergent : those that are divergent.
     no_operands : scalar by the values, and without register operands.
-    moves : divergent writes of a register that is compressed, which must be decompressed first (whatever is known of liveness).
-    by_values, by_hardware : those that one lane could execute, decided by the values and by the hardware's notes.
+    moves : divergent writes of a register that is compressed, which must be decompressed first (whatever is
+        known of liveness).
+    by_values, by_hardware : those that one lane could execute, decided by the values and by the hardware's
+        notes.
     reads, writes : register accesses in the order of `CLASSES`.
     sizes : of all results written.
     """
@@ -99,7 +106,8 @@ class Similarity:
 
 
 def similarity(trace: Trace, kernels: Mapping[str, Kernel], warp_size: int = 32) -> Similarity:
-    """The statistics of a trace whose kernels are these, in the order of `trace.kernels`. Registers hold zero until written.
+    """The statistics of a trace whose kernels are these, in the order of `trace.kernels`. Registers hold zero
+    until written.
 
     Raises
     ------
@@ -114,15 +122,37 @@ def similarity(trace: Trace, kernels: Mapping[str, Kernel], warp_size: int = 32)
     stored = np.zeros(len(fields(Sizes)), np.int64)
     scan(
         (made.rows, made.first, made.existing),
-        (np.ascontiguousarray(dynamic["pc"]), active_lanes(trace, code), np.ascontiguousarray(dynamic["mask"]),
-         dynamic["value"].astype(np.int64), trace.values),
-        (np.ascontiguousarray(static["sources"]), static["source_count"].astype(np.int64), static["destination"].astype(np.int64),
-         static["count"].astype(np.int64), code.kind, code.predicates_read, np.ascontiguousarray(static["predicates_written"])),
+        (
+            np.ascontiguousarray(dynamic["pc"]),
+            active_lanes(trace, code),
+            np.ascontiguousarray(dynamic["mask"]),
+            dynamic["value"].astype(np.int64),
+            trace.values,
+        ),
+        (
+            np.ascontiguousarray(static["sources"]),
+            static["source_count"].astype(np.int64),
+            static["destination"].astype(np.int64),
+            static["count"].astype(np.int64),
+            code.kind,
+            code.predicates_read,
+            np.ascontiguousarray(static["predicates_written"]),
+        ),
         (counts, eligible, accesses, stored),
-    )  # fmt: skip
+    )
     executed, idle, divergent, no_operands, moves = counts.tolist()
     by_values, by_hardware = (Eligible(*row) for row in eligible.tolist())
     reads, writes = (tuple(row) for row in accesses.tolist())
     return Similarity(
-        warp_size, executed, idle, divergent, no_operands, moves, by_values, by_hardware, reads, writes, Sizes(*stored.tolist())
+        warp_size,
+        executed,
+        idle,
+        divergent,
+        no_operands,
+        moves,
+        by_values,
+        by_hardware,
+        reads,
+        writes,
+        Sizes(*stored.tolist()),
     )

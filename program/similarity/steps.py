@@ -1,9 +1,9 @@
 """Warps of 32 or 64 threads: the steps in which they execute a trace's instructions.
 
-A warp of 64 threads is two consecutive warps of a CTA, the second of which a CTA with an odd number lacks. It executes an
-instruction for both as long as both come to the same one. Where they go different ways each goes its own, as a divergent warp
-does, until both have come to the place where such lanes meet again (the immediate post-dominator, as in `warpbank.program.cfg`); the first
-warp goes first.
+A warp of 64 threads is two consecutive warps of a CTA, the second of which a CTA with an odd number lacks. It
+executes an instruction for both as long as both come to the same one. Where they go different ways each goes
+its own, as a divergent warp does, until both have come to the place where such lanes meet again (the
+immediate post-dominator, as in `warpbank.program.cfg`); the first warp goes first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Steps:
 
     Parameters
     ----------
-    rows : (steps, 2) i8: rows of `Trace.dynamic` of the lower and the upper 32 lanes; -1: these do not take part.
+    rows : (steps, 2) i8: rows of `Trace.dynamic` of the lower and the upper 32 lanes; -1: these do not take
+        part.
     first : step with which each warp begins, then the number of steps.
     existing : per warp (u8), the lanes that exist.
     """
@@ -55,7 +56,9 @@ def steps(trace: Trace, code: Instructions, warp_size: int) -> Steps:
     existing = warps["mask"][lower].astype(np.uint64)
     existing |= np.where(upper >= 0, warps["mask"][upper], 0).astype(np.uint64) << np.uint64(32)
     begin, length = warps["first"].astype(np.int64), warps["length"].astype(np.int64)
-    rows, first = _merge(np.ascontiguousarray(trace.dynamic["pc"]), begin, length, lower, upper, code.point, code.meeting)
+    rows, first = _merge(
+        np.ascontiguousarray(trace.dynamic["pc"]), begin, length, lower, upper, code.point, code.meeting
+    )
     return Steps(rows, first, existing)
 
 
@@ -91,8 +94,10 @@ def _merge(pcs, begin, length, lower, upper, point, meeting):
 def active_lanes(trace: Trace, code: Instructions) -> np.ndarray:
     """Per row of `trace.dynamic` (u4), the lanes that come to it.
 
-    They are those that execute it but for control instructions, of whose lanes the trace tells only those that take a branch:
-    these have the lanes of the instructions before them in their block; if there are none, those of the instruction before."""
+    They are those that execute it but for control instructions, of whose lanes the trace tells only those
+    that take a branch: these have the lanes of the instructions before them in their block; if there are
+    none, those of the instruction before.
+    """
     dynamic = trace.dynamic
     pcs = dynamic["pc"].astype(np.int64)
     begins = np.zeros(len(pcs), bool)

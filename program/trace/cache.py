@@ -1,9 +1,9 @@
 """Traces kept in the user's cache folder, by content hash.
 
-An entry is a trace file whose name is its key, so a key must cover all that the trace depends on. One process makes an entry,
-others that want the same wait for it; a killed one leaves a temporary file at most, which the next to write sweeps away. When the
-folder outgrows its limit the entries read longest ago go first. Without a folder that can be written there is no cache, only a
-warning.
+An entry is a trace file whose name is its key, so a key must cover all that the trace depends on. One process
+makes an entry, others that want the same wait for it; a killed one leaves a temporary file at most, which the
+next to write sweeps away. When the folder outgrows its limit the entries read longest ago go first. Without a
+folder that can be written there is no cache, only a warning.
 
 Environment: WARPBANK_CACHE, another folder; WARPBANK_CACHE_LIMIT, its size in MiB (default 8192).
 """

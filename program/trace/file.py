@@ -1,4 +1,5 @@
-"""Trace files: a zip of numpy arrays (`.npz`) that `numpy.load` reads as it is; docs/trace.md is their page."""
+"""Trace files: a zip of numpy arrays (`.npz`) that `numpy.load` reads as it is; docs/trace.md is their
+page."""
 
 from __future__ import annotations
 
@@ -22,12 +23,28 @@ _MEMBERS = {"code": CODE, "launches": LAUNCH, "warps": WARP, "dynamic": DYNAMIC}
 _PLAIN = {"values": np.dtype("u4"), "lines": np.dtype("u8"), "ptx_line": np.dtype("u4")}
 #: Lists of the header and what they hold; fields of CODE that are numbers of a name.
 _LISTS = {"kernels": str, "first_pc": int, "text": str}
-_NAMES: dict[str, type[IntEnum]] = {"unit": Unit, "memory": Memory, "control": Control, "opcode": Op, "dtype": DType}
+_NAMES: dict[str, type[IntEnum]] = {
+    "unit": Unit,
+    "memory": Memory,
+    "control": Control,
+    "opcode": Op,
+    "dtype": DType,
+}
 #: What numpy, zipfile and zlib raise for files that are not what they seem.
 _DAMAGE = (
-    OSError, ValueError, KeyError, IndexError, EOFError, AttributeError, TypeError, MemoryError, OverflowError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    AttributeError,
+    TypeError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 #: Fastest deflate: values compress three times or more, and reading is no slower than reading them raw.
 _LEVEL = 1
 
@@ -87,7 +104,8 @@ def read_trace(path: Path | str) -> Trace:
                 raise WarpbankError(f"{path} is not a trace file. {remedy}")
             if header.get("schema") != SCHEMA_VERSION:
                 raise WarpbankError(
-                    f"trace file {path} has schema version {header.get('schema')}; this program reads {SCHEMA_VERSION}. {remedy}"
+                    f"trace file {path} has schema version {header.get('schema')}; this program reads "
+                    f"{SCHEMA_VERSION}. {remedy}"
                 )
             arrays = {name: archive[name] for name in (*_MEMBERS, *_PLAIN)}
     except FileNotFoundError as error:
@@ -95,15 +113,28 @@ def read_trace(path: Path | str) -> Trace:
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise WarpbankError(f"trace file {path} cannot be read: {error.strerror}.") from error
-        raise WarpbankError(f"trace file {path} is damaged or truncated, or no trace at all. {remedy}") from error
+        raise WarpbankError(
+            f"trace file {path} is damaged or truncated, or no trace at all. {remedy}"
+        ) from error
     for name, dtype in (_MEMBERS | _PLAIN).items():
         if arrays[name].dtype != dtype:
             raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
-    if any(not isinstance(header.get(name), list) or any(type(item) is not kind for item in header[name])
-           for name, kind in _LISTS.items()) or not isinstance(header.get("meta"), dict):
+    if any(
+        not isinstance(header.get(name), list) or any(type(item) is not kind for item in header[name])
+        for name, kind in _LISTS.items()
+    ) or not isinstance(header.get("meta"), dict):
         raise WarpbankError(f"trace file {path} is damaged: its header is not whole. {remedy}")
-    trace = Trace(header["meta"], header["kernels"], header["first_pc"], header["text"], **arrays, hints=None, flag_words={},
-                  exempt=(), working_sets={})
+    trace = Trace(
+        header["meta"],
+        header["kernels"],
+        header["first_pc"],
+        header["text"],
+        **arrays,
+        hints=None,
+        flag_words={},
+        exempt=(),
+        working_sets={},
+    )
     problem = _inconsistency(trace)
     if problem:
         raise WarpbankError(f"trace file {path} is damaged: {problem}. {remedy}")
@@ -132,13 +163,19 @@ def _inconsistency(trace: Trace) -> str:
         return "an instruction has an unknown memory operation"
     if past(trace.code["source_count"], 0, MAX_SOURCES) or past(trace.code["count"], 0, MAX_DESTINATIONS):
         return "an instruction has too many registers"
-    if len(trace.first_pc) != len(trace.kernels) or any(not 0 <= pc <= len(trace.code) for pc in trace.first_pc):
+    if len(trace.first_pc) != len(trace.kernels) or any(
+        not 0 <= pc <= len(trace.code) for pc in trace.first_pc
+    ):
         return "kernels and their first instructions do not fit"
     if past(launches["kernel"], 1, len(trace.kernels)):
         return "a launch has no kernel"
     if past(trace.warps["launch"], 1, len(launches)):
         return "a warp has no launch"
-    if past(launches["first_warp"], launches["ctas"].astype(np.int64) * launches["warps_per_cta"], len(trace.warps)):
+    if past(
+        launches["first_warp"],
+        launches["ctas"].astype(np.int64) * launches["warps_per_cta"],
+        len(trace.warps),
+    ):
         return "a launch is past the end of the warps"
     if past(d["pc"], 1, len(trace.code)):
         return "a pc is past the end of the code"

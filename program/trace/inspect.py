@@ -64,7 +64,9 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "values": len(trace.values),
         "lines": len(trace.lines),
         "distinct_lines": len(np.unique(trace.lines)),
-        "bytes_in_memory": sum(a.nbytes for a in (code, trace.launches, trace.warps, d, trace.values, trace.lines)),
+        "bytes_in_memory": sum(
+            a.nbytes for a in (code, trace.launches, trace.warps, d, trace.values, trace.lines)
+        ),
         "instructions by opcode": _by_name(np.bincount(code["opcode"][d["pc"]]), Op),
         "instructions by unit": _by_name(np.bincount(code["unit"][d["pc"]]), Unit),
         "memory accesses": memory,

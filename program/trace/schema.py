@@ -1,7 +1,7 @@
 """What a trace holds: static machine code and, per warp in program order, what each executed instruction did.
 
-A trace is everything the cycle-accurate simulation of a job needs, so that no arithmetic has to be simulated: which instruction,
-which lanes, which memory lines, and the values every destination received.
+A trace is everything the cycle-accurate simulation of a job needs, so that no arithmetic has to be simulated:
+which instruction, which lanes, which memory lines, and the values every destination received.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from warpbank.program.release.words import FlagWord
 #: Raised whenever a field below changes meaning; a file of another version is not read.
 SCHEMA_VERSION = 1
 
-#: One row per machine instruction; a pc is a row number. Several kernels of one job stand one after the other.
+#: One row per machine instruction; a pc is a row number. Several kernels of one job stand one after the
+#: other.
 CODE = np.dtype(
     [
         ("unit", "u1"),  # arch.uop.Unit
@@ -78,7 +79,8 @@ DYNAMIC = np.dtype(
     ]
 )
 
-#: This instruction completes its warp's arrival at `barrier` (the last of its lanes to get there; normally the BAR itself).
+#: This instruction completes its warp's arrival at `barrier` (the last of its lanes to get there; normally
+#: the BAR itself).
 FLAG_ARRIVE = 1
 #: The warp waits at `barrier` until it opens (not set for bar.arrive).
 FLAG_WAIT = 2
@@ -99,7 +101,8 @@ class Trace:
     ptx_line : line of the PTX per pc (u4).
     code, launches, warps, dynamic : arrays of the dtypes above.
     values : (n, 32) u4. Result registers in order of writing; lanes outside the mask hold 0.
-    lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own address range.
+    lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own
+        address range.
     hints : what a compiler pass tells the register file, per pc; not part of the file.
     flag_words : per pc of a flag instruction (register renaming), what it holds; not part of the file.
     exempt : per kernel, the registers that are not renamed, as a bit mask; empty: none. Not part of the file.
@@ -124,7 +127,8 @@ class Trace:
 
     @property
     def immediates(self) -> np.ndarray:
-        """Per pc 32 bytes: what stands behind an instruction in the code; bit r of a PREFETCH's (byte r // 8) is register r."""
+        """Per pc 32 bytes: what stands behind an instruction in the code; bit r of a PREFETCH's (byte r // 8)
+        is register r."""
         found = np.zeros((len(self.code), 32), np.uint8)
         for pc, registers in self.working_sets.items():
             found[pc] = np.frombuffer(registers.to_bytes(32, "little"), np.uint8)

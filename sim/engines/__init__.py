@@ -1,4 +1,5 @@
-"""One scenario, three engines: the golden model, the RTL in Amaranth's simulator, and the RTL compiled by Verilator."""
+"""One scenario, three engines: the golden model, the RTL in Amaranth's simulator, and the RTL compiled by
+Verilator."""
 
 from __future__ import annotations
 

@@ -11,9 +11,13 @@ import numpy as np
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP
 from warpbank.sim.events import RECORD
 
-assert (CODE.itemsize, LAUNCH.itemsize, WARP.itemsize, DYNAMIC.itemsize, RECORD.itemsize) == (18, 46, 28, 30, 64), (
-    "harness/trace.h does not follow program/trace/schema.py"
-)
+assert (CODE.itemsize, LAUNCH.itemsize, WARP.itemsize, DYNAMIC.itemsize, RECORD.itemsize) == (
+    18,
+    46,
+    28,
+    30,
+    64,
+), "harness/trace.h does not follow program/trace/schema.py"
 
 
 class State(IntEnum):
@@ -31,7 +35,10 @@ class Setup(ctypes.Structure):
     """See harness/trace.h."""
 
     _fields_ = (
-        *((name, c_void_p) for name in ("code", "words", "collects", "launches", "payloads", "warps", "dynamic", "values")),
+        *(
+            (name, c_void_p)
+            for name in ("code", "words", "collects", "launches", "payloads", "warps", "dynamic", "values")
+        ),
         *((name, c_void_p) for name in ("lines", "immediates", "records")),
         ("record_capacity", c_uint64),
         ("launch_count", c_uint64),
@@ -64,5 +71,6 @@ class Status(ctypes.Structure):
 def words_of(numbers: list[int], width: int) -> np.ndarray:
     """Numbers of `width` bits as rows of 32-bit words, the lowest first."""
     words = -(-width // 32)
-    return np.array([[number >> (32 * place) & 0xFFFFFFFF for place in range(words)] for number in numbers],
-                    np.uint32).reshape(-1, words)
+    return np.array(
+        [[number >> (32 * place) & 0xFFFFFFFF for place in range(words)] for number in numbers], np.uint32
+    ).reshape(-1, words)

@@ -42,7 +42,10 @@ class Waves:
         if self.path.suffix not in (".vcd", ".fst"):
             raise EngineError(f"--waves takes a file name that ends in .vcd or .fst, not {self.path.name!r}")
         if self.end is not None and self.end <= self.start:
-            raise EngineError(f"--wave-cycles {self.start}:{self.end} holds no cycle; write first:last+1, for example 100:200")
+            raise EngineError(
+                f"--wave-cycles {self.start}:{self.end} holds no cycle; write first:last+1, for example "
+                "100:200"
+            )
 
 
 class Engine(Protocol):
@@ -52,13 +55,23 @@ class Engine(Protocol):
     def name(self) -> str:
         """As the command line calls it."""
 
-    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
-            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None) -> Result:
+    def run(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: BatchSink | None = None,
+        progress: Progress | None = None,
+        check_operands: bool = True,
+        waves: Waves | None = None,
+    ) -> Result:
         """Run the trace to its end.
 
         Raises
         ------
-        EngineError : this engine cannot run it: a tool is missing, the configuration cannot be built, the trace is not one.
+        EngineError : this engine cannot run it: a tool is missing, the configuration cannot be built, the
+            trace is not one.
         OperandMismatch : the register file delivered a wrong value.
         LaunchError, ExecutionError : a CTA does not fit; no warp can ever proceed.
         """
@@ -70,8 +83,8 @@ def check_trace(trace: Trace) -> None:
         found = getattr(trace, name).dtype
         if found != dtype:
             raise EngineError(
-                f"the trace of {trace.meta.get('name', 'this job')} has another schema: its {name!r} rows are {found}, this "
-                f"version's are {dtype}; make the trace anew"
+                f"the trace of {trace.meta.get('name', 'this job')} has another schema: its {name!r} rows "
+                f"are {found}, this version's are {dtype}; make the trace anew"
             )
     if trace.values.ndim != 2 or trace.values.shape[1] != 32 or trace.values.dtype != np.uint32:
         raise EngineError("the trace's values are not rows of 32 unsigned 32-bit lanes; make the trace anew")

@@ -68,11 +68,14 @@ class Design:
 
 
 def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
-    """Make the SM with its probe; `apart`: see `warpbank.hdl.sm.Sm`. Raises EngineError if this machine cannot be built in RTL."""
+    """Make the SM with its probe; `apart`: see `warpbank.hdl.sm.Sm`. Raises EngineError if this machine
+    cannot be built in RTL."""
     try:
         made = Design(Sm(config, scheme, probe=True, apart=apart))
     except (ValueError, KeyError, NotImplementedError) as error:
-        raise EngineError(f"the RTL of scheme {scheme.name} cannot be built for this configuration: {error}") from None
+        raise EngineError(
+            f"the RTL of scheme {scheme.name} cannot be built for this configuration: {error}"
+        ) from None
     for path, signature in _interfaces(made.component.signature, ()):
         index = path[1] if len(path) > 1 and isinstance(path[1], int) else -1
         if isinstance(signature, Fill):
@@ -96,7 +99,11 @@ def _interfaces(signature: Any, prefix: Path) -> Iterator[tuple[Path, Any]]:
     for name, member in signature.members.items():
         if not member.is_signature:
             continue
-        inner = member.signature.flip() if isinstance(member.signature, wiring.FlippedSignature) else member.signature
+        inner = (
+            member.signature.flip()
+            if isinstance(member.signature, wiring.FlippedSignature)
+            else member.signature
+        )
         for places in _places(member.dimensions):
             path = (*prefix, name, *places)
             yield path, inner

@@ -1,4 +1,5 @@
-"""device.h: the one generated part of the harness. It names the ports of the SM of one configuration for harness/*.cpp."""
+"""device.h: the one generated part of the harness. It names the ports of the SM of one configuration for
+harness/*.cpp."""
 
 from __future__ import annotations
 
@@ -12,11 +13,39 @@ from warpbank.sim.engines.design import Design, Path, field_names, port_name, ta
 from warpbank.sim.events import IDS, NAMES
 
 #: Counters that tell that the machine still moves.
-_PROGRESS = ("issue.uops", "fill.uops", "rf.reads", "rf.writes", "dispatch.uops", "retire.uops", "lsu.uops", "shared.passes",
-             "l1.hits", "l1.misses", "l1.merges", "l1.stores", "l1.atomics", "l2.hits", "l2.misses", "cta.started")
+_PROGRESS = (
+    "issue.uops",
+    "fill.uops",
+    "rf.reads",
+    "rf.writes",
+    "dispatch.uops",
+    "retire.uops",
+    "lsu.uops",
+    "shared.passes",
+    "l1.hits",
+    "l1.misses",
+    "l1.merges",
+    "l1.stores",
+    "l1.atomics",
+    "l2.hits",
+    "l2.misses",
+    "cta.started",
+)
 #: Fields of a uop that the harness fills in; the others are constant per pc.
-DYNAMIC_FIELDS = ("seq", "mask", "memory", "collects", "arrive", "wait", "barrier", "barrier_warps", "last", "lines", "passes",
-                  "part")
+DYNAMIC_FIELDS = (
+    "seq",
+    "mask",
+    "memory",
+    "collects",
+    "arrive",
+    "wait",
+    "barrier",
+    "barrier_warps",
+    "last",
+    "lines",
+    "passes",
+    "part",
+)
 
 
 def cpp_name(path: Path) -> str:
@@ -72,7 +101,8 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         *_count_lines(),
         "}",
         "",
-        "// The falling edge of the clock. Nothing happens there, so only Verilator's memory of the clock is told.",
+        "// The falling edge of the clock. Nothing happens there, so only Verilator's memory of the clock "
+        "is told.",
         "inline void fall(Model& model) {",
         "    model.clk = 0;",
         "    model.rootp->__Vtrigprevexpr___TOP__clk__0 = 0;",
@@ -88,7 +118,10 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         "    explicit Operands(Model& model) {",
         "        auto& root = *model.rootp;",
         f"        step = sizeof root.{operands[0]}[0];",
-        *(f"        base[{place}] = reinterpret_cast<const char*>(&root.{name}[0]);" for place, name in enumerate(operands)),
+        *(
+            f"        base[{place}] = reinterpret_cast<const char*>(&root.{name}[0]);"
+            for place, name in enumerate(operands)
+        ),
         *_place_setup(places),
         "    }",
         "    // An operand of the uop that was the `tag`th (modulo TAGS) to go through its collector.",
@@ -102,13 +135,39 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         *_launch_lines(design, config),
         "}  // namespace device",
         "",
-        _macro("FILL", (f"X({place}, {_ports(path, 'valid', 'warp', 'uop')})" for place, path in enumerate(design.fills))),
-        _macro("WRITE", (f"X({number}, {_ports(path, 'valid', 'warp', 'seq', 'register', 'value')})"
-                         for number, path in design.writes)),
-        _macro("IMMEDIATE", (f"X({number}, {_ports(path, 'valid', 'pc', 'bits')})" for number, path in design.immediates)),
-        _macro("LINE", (f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line')})" for path in design.lines)),
-        _macro("EVENT", (f"X({event.core}, {event.name}, {_ports(event.path, 'valid', *field_names(event.name))})"
-                         for event in design.events if event.name != "fill")),
+        _macro(
+            "FILL",
+            (
+                f"X({place}, {_ports(path, 'valid', 'warp', 'uop')})"
+                for place, path in enumerate(design.fills)
+            ),
+        ),
+        _macro(
+            "WRITE",
+            (
+                f"X({number}, {_ports(path, 'valid', 'warp', 'seq', 'register', 'value')})"
+                for number, path in design.writes
+            ),
+        ),
+        _macro(
+            "IMMEDIATE",
+            (f"X({number}, {_ports(path, 'valid', 'pc', 'bits')})" for number, path in design.immediates),
+        ),
+        _macro(
+            "LINE",
+            (
+                f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line')})"
+                for path in design.lines
+            ),
+        ),
+        _macro(
+            "EVENT",
+            (
+                f"X({event.core}, {event.name}, {_ports(event.path, 'valid', *field_names(event.name))})"
+                for event in design.events
+                if event.name != "fill"
+            ),
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -122,7 +181,10 @@ def _place_setup(places: list[str]) -> list[str]:
         return []
     return [
         f"        place_step = sizeof root.{places[0]}[0];",
-        *(f"        places[{number}] = reinterpret_cast<const char*>(&root.{name}[0]);" for number, name in enumerate(places)),
+        *(
+            f"        places[{number}] = reinterpret_cast<const char*>(&root.{name}[0]);"
+            for number, name in enumerate(places)
+        ),
     ]
 
 
@@ -158,14 +220,18 @@ def _count_lines() -> list[str]:
             add = f"if (fields[{fields.index(counter.when[0])}] == {int(counter.when[1])}) {add}"
         lines.append(f"    if constexpr ({' && '.join(conditions)}) {{ {add} }}  // {counter.name}")
         if counter.also:
-            lines.append(f"    if constexpr (EVENT == {IDS[counter.also]}) counters[{number}] += 1;  // {counter.name}")
+            lines.append(
+                f"    if constexpr (EVENT == {IDS[counter.also]}) counters[{number}] += 1;  // {counter.name}"
+            )
     assert all(counter.event in EVENTS for counter in COUNTERS.values())
     return lines
 
 
 def _launch_lines(design: Design, config: SmConfig) -> list[str]:
     """How a launch is offered, and how a CTA's start is told."""
-    valid, payload, started = (cpp_name(path) for path in (("launch", "valid"), ("launch", "payload"), design.started))
+    valid, payload, started = (
+        cpp_name(path) for path in (("launch", "valid"), ("launch", "payload"), design.started)
+    )
     return [
         f"constexpr int LAUNCH_WORDS = {-(-launch_layout(config).size // 32)};",
         "inline void offer(Model& model, bool any, const uint32_t* payload) {",

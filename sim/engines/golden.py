@@ -16,15 +16,28 @@ class GoldenEngine:
 
     name = "golden"
 
-    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
-            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None) -> Result:
+    def run(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: BatchSink | None = None,
+        progress: Progress | None = None,
+        check_operands: bool = True,
+        waves: Waves | None = None,
+    ) -> Result:
         """See `Engine.run`."""
         if waves is not None:
-            raise EngineError("the golden model has no signals, so it cannot write waves; use --engine verilator or pysim")
+            raise EngineError(
+                "the golden model has no signals, so it cannot write waves; use --engine verilator or pysim"
+            )
         check_trace(trace)
         config = scheme.machine(config)
         batcher = Batcher(events) if events is not None else None
-        machine = Sm(trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None)
+        machine = Sm(
+            trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None
+        )
         result = machine.run(progress)
         if batcher is not None:
             batcher.finish(result.cycles)

@@ -1,4 +1,5 @@
-"""The testbench of the SM in Python: what harness/*.cpp is for Verilator, on the golden model's streams and operand checker."""
+"""The testbench of the SM in Python: what harness/*.cpp is for Verilator, on the golden model's streams and
+operand checker."""
 
 from __future__ import annotations
 
@@ -39,11 +40,15 @@ class Host:
         self._payloads = packing.launches(trace, config)
         self._immediates = trace.immediates
         self._templates = templates_of(trace)
-        self._checker = OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+        self._checker = (
+            OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+        )
         self._streams: dict[tuple[int, int], WarpStream] = {}
         self._uops: dict[tuple[int, int], list[TraceUop]] = {}
         self._rows: dict[tuple[int, int], int] = {}
-        self._moves: dict[tuple[int, int], TraceUop] = {}  # the one decompress move that a warp may have in flight
+        self._moves: dict[
+            tuple[int, int], TraceUop
+        ] = {}  # the one decompress move that a warp may have in flight
         self._mover = Moves(config.sub_core.warps, config.lanes)
         self._issued: dict[tuple[int, int], int] = {}
         self._retired: dict[tuple[int, int], int] = {}
@@ -84,7 +89,8 @@ class Host:
         self._launched = cycle
 
     def start(self, begin: int, masks: list[int]) -> None:
-        """A CTA starts: warp i is in sub-core (begin + i) mod sub-cores, there in the lowest free one of the slots in `masks`."""
+        """A CTA starts: warp i is in sub-core (begin + i) mod sub-cores, there in the lowest free one of the
+        slots in `masks`."""
         slots = [[slot for slot in range(self._config.sub_core.warps) if mask >> slot & 1] for mask in masks]
         for index in range(sum(len(found) for found in slots)):
             core = (begin + index) % self._config.sub_cores
@@ -93,7 +99,9 @@ class Host:
             place = core, slots[core].pop(0)
             row = self._next_warp
             self._next_warp += 1
-            self._streams[place] = WarpStream(self._trace, self._templates, self._trace.warps[row], *place, self._config.lanes)
+            self._streams[place] = WarpStream(
+                self._trace, self._templates, self._trace.warps[row], *place, self._config.lanes
+            )
             self._uops[place] = []
             self._rows[place] = row
             self._issued[place] = self._retired[place] = 0
@@ -128,15 +136,21 @@ class Host:
             return self._moves[core, warp]
         uops = self._uops.get((core, warp), [])
         if seq >= len(uops):
-            raise EngineError(f"the RTL names uop {seq} of warp slot {warp} of sub-core {core}, which is not there")
+            raise EngineError(
+                f"the RTL names uop {seq} of warp slot {warp} of sub-core {core}, which is not there"
+            )
         return uops[seq]
 
     def value(self, core: int, warp: int, seq: int, register: int) -> int:
         """The value of a result register."""
         uop = self._uop(core, warp, seq)
         if not 0 <= register - uop.destination < uop.count:
-            raise EngineError(f"the RTL writes register {register}, which uop {seq} of warp slot {warp} does not write")
-        return int.from_bytes(np.ascontiguousarray(uop.values[register - uop.destination], "<u4").tobytes(), "little")
+            raise EngineError(
+                f"the RTL writes register {register}, which uop {seq} of warp slot {warp} does not write"
+            )
+        return int.from_bytes(
+            np.ascontiguousarray(uop.values[register - uop.destination], "<u4").tobytes(), "little"
+        )
 
     def immediate(self, pc: int) -> int:
         """What stands behind the instruction at `pc`."""
@@ -146,7 +160,9 @@ class Host:
         """A memory line of a uop."""
         lines = self._uop(core, warp, seq).lines
         if index >= len(lines):
-            raise EngineError(f"the RTL looks up line {index} of uop {seq} of warp slot {warp}, which touches {len(lines)}")
+            raise EngineError(
+                f"the RTL looks up line {index} of uop {seq} of warp slot {warp}, which touches {len(lines)}"
+            )
         return int(lines[index])
 
     # --- Events.
@@ -178,7 +194,9 @@ class Host:
             return
         uop = self._uop(core, warp, seq)
         size = 4 * self._config.lanes
-        uop.operands = [np.frombuffer(slot.to_bytes(size, "little"), "<u4") for slot in slots[: len(uop.sources)]]
+        uop.operands = [
+            np.frombuffer(slot.to_bytes(size, "little"), "<u4") for slot in slots[: len(uop.sources)]
+        ]
         if seq & MOVE:
             uop.values = [uop.operands[0]]
         if self._checker is not None:
@@ -186,15 +204,22 @@ class Host:
 
     def quiet(self, cycle: int) -> int:
         """Cycles since the last event other than those that come in every cycle."""
-        moves = sum(count for name, count in self.counters.items() if not name.startswith(("collector.residency", "lsu.stall")))
+        moves = sum(
+            count
+            for name, count in self.counters.items()
+            if not name.startswith(("collector.residency", "lsu.stall"))
+        )
         if moves != self._moved[0]:
             self._moved = moves, cycle
         return cycle - self._moved[1]
 
     def deadlock(self, cycle: int) -> ExecutionError:
         """The error of a machine that stands still."""
-        slots = [(*place, row, self._issued[place], self._retired[place]) for place, row in sorted(self._rows.items())
-                 if self._retired[place] < int(self._trace.warps[row]["length"])]
+        slots = [
+            (*place, row, self._issued[place], self._retired[place])
+            for place, row in sorted(self._rows.items())
+            if self._retired[place] < int(self._trace.warps[row]["length"])
+        ]
         return stuck(self._trace, cycle, slots)
 
     def result(self) -> Result:
@@ -227,11 +252,16 @@ def launch_rows(trace: Trace, config: SmConfig, cycles: dict[int, int]) -> list[
 def _counted(event: str) -> list[tuple[str, int, tuple[int, int] | None]]:
     fields = [name for name, _ in EVENTS[event].fields]
     return [
-        (counter.name, fields.index(counter.field) if counter.field else -1,
-         (fields.index(counter.when[0]), int(counter.when[1])) if counter.when else None)
-        for counter in COUNTERS.values() if counter.event == event
+        (
+            counter.name,
+            fields.index(counter.field) if counter.field else -1,
+            (fields.index(counter.when[0]), int(counter.when[1])) if counter.when else None,
+        )
+        for counter in COUNTERS.values()
+        if counter.event == event
     ] + [(counter.name, -1, None) for counter in COUNTERS.values() if counter.also == event]
 
 
-#: Event -> the counters that sum it: (counter, position of the field that is summed or -1, (position, value) required).
+#: Event -> the counters that sum it: (counter, position of the field that is summed or -1, (position, value)
+#: required).
 _COUNTED = {name: _counted(name) for name in EVENTS}

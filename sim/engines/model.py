@@ -1,4 +1,5 @@
-"""The SM as a shared library: RTL, Verilog, C++, machine code. Built once per configuration and kept in the model cache."""
+"""The SM as a shared library: RTL, Verilog, C++, machine code. Built once per configuration and kept in the
+model cache."""
 
 from __future__ import annotations
 
@@ -25,8 +26,18 @@ TOP = "sm"
 _HARNESS = Path(__file__).parent / "harness"
 _ROOT = Path(__file__).parent.parent.parent
 #: Files and folders that make the RTL and the harness.
-_SOURCES = ("arch", "hdl", "sim/engines/harness", "sim/engines/design.py", "sim/engines/device.py", "sim/engines/model.py",
-            "sim/engines/tuning.py", "sim/events.py", "synth/netlist.py", "synth/yosys.py")
+_SOURCES = (
+    "arch",
+    "hdl",
+    "sim/engines/harness",
+    "sim/engines/design.py",
+    "sim/engines/device.py",
+    "sim/engines/model.py",
+    "sim/engines/tuning.py",
+    "sim/events.py",
+    "synth/netlist.py",
+    "synth/yosys.py",
+)
 _VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 
 
@@ -51,7 +62,9 @@ class Build:
         return ["-O3", "-march=native"] if self.fast else ["-O1"]
 
 
-def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callable[[], None] | None = None) -> Path:
+def library(
+    config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callable[[], None] | None = None
+) -> Path:
     """The shared library of the SM, from the cache or built now; `on_build` is called before that.
 
     Raises EngineError for a machine that cannot be built, ToolError for tools that are missing or fail.
@@ -149,20 +162,40 @@ def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work
     slots, places = (operands(work / "cpp", config, kind) for kind in ("slots", "places"))
     (work / "device.h").write_text(header(made, config, TOP, slots, places))
     quick = {Path(path): build.flags for path in files["classes_fast"]}
-    slow = {Path(path): ["-O0"] for kind in ("classes_slow", "support_fast", "support_slow") for path in files.get(kind, ())}
+    slow = {
+        Path(path): ["-O0"]
+        for kind in ("classes_slow", "support_fast", "support_slow")
+        for path in files.get(kind, ())
+    }
     compiler = toolchain.compiler(fast=build.fast)
     sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
     flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
     objects = toolchain.compile_objects(compiler, sources, work, flags, jobs())
-    toolchain.link(compiler, [*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so")
+    toolchain.link(
+        compiler, [*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so"
+    )
 
 
 def _common_flags(build: Build) -> list[str]:
     root = toolchain.verilator().root / "include"
     traced = int(build.waves)
-    switches = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE": traced, "VM_TRACE_VCD": traced,
-                "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0}
-    return ["-std=gnu++20", "-w", f"-I{root}", f"-I{root / 'vltstd'}", *(f"-D{name}={value}" for name, value in switches.items())]
+    switches = {
+        "VERILATOR": 1,
+        "VM_COVERAGE": 0,
+        "VM_SC": 0,
+        "VM_TIMING": 0,
+        "VM_TRACE": traced,
+        "VM_TRACE_VCD": traced,
+        "VM_TRACE_FST": 0,
+        "VM_TRACE_SAIF": 0,
+    }
+    return [
+        "-std=gnu++20",
+        "-w",
+        f"-I{root}",
+        f"-I{root / 'vltstd'}",
+        *(f"-D{name}={value}" for name, value in switches.items()),
+    ]
 
 
 def _runtime(build: Build, sources: list[Path]) -> list[Path]:
@@ -171,11 +204,15 @@ def _runtime(build: Build, sources: list[Path]) -> list[Path]:
 
     def make(folder: Path) -> None:
         compiler = toolchain.compiler(fast=build.fast)
-        toolchain.compile_objects(compiler, dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs())
+        toolchain.compile_objects(
+            compiler, dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs()
+        )
 
     return sorted(model_cache.get(parts, make).glob("*.o"))
 
 
 def jobs() -> int:
     """Compilers to run at a time."""
-    return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+    return max(
+        1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    )

@@ -1,12 +1,14 @@
 """Compiled models kept in the user's cache folder, by the hash of all that made them.
 
-An entry is a folder with the files of a model and `entry.json`, which holds their digests. It is made under another name and
-renamed when it is whole, so that a killed build leaves nothing that could be taken for an entry; the next build sweeps the rest
-away. One process builds, others that want the same wait for it. An entry whose files do not have their digests is built anew.
-When the folder outgrows its limit the entries used longest ago go first. Where the folder cannot be written, models are
-built into a temporary folder that lasts as long as the process.
+An entry is a folder with the files of a model and `entry.json`, which holds their digests. It is made under
+another name and renamed when it is whole, so that a killed build leaves nothing that could be taken for an
+entry; the next build sweeps the rest away. One process builds, others that want the same wait for it. An
+entry whose files do not have their digests is built anew. When the folder outgrows its limit the entries used
+longest ago go first. Where the folder cannot be written, models are built into a temporary folder that lasts
+as long as the process.
 
-Environment: WARPBANK_CACHE, the folder (models are in `models` below it); WARPBANK_CACHE_LIMIT, MiB of models (default 8192).
+Environment: WARPBANK_CACHE, the folder (models are in `models` below it); WARPBANK_CACHE_LIMIT, MiB of models
+(default 8192).
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def key_of(parts: dict[str, object]) -> str:
 
 
 def get(parts: dict[str, object], build: Callable[[Path], None], *, fresh: bool = False) -> Path:
-    """The folder of the model that `parts` describes; `build` fills an empty folder with one if there is none, or if `fresh`.
+    """The folder of the model that `parts` describes; `build` fills an empty folder with one if there is
+    none, or if `fresh`.
 
     Raises what `build` raises.
     """
@@ -72,7 +75,9 @@ def _build(entry: Path, parts: dict[str, object], build: Callable[[Path], None])
     try:
         build(work)
         digests = {path.name: _digest(path) for path in sorted(work.iterdir()) if path.is_file()}
-        (work / "entry.json").write_text(json.dumps({"parts": parts, "files": digests}, indent=1, default=str))
+        (work / "entry.json").write_text(
+            json.dumps({"parts": parts, "files": digests}, indent=1, default=str)
+        )
         if entry.exists():
             shutil.rmtree(entry)
         os.replace(work, entry)

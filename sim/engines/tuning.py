@@ -8,7 +8,8 @@ from pathlib import Path
 from warpbank.arch.rooms import SmConfig
 from warpbank.sim.engines.base import EngineError
 
-#: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads keep their names.
+#: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads
+#: keep their names.
 PUBLIC = '`verilator_config\nno_inline -module "sub_core"\n' + "".join(
     f'public_flat_rd -module "*collectors" -var "{name}_*"\n' for name in ("slots", "places")
 )
@@ -23,14 +24,17 @@ _LANE = re.compile(
 def tuned(verilog: str) -> str:
     """The same design with every lane-masked write as one assignment.
 
-    As Yosys writes it, a write is an assignment per lane, each of which Verilator looks at in every cycle. As one, it costs
-    nothing without a write, and a full one is a copy (measured: a quarter to a seventh of the time).
+    As Yosys writes it, a write is an assignment per lane, each of which Verilator looks at in every cycle. As
+    one, it costs nothing without a write, and a full one is a copy (measured: a quarter to a seventh of the
+    time).
     """
     out: list[str] = []
     at = 0
     while (first := _LANE.search(verilog, at)) is not None:
         lanes = [first]
-        while (following := _LANE.match(verilog, lanes[-1].end())) is not None and _continues(lanes[-1], following):
+        while (following := _LANE.match(verilog, lanes[-1].end())) is not None and _continues(
+            lanes[-1], following
+        ):
             lanes.append(following)
         out.append(verilog[at : first.start()])
         out.append(_one_write(lanes) if len(lanes) > 1 else first.group())
@@ -58,9 +62,11 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
 
 
 def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
-    """The collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those of sub-core 0, of 1, ...
+    """The collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those of sub-core
+    0, of 1, ...
 
-    `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its source slots.
+    `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its
+    source slots.
     """
     found: dict[int, str] = {}
     for path in folder.glob("*_sub_core.h"):
@@ -69,6 +75,8 @@ def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
     if kind == "places" and not found:
         return []
     if sorted(found) != list(range(config.sub_core.collectors)):
-        raise EngineError(f"the compiled model has the collectors {sorted(found)}, and not those of its configuration")
+        raise EngineError(
+            f"the compiled model has the collectors {sorted(found)}, and not those of its configuration"
+        )
     cores = [f"__PVT__sm__DOT__core_{core}->" for core in range(config.sub_cores)]
     return [core + found[collector] for core in cores for collector in sorted(found)]

@@ -44,13 +44,24 @@ class VerilatorEngine(RtlEngine):
     def __init__(self, build: Build | None = None) -> None:
         self._build = build or Build()
 
-    def _session(self, trace: Trace, config: SmConfig, scheme: Scheme, *, events: bool, check_operands: bool,
-                 waves: Waves | None, on_build: Callable[[], None] | None) -> Session:
+    def _session(
+        self,
+        trace: Trace,
+        config: SmConfig,
+        scheme: Scheme,
+        *,
+        events: bool,
+        check_operands: bool,
+        waves: Waves | None,
+        on_build: Callable[[], None] | None,
+    ) -> Session:
         if waves is not None:
             waves_.need(waves)
         build = Build(self._build.fast, waves is not None, self._build.variant)
         path = library(config, scheme, build, on_build=on_build)
-        return VerilatorSession(path, trace, config, events=events, check_operands=check_operands, waves=waves)
+        return VerilatorSession(
+            path, trace, config, events=events, check_operands=check_operands, waves=waves
+        )
 
 
 def _load(path: Path) -> Any:
@@ -73,22 +84,47 @@ def _load(path: Path) -> Any:
 class VerilatorSession:
     """A run of the compiled SM. See `warpbank.sim.engines.rtl.Session`."""
 
-    def __init__(self, path: Path, trace: Trace, config: SmConfig, *, events: bool, check_operands: bool,
-                 waves: Waves | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        trace: Trace,
+        config: SmConfig,
+        *,
+        events: bool,
+        check_operands: bool,
+        waves: Waves | None,
+    ) -> None:
         self._trace = trace
         self._config = config
         self._model = _load(path)
         uops, collects = packing.uops(trace, config)
         words = words_of(uops, uop_layout(config).size)
         payloads = words_of(packing.launches(trace, config), launch_layout(config).size)
-        arrays = {"code": trace.code, "words": words, "collects": np.array(collects, np.uint8), "launches": trace.launches,
-                  "payloads": payloads, "warps": trace.warps, "dynamic": trace.dynamic,
-                  "values": trace.values, "lines": trace.lines.astype(np.uint64, copy=False), "immediates": trace.immediates}
+        arrays = {
+            "code": trace.code,
+            "words": words,
+            "collects": np.array(collects, np.uint8),
+            "launches": trace.launches,
+            "payloads": payloads,
+            "warps": trace.warps,
+            "dynamic": trace.dynamic,
+            "values": trace.values,
+            "lines": trace.lines.astype(np.uint64, copy=False),
+            "immediates": trace.immediates,
+        }
         self._records = np.zeros(_CAPACITY if events else 0, RECORD)
-        self._arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # kept alive for the harness
+        self._arrays = {
+            name: np.ascontiguousarray(array) for name, array in arrays.items()
+        }  # kept alive for the harness
         pointers = {name: array.ctypes.data for name, array in self._arrays.items()}
-        self._setup = Setup(**pointers, records=self._records.ctypes.data if events else None, record_capacity=len(self._records),
-                            launch_count=len(trace.launches), patience=patience(config), check_operands=int(check_operands))
+        self._setup = Setup(
+            **pointers,
+            records=self._records.ctypes.data if events else None,
+            record_capacity=len(self._records),
+            launch_count=len(trace.launches),
+            patience=patience(config),
+            check_operands=int(check_operands),
+        )
         self._harness = self._model.warpbank_new(byref(self._setup))
         if not self._harness:
             raise EngineError("there is not enough memory for the compiled model")
@@ -145,9 +181,15 @@ class VerilatorSession:
         reasons = [reason.name.lower() for reason in Stall]
         width = len(reasons)
         numbers = status.stalls[: width * self._config.sub_cores]
-        per_scheduler = [dict(zip(reasons, numbers[width * core : width * (core + 1)], strict=True))
-                         for core in range(self._config.sub_cores)]
-        cycles = {place: int(status.launch_cycles[place]) for place, launch in enumerate(trace.launches) if launch["ctas"]}
+        per_scheduler = [
+            dict(zip(reasons, numbers[width * core : width * (core + 1)], strict=True))
+            for core in range(self._config.sub_cores)
+        ]
+        cycles = {
+            place: int(status.launch_cycles[place])
+            for place, launch in enumerate(trace.launches)
+            if launch["ctas"]
+        }
         return Result(
             cycles=int(status.ended),
             warp_instructions=counters["retire.uops"],
@@ -159,11 +201,15 @@ class VerilatorSession:
         )
 
     def _open_waves(self, waves: Waves) -> None:
-        self._vcd = Path(tempfile.mkstemp(prefix=f".{waves.path.name}.", suffix=".vcd", dir=waves.path.parent)[1])
+        self._vcd = Path(
+            tempfile.mkstemp(prefix=f".{waves.path.name}.", suffix=".vcd", dir=waves.path.parent)[1]
+        )
         call = self._model.warpbank_open_waves
         call.restype = None
         call.argtypes = [c_void_p, c_char_p, c_uint64, c_uint64]
-        call(self._harness, str(self._vcd).encode(), waves.start, (1 << 63) if waves.end is None else waves.end)
+        call(
+            self._harness, str(self._vcd).encode(), waves.start, (1 << 63) if waves.end is None else waves.end
+        )
 
     def close(self) -> None:
         """See `Session.close`."""

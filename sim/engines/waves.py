@@ -1,4 +1,5 @@
-"""Waves: both RTL engines write VCD; FST, ten times smaller, is made of it with the FST library of the pylibfst wheel."""
+"""Waves: both RTL engines write VCD; FST, ten times smaller, is made of it with the FST library of the
+pylibfst wheel."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def finish(vcd: Path, waves: Waves) -> None:
 
 
 def cut(vcd: Path, start: int, end: int | None) -> None:
-    """Leave of a VCD file the times from `start` up to, not including, `end`, with every value that holds at `start`."""
+    """Leave of a VCD file the times from `start` up to, not including, `end`, with every value that holds at
+    `start`."""
     part = vcd.with_suffix(".part")
     try:
         with vcd.open() as source, part.open("w") as target:
@@ -70,7 +72,8 @@ def _fst_library() -> Any:
         import pylibfst
     except ImportError:
         raise EngineError(
-            "FST waves need the pylibfst package; install it with: pip install 'warpbank[rtl]', or write .vcd instead"
+            "FST waves need the pylibfst package; install it with: pip install 'warpbank[rtl]', or write "
+            ".vcd instead"
         ) from None
     return pylibfst
 
@@ -94,7 +97,9 @@ def to_fst(vcd: Path, fst: Path) -> None:
                 elif kind == "b":
                     value, code = line[1:].split()
                     handle, size = handles[code]
-                    lib.fstWriterEmitValueChange(writer, handle, value.rjust(size, "0" if value[0] == "1" else value[0]).encode())
+                    lib.fstWriterEmitValueChange(
+                        writer, handle, value.rjust(size, "0" if value[0] == "1" else value[0]).encode()
+                    )
     finally:
         lib.fstWriterClose(writer)
 
@@ -116,7 +121,9 @@ def _declare(file: TextIO, writer: Any, lib: Any, ffi: Any) -> dict[str, tuple[i
         elif words[0] == "$var":
             size, code, name = int(words[2]), words[3], " ".join(words[4:-1])
             alias = handles[code][0] if code in handles else 0
-            handle = lib.fstWriterCreateVar(writer, lib.FST_VT_VCD_WIRE, lib.FST_VD_IMPLICIT, size, name.encode(), alias)
+            handle = lib.fstWriterCreateVar(
+                writer, lib.FST_VT_VCD_WIRE, lib.FST_VD_IMPLICIT, size, name.encode(), alias
+            )
             handles.setdefault(code, (handle, size))
         elif words[0] == "$enddefinitions":
             break

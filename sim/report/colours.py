@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Readable on light and dark, and told apart by most who do not see all colours (Okabe and Ito's set, its black left out).
+#: Readable on light and dark, and told apart by most who do not see all colours (Okabe and Ito's set, its
+#: black left out).
 COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#0072b2", "#f0e442")
 
 

@@ -1,7 +1,8 @@
 """What a page is made of, and the page as text.
 
-Plots are descriptions that plotly.js draws (https://plotly.com/javascript/reference); it comes with the plotly package and is
-written into the page. Colours of text and grid are the page's own, by the reader's light or dark preference.
+Plots are descriptions that plotly.js draws (https://plotly.com/javascript/reference); it comes with the
+plotly package and is written into the page. Colours of text and grid are the page's own, by the reader's
+light or dark preference.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot: its traces and layout, a sentence for those who cannot see it, and the width in pixels below which it scrolls."""
+    """A plot: its traces and layout, a sentence for those who cannot see it, and the width in pixels below
+    which it scrolls."""
 
     name: str
     text: str
@@ -67,8 +69,13 @@ def html(page: Page) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
-    environment = Environment(loader=PackageLoader("warpbank.sim.report", "."), autoescape=True, undefined=StrictUndefined,
-                              trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=PackageLoader("warpbank.sim.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["inline"] = inline
     return environment.get_template("page.html.j2").render(page=page, plotly=get_plotlyjs())
 

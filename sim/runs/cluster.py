@@ -39,7 +39,8 @@ class Cluster:
         self._client, self._does, self._first = client, does, first
 
     def submit(self, task: Task) -> Future[Outcome]:
-        """Give it a task. What it returns ends as the task does, or is cancelled where the cluster loses it."""
+        """Give it a task. What it returns ends as the task does, or is cancelled where the cluster loses
+        it."""
         # dask's own executor takes a result for an exception if its worker dies just then.
         remote = self._client.submit(self._does, *self._first, task, pure=False, retries=0)
         local: Future[Outcome] = Future()
@@ -71,7 +72,8 @@ class Cluster:
 
 @contextmanager
 def connect(address: str, workers: int) -> Iterator[Cluster]:
-    """The cluster whose scheduler is there, or a `LOCAL` one of so many workers. Workers elsewhere need this version of Warpbank.
+    """The cluster whose scheduler is there, or a `LOCAL` one of so many workers. Workers elsewhere need this
+    version of Warpbank.
 
     Raises WarpbankError if dask is not installed, or if no scheduler answers.
     """
@@ -79,18 +81,27 @@ def connect(address: str, workers: int) -> Iterator[Cluster]:
         import dask
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise WarpbankError("this needs the distributed package; install it with: pip install 'warpbank[cluster]'") from None
+        raise WarpbankError(
+            "this needs the distributed package; install it with: pip install 'warpbank[cluster]'"
+        ) from None
     quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": ATTEMPTS - 1}
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(quiet))
         if address != LOCAL:
             yield Cluster(stack.enter_context(_reach(Client, address)), perform)
             return
-        # Workers that are threads, each with a process of ours: where dask starts a dead process again, tasks get lost.
-        local: Any = stack.enter_context(LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=False, memory_limit=0, dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        ))
+        # Workers that are threads, each with a process of ours: where dask starts a dead process again, tasks
+        # get lost.
+        local: Any = stack.enter_context(
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=False,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+        )
         client = stack.enter_context(Client(local))
         yield Cluster(client, _perform_apart, stack.enter_context(_processes()))
 
@@ -100,12 +111,15 @@ def _reach(client: Any, address: str) -> Any:
     try:
         return client(address, timeout="10s")
     except (OSError, ValueError) as error:
-        raise WarpbankError(f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler") from None
+        raise WarpbankError(
+            f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
+        ) from None
 
 
 @contextmanager
 def _processes() -> Iterator[str]:
-    """The name under which the threads of a cluster of this process find their processes, until they are stopped."""
+    """The name under which the threads of a cluster of this process find their processes, until they are
+    stopped."""
     name = uuid4().hex
     with children():
         _apart[name] = {}

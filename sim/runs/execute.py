@@ -1,8 +1,8 @@
 """Tasks over all cores of this machine, or on a dask cluster.
 
-Both take tasks one by one and return futures: a pool of processes, one per core and each with one thread, or the workers of a
-cluster. A worker looks a task's result up, computes it only if it is not there, and stores it, so that whatever is killed loses
-the runs in progress and nothing else.
+Both take tasks one by one and return futures: a pool of processes, one per core and each with one thread, or
+the workers of a cluster. A worker looks a task's result up, computes it only if it is not there, and stores
+it, so that whatever is killed loses the runs in progress and nothing else.
 """
 
 from __future__ import annotations
@@ -31,18 +31,23 @@ Progress = Callable[[Outcome, int, int], None]
 
 
 def execute(
-    tasks: Iterable[Task], *, scheduler: str | None = None, workers: int | None = None, progress: Progress | None = None
+    tasks: Iterable[Task],
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Outcome]:
     """Do the tasks, each once however often it is named, and return their outcomes in the order given.
 
     Parameters
     ----------
-    scheduler : address of a dask scheduler (`tcp://host:8786`), or `LOCAL` for one of this process; None: no dask.
+    scheduler : address of a dask scheduler (`tcp://host:8786`), or `LOCAL` for one of this process; None: no
+        dask.
     workers : processes on this machine; None: one per core that this process may use.
     progress : see `Progress`.
 
-    Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is started. A task that
-    fails does not stop the others, and nothing of it is stored.
+    Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is
+    started. A task that fails does not stop the others, and nothing of it is stored.
     """
     ordered = list(tasks)
     todo = list(dict.fromkeys(ordered))
@@ -64,7 +69,8 @@ def execute(
 
 
 def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) -> None:
-    """Processes of this machine. Tasks that were in hand when one of them died are tried again, each alone."""
+    """Processes of this machine. Tasks that were in hand when one of them died are tried again, each
+    alone."""
     suspects: list[Task] = []
     while todo:
         with processes(workers) as pool:
@@ -87,8 +93,8 @@ def _submit(pool: Executor, task: Task) -> Future[Outcome]:
 def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> None:
     """A dask cluster. Its workers may keep their results elsewhere, so this machine keeps them too.
 
-    dask tries a task again whose worker died, and gives it up together with others that the same workers had; each of those
-    gets a last attempt alone.
+    dask tries a task again whose worker died, and gives it up together with others that the same workers had;
+    each of those gets a last attempt alone.
     """
     keys = {task: task.key() for task in todo}
     found = {task: result for task in todo if (result := store.read(keys[task])) is not None}
@@ -106,8 +112,11 @@ def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str,
             done(Outcome(task, None, DIED))
 
 
-def _on_cluster(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> list[Task]:
-    """Give the tasks to the cluster, and those again that it does nothing with. Returns those lost with dead workers."""
+def _on_cluster(
+    todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int
+) -> list[Task]:
+    """Give the tasks to the cluster, and those again that it does nothing with. Returns those lost with dead
+    workers."""
     suspects: list[Task] = []
     stalls = 0
     while todo:
@@ -116,18 +125,24 @@ def _on_cluster(todo: list[Task], done: Callable[[Outcome], None], scheduler: st
         suspects += lost
         stalls = stalls + 1 if len(left) == len(todo) else 0
         if stalls == ATTEMPTS:
-            raise WarpbankError(f"the dask cluster did nothing with {len(left)} tasks that it was given {ATTEMPTS} times; "
-                                "restart it and give the command again: what was done is kept")
+            raise WarpbankError(
+                f"the dask cluster did nothing with {len(left)} tasks that it was given {ATTEMPTS} times; "
+                "restart it and give the command again: what was done is kept"
+            )
         todo = left
     return suspects
 
 
 def _drain(
-    submit: Callable[[Task], Future[Outcome]], todo: list[Task], done: Callable[[Outcome], None], ahead: int,
+    submit: Callable[[Task], Future[Outcome]],
+    todo: list[Task],
+    done: Callable[[Outcome], None],
+    ahead: int,
     cluster: Cluster | None = None,
 ) -> tuple[list[Task], list[Task]]:
-    """Submit the tasks, at most `ahead` at a time. Returns those lost with a dead worker, and those to be given again: not
-    submitted when a process of the pool died, or lost by a cluster that was idle twice in a row while results were waited for."""
+    """Submit the tasks, at most `ahead` at a time. Returns those lost with a dead worker, and those to be
+    given again: not submitted when a process of the pool died, or lost by a cluster that was idle twice in a
+    row while results were waited for."""
     lost: list[Task] = []
     again: list[Task] = []
     waiting = list(reversed(todo))

@@ -26,7 +26,8 @@ class Task(Protocol):
         """A few words that tell people what this is."""
 
     def check(self) -> None:
-        """Raise WarpbankError if the description itself is wrong. Cheap: it runs before anything is started."""
+        """Raise WarpbankError if the description itself is wrong. Cheap: it runs before anything is
+        started."""
 
     def key(self) -> str:
         """Hash of all that the result depends on."""
@@ -46,9 +47,9 @@ class RunSpec:
     preset : the machine; `overrides`: as after `--set`, in order.
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
-    observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; "" for none. It is
-        made without arguments, its `start` is called with the trace and the machine, then it with every `warpbank.sim.events.Batch`.
-        Golden only.
+    observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""
+        for none. It is made without arguments, its `start` is called with the trace and the machine, then it
+        with every `warpbank.sim.events.Batch`. Golden only.
     """
 
     kernel: str
@@ -77,12 +78,23 @@ class RunSpec:
             raise WarpbankError(unknown("engine", self.engine, engines.ENGINES))
         if self.observer and self.engine != "golden":
             raise WarpbankError(f"only the golden engine can be observed, not {self.engine}")
-        exp.check_machine(exp.find_scheme(self.scheme), exp.find_config(self.preset, None, list(self.overrides)))
+        exp.check_machine(
+            exp.find_scheme(self.scheme), exp.find_config(self.preset, None, list(self.overrides))
+        )
 
     def experiment(self) -> exp.Experiment:
         """The experiment that is run."""
-        return exp.find(self.kernel, self.size, None, self.preset, None, self.scheme, list(self.overrides),
-                        self.max_registers, MAX_INSTRUCTIONS)
+        return exp.find(
+            self.kernel,
+            self.size,
+            None,
+            self.preset,
+            None,
+            self.scheme,
+            list(self.overrides),
+            self.max_registers,
+            MAX_INSTRUCTIONS,
+        )
 
     def key(self) -> str:
         """Job, machine, scheme, engine, observer, and the code that runs them."""
@@ -93,8 +105,17 @@ class RunSpec:
         if self.observer:
             code.append(self.observer.partition(":")[0])
         trace = runner.job_key(e.job, exp.compile_options(e))
-        return store.key("run", trace, config_hash(e.config), self.preset, e.scheme.name, self.engine, self.observer,
-                         store.code_digest(*code), *filter(None, [extensions.digest()]))
+        return store.key(
+            "run",
+            trace,
+            config_hash(e.config),
+            self.preset,
+            e.scheme.name,
+            self.engine,
+            self.observer,
+            store.code_digest(*code),
+            *filter(None, [extensions.digest()]),
+        )
 
     def compute(self) -> dict[str, Any]:
         """`Report.to_dict()` of the run."""
@@ -129,7 +150,8 @@ class AnalysisSpec:
     kernel, size : the job.
     function : `module:function`, called with (job, options, **arguments); returns what JSON takes.
     arguments : its further arguments, as (name, value) pairs.
-    preset : the machine that the code is compiled for, with as many registers per thread as `RunSpec` gives it.
+    preset : the machine that the code is compiled for, with as many registers per thread as `RunSpec` gives
+        it.
     """
 
     kernel: str
@@ -152,7 +174,13 @@ class AnalysisSpec:
         module = self.function.partition(":")[0]
         e = self._compiled.experiment()
         trace = runner.job_key(e.job, exp.compile_options(e))
-        return store.key("analysis", trace, self.function, self.arguments, store.code_digest("warpbank.arch", "warpbank.sim.experiment", module))
+        return store.key(
+            "analysis",
+            trace,
+            self.function,
+            self.arguments,
+            store.code_digest("warpbank.arch", "warpbank.sim.experiment", module),
+        )
 
     def compute(self) -> dict[str, Any]:
         """What the function returns."""

@@ -1,8 +1,9 @@
 """Results kept in the user's cache folder, by content hash.
 
-A result is a JSON file whose name is its key, in the folder `results` beside the cached traces (`warpbank.program.trace.cache`, which
-reads WARPBANK_CACHE). It is written whole or not at all. A file lock per key makes one process compute a result while others
-that want the same wait for it; the system drops the lock of a killed one.
+A result is a JSON file whose name is its key, in the folder `results` beside the cached traces
+(`warpbank.program.trace.cache`, which reads WARPBANK_CACHE). It is written whole or not at all. A file lock
+per key makes one process compute a result while others that want the same wait for it; the system drops the
+lock of a killed one.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ def folder() -> Path:
 
 def key(*parts: object) -> str:
     """Content hash of what a result depends on."""
-    return hashlib.sha256(json.dumps([RESULT_VERSION, *(str(part) for part in parts)]).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([RESULT_VERSION, *(str(part) for part in parts)]).encode()).hexdigest()[
+        :32
+    ]
 
 
 @cache
 def code_digest(*modules: str) -> str:
-    """Digest of the sources of these packages and modules, those of `program` included: changed code gives other results."""
+    """Digest of the sources of these packages and modules, those of `program` included: changed code gives
+    other results."""
     digest = hashlib.sha256(source_digest().encode())
     for module in sorted(modules):
         spec = find_spec(module)
@@ -60,13 +64,15 @@ def read(name: str) -> dict[str, Any] | None:
 
 
 def put(name: str, data: dict[str, Any]) -> None:
-    """Keep a result that was computed elsewhere, unless it is there. Without a folder that can be written a warning says so."""
+    """Keep a result that was computed elsewhere, unless it is there. Without a folder that can be written a
+    warning says so."""
     if read(name) is None:
         get(name, lambda: data)
 
 
 def get(name: str, compute: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], bool]:
-    """The result of this key, computed unless it is there; and whether it was. Raises what `compute` raises."""
+    """The result of this key, computed unless it is there; and whether it was. Raises what `compute`
+    raises."""
     found = read(name)
     if found is not None:
         return found, True

@@ -46,7 +46,8 @@ class Outcome:
 
 
 def perform(task: Task) -> Outcome:
-    """Do one task in this process, unless its result is there. What the environment names is loaded before."""
+    """Do one task in this process, unless its result is there. What the environment names is loaded
+    before."""
     try:
         extensions.inherit()
         result, cached = store.get(task.key(), task.compute)
@@ -56,15 +57,16 @@ def perform(task: Task) -> Outcome:
 
 
 def cause(error: BaseException) -> str:
-    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of ours with its type."""
+    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of
+    ours with its type."""
     text = str(error)
     return text if isinstance(error, (WarpbankError, OperandMismatch)) else f"{type(error).__name__}: {text}"
 
 
 @contextmanager
 def children() -> Iterator[None]:
-    """Processes that are started in here have one thread each. An exception, Ctrl-C included, ends them at once: what they had in
-    hand was not stored."""
+    """Processes that are started in here have one thread each. An exception, Ctrl-C included, ends them at
+    once: what they had in hand was not stored."""
     before = set(multiprocessing.active_children())
     saved = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
@@ -84,7 +86,9 @@ def children() -> Iterator[None]:
 
 def pool(workers: int) -> Executor:
     """That many processes, to be made within `children`."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
+    return ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker
+    )
 
 
 @contextmanager
@@ -101,7 +105,8 @@ def processes(workers: int) -> Iterator[Executor]:
 
 
 def _start_worker() -> None:
-    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed one."""
+    """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed
+    one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -1,1 +1,2 @@
-"""`warpbank view`: some cycles of a run as a pipeline for Konata or Perfetto, or as register banks over time. docs/view.md."""
+"""`warpbank view`: some cycles of a run as a pipeline for Konata or Perfetto, or as register banks over time.
+docs/view.md."""

@@ -27,13 +27,16 @@ def per_bank(timeline: Timeline, marks: Mapping[tuple[int, int], list[Mark]], st
     counted = np.zeros((timeline.cores * timeline.banks, columns))
     for (core, bank), found in marks.items():
         cycles = np.array([mark.cycle for mark in found if mark.name in (*_ACCESSES, "conflict")], np.int64)
-        counted[core * timeline.banks + bank] = np.bincount((cycles - timeline.start) // step, minlength=columns)
+        counted[core * timeline.banks + bank] = np.bincount(
+            (cycles - timeline.start) // step, minlength=columns
+        )
     widths = np.minimum(step, timeline.end - timeline.start - step * np.arange(columns))
     return counted / widths
 
 
 def page(timeline: Timeline, experiment: exp.Experiment) -> str:
-    """Two heat maps, bank by cycle: accesses, and cycles in which a read waited. One file, no network needed."""
+    """Two heat maps, bank by cycle: accesses, and cycles in which a read waited. One file, no network
+    needed."""
     cycles = timeline.end - timeline.start
     step = -(-cycles // COLUMNS)
     starts = [timeline.start + step * column for column in range(-(-cycles // step))]
@@ -43,21 +46,46 @@ def page(timeline: Timeline, experiment: exp.Experiment) -> str:
 
     def plot(name: str, text: str, shares: np.ndarray, colours: list[tuple[float, str]]) -> Plot:
         bar = {"title": {"text": "per cycle"}, "thickness": 12}
-        trace = {"type": "heatmap", "z": shares.round(3).tolist(), "x": starts, "y": names, "zmin": 0, "zmax": 1,
-                 "colorscale": colours, "colorbar": bar, "hovertemplate": "bank %{y}, cycle %{x}: %{z:.2f}<extra></extra>"}
-        layout = {"xaxis": {"title": {"text": f"cycle (columns of {step})" if step > 1 else "cycle"}},
-                  "yaxis": {"title": {"text": "sub-core.bank"}, "type": "category"}}
+        trace = {
+            "type": "heatmap",
+            "z": shares.round(3).tolist(),
+            "x": starts,
+            "y": names,
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": colours,
+            "colorbar": bar,
+            "hovertemplate": "bank %{y}, cycle %{x}: %{z:.2f}<extra></extra>",
+        }
+        layout = {
+            "xaxis": {"title": {"text": f"cycle (columns of {step})" if step > 1 else "cycle"}},
+            "yaxis": {"title": {"text": "sub-core.bank"}, "type": "category"},
+        }
         return Plot(name, text, [trace], layout, 600)
 
     job, window = experiment.job, f"cycles {timeline.start} to {timeline.end - 1}"
     sections = [
-        Section("Accesses", "Reads and writes of every bank. A bank has one port: one access per cycle is all that it can do.",
-                [plot("accesses", f"Accesses per cycle of every bank, {window}", accesses, _BLUE)]),
-        Section("Conflicts", "Share of the cycles in which a bank had a read request that it did not grant: behind a write, "
-                "behind an older request, or because the collector's port was taken.",
-                [plot("conflicts", f"Cycles with a read that waited, of every bank, {window}", waits, _RED)]),
+        Section(
+            "Accesses",
+            "Reads and writes of every bank. A bank has one port: one access per cycle is all that it can "
+            "do.",
+            [plot("accesses", f"Accesses per cycle of every bank, {window}", accesses, _BLUE)],
+        ),
+        Section(
+            "Conflicts",
+            "Share of the cycles in which a bank had a read request that it did not grant: behind a write, "
+            "behind an older request, or because the collector's port was taken.",
+            [plot("conflicts", f"Cycles with a read that waited, of every bank, {window}", waits, _RED)],
+        ),
     ]
-    made_by = {"kernel": f"{job.name} ({job.size})", "scheme": experiment.scheme.name, "machine": experiment.preset,
-               "configuration": config_hash(experiment.config), "versions": tool_versions()}
+    made_by = {
+        "kernel": f"{job.name} ({job.size})",
+        "scheme": experiment.scheme.name,
+        "machine": experiment.preset,
+        "configuration": config_hash(experiment.config),
+        "versions": tool_versions(),
+    }
     title = f"Register banks: {job.name}, {experiment.scheme.name}"
-    return html(Page(title, f"{job.name} ({job.size}) on {experiment.preset}, {window}.", sections, made_by=made_by))
+    return html(
+        Page(title, f"{job.name} ({job.size}) on {experiment.preset}, {window}.", sections, made_by=made_by)
+    )

@@ -19,12 +19,31 @@ from warpbank.sim.runs.spec import Observed
 from warpbank.sim.view.timeline import Mark, Span, Timeline, Uop, kind_of
 
 #: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
-_STATES = frozenset({"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"})
-#: Within a cycle: what frees a read comes before who still waits, and what a uop reads is where it was before the uop issues.
-_FIRST = ("cta_start", "grant", "cache_grant", "conflict", "cache_conflict", "write", "dispatch", "fill", "issue", "move",
-          "allocate")
+_STATES = frozenset(
+    {"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"}
+)
+#: Within a cycle: what frees a read comes before who still waits, and what a uop reads is where it was before
+#: the uop issues.
+_FIRST = (
+    "cta_start",
+    "grant",
+    "cache_grant",
+    "conflict",
+    "cache_conflict",
+    "write",
+    "dispatch",
+    "fill",
+    "issue",
+    "move",
+    "allocate",
+)
 _LAST = ("barrier_open", "retire", "map", "unmap", "cache_allocate", "cache_release", "warp_start")
-_RANKS = np.array([_FIRST.index(name) if name in _FIRST else 20 + _LAST.index(name) if name in _LAST else 15 for name in NAMES])
+_RANKS = np.array(
+    [
+        _FIRST.index(name) if name in _FIRST else 20 + _LAST.index(name) if name in _LAST else 15
+        for name in NAMES
+    ]
+)
 
 
 #: Events of what the sub-cores share that tell when warps begin and go on.
@@ -38,10 +57,11 @@ def _predicates(mask: int) -> list[int]:
 
 
 class Follower:
-    """An observer of a golden run (see `warpbank.sim.runs.RunSpec`) that makes a `Timeline` of the cycles from `start` to `end`.
+    """An observer of a golden run (see `warpbank.sim.runs.RunSpec`) that makes a `Timeline` of the cycles
+    from `start` to `end`.
 
-    What a view does not know by name it puts with the uop, warp, collector or bank that the event names, so that a new scheme's
-    events are drawn like all others.
+    What a view does not know by name it puts with the uop, warp, collector or bank that the event names, so
+    that a new scheme's events are drawn like all others.
 
     Parameters
     ----------
@@ -56,8 +76,8 @@ class Follower:
         self._begin, self._end = start, end
         # In a compressing bank a result is there a cycle after its write; in a cache above it at once.
         self._late = scheme.storage != "plain" and scheme.hierarchy == "flat"
-        # By warp, then register: whose result is to come, and whether from the load/store unit; from when on the last one was
-        # there, and whether it came from there.
+        # By warp, then register: whose result is to come, and whether from the load/store unit; from when on
+        # the last one was there, and whether it came from there.
         self._pending: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}
         self._came: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}
         self._issued: dict[tuple[int, int], int] = {}  # by warp: the cycle of the last issue
@@ -70,26 +90,48 @@ class Follower:
         self._owner: dict[tuple[int, int], int] = {}  # warp that a collector last served
         self._base: dict[tuple[int, int], int] = {}
         self._mapped: dict[tuple[int, int, int], tuple[int, int]] = {}  # of renamed registers: bank and row
-        self._cached: dict[tuple[int, int, int], tuple[int, int]] = {}  # of cached registers: entry and offset
+        self._cached: dict[
+            tuple[int, int, int], tuple[int, int]
+        ] = {}  # of cached registers: entry and offset
         self._known: dict[str, Callable[[int, int, dict[str, int]], None]] = {
-            "warp_start": self._warp_start, "fill": self._fill, "issue": self._issue, "move": self._move,
-            "allocate": self._allocate, "grant": self._grant, "cache_grant": self._cache_grant, "conflict": self._conflict,
-            "cache_conflict": self._cache_conflict, "dispatch": self._dispatch, "write": self._write, "retire": self._retire,
-            "scheduler": self._scheduler, "map": self._map, "cache_allocate": self._cache_allocate,
-            "cta_start": self._cta_start, "barrier_open": self._barrier_open,
-        }  # fmt: skip
+            "warp_start": self._warp_start,
+            "fill": self._fill,
+            "issue": self._issue,
+            "move": self._move,
+            "allocate": self._allocate,
+            "grant": self._grant,
+            "cache_grant": self._cache_grant,
+            "conflict": self._conflict,
+            "cache_conflict": self._cache_conflict,
+            "dispatch": self._dispatch,
+            "write": self._write,
+            "retire": self._retire,
+            "scheduler": self._scheduler,
+            "map": self._map,
+            "cache_allocate": self._cache_allocate,
+            "cta_start": self._cta_start,
+            "barrier_open": self._barrier_open,
+        }
 
     def start(self, trace: Trace, config: SmConfig) -> None:
         """What is about to run."""
         self._text = trace.text
         counts = trace.code["source_count"].tolist()
-        self._sources = [tuple(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
-        self._writes = [range(first, first + count) for first, count in trace.code[["destination", "count"]].tolist()]
+        self._sources = [
+            tuple(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)
+        ]
+        self._writes = [
+            range(first, first + count) for first, count in trace.code[["destination", "count"]].tolist()
+        ]
         predicates = (trace.code["predicates_read"] | trace.code["predicates_written"]).tolist()
-        self._needs = [[*sources, *writes, *_predicates(mask), _FENCE]
-                       for sources, writes, mask in zip(self._sources, self._writes, predicates, strict=True)]
+        self._needs = [
+            [*sources, *writes, *_predicates(mask), _FENCE]
+            for sources, writes, mask in zip(self._sources, self._writes, predicates, strict=True)
+        ]
         written = trace.code["predicates_written"].tolist()
-        self._results = [[*writes, *_predicates(mask)] for writes, mask in zip(self._writes, written, strict=True)]
+        self._results = [
+            [*writes, *_predicates(mask)] for writes, mask in zip(self._writes, written, strict=True)
+        ]
         self._barriers = (trace.code["control"] == Control.BARRIER).tolist()
         self._memory = (trace.code["unit"] == Unit.LSU).tolist()
         self._fences = (trace.code["memory"] == Memory.FENCE).tolist()
@@ -120,8 +162,10 @@ class Follower:
     def finish(self) -> Timeline:
         """The timeline, with the uops that are still in flight."""
         self.timeline.uops += self._flying.values()
-        self.timeline.uops = sorted((uop for uop in self.timeline.uops if uop.retired is None or uop.retired >= self._begin),
-                                    key=lambda uop: (max(_first(uop), self._begin), uop.core, uop.warp, uop.seq))
+        self.timeline.uops = sorted(
+            (uop for uop in self.timeline.uops if uop.retired is None or uop.retired >= self._begin),
+            key=lambda uop: (max(_first(uop), self._begin), uop.core, uop.warp, uop.seq),
+        )
         return self.timeline
 
     def _shown(self, cycle: int) -> bool:
@@ -153,7 +197,12 @@ class Follower:
 
     def _issue(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop, pc = self._uop(core, fields), fields["pc"]
-        uop.issued, uop.text, uop.sources, uop.destinations = cycle, self._text[pc].strip(), self._sources[pc], self._writes[pc]
+        uop.issued, uop.text, uop.sources, uop.destinations = (
+            cycle,
+            self._text[pc].strip(),
+            self._sources[pc],
+            self._writes[pc],
+        )
         uop.waiting, uop.pc = set(uop.sources), pc
         self._hazards(cycle, uop)
 
@@ -165,7 +214,11 @@ class Follower:
         came = [self._came[place].get(need, (0, False)) for need in self._needs[uop.pc]]
         memory = max((there for there, of_memory in came if of_memory), default=0)
         other = max(there for there, _ in came)
-        spans = (Span(came_first, first, "barrier"), Span(first, memory, "memory"), Span(max(first, memory), other, "scoreboard"))
+        spans = (
+            Span(came_first, first, "barrier"),
+            Span(first, memory, "memory"),
+            Span(max(first, memory), other, "scoreboard"),
+        )
         uop.hazards = [span for span in spans if span.start < span.end]
         self._issued[place] = cycle
         if self._barriers[uop.pc]:
@@ -180,9 +233,14 @@ class Follower:
             self._came[place][what] = cycle + 1 + (self._late and what < _PREDICATES), of_memory
 
     def _move(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        """A decompress move: a uop of the hardware's own, which retires without a word when its register is written."""
+        """A decompress move: a uop of the hardware's own, which retires without a word when its register is
+        written."""
         uop, register = self._uop(core, fields), fields["register"]
-        uop.issued, uop.text, uop.destinations = cycle, f"decompress R{register}", range(register, register + 1)
+        uop.issued, uop.text, uop.destinations = (
+            cycle,
+            f"decompress R{register}",
+            range(register, register + 1),
+        )
         uop.sources, uop.waiting = (register,), {register}
         self._issued[core, uop.warp] = cycle
         self._pending[core, uop.warp][register] = uop.seq, False
@@ -197,7 +255,8 @@ class Follower:
         self._owner[core, collector] = uop.warp
 
     def _place(self, core: int, uop: Uop, register: int) -> tuple[bool, int, int] | None:
-        """Where a uop's operand is: (in the cache, bank or entry, row or offset); None if a renamed one has no place."""
+        """Where a uop's operand is: (in the cache, bank or entry, row or offset); None if a renamed one has
+        no place."""
         key = core, uop.warp, register
         if self._compiled and self._near[uop.pc] >> uop.sources.index(register) & 1:
             return True, register % self._entries, 0
@@ -205,7 +264,11 @@ class Follower:
             return True, *self._cached[key]
         if self._renames:
             return (False, *self._mapped[key]) if key in self._mapped else None
-        return False, (register + uop.warp) % self._banks, self._base[core, uop.warp] + register // self._banks
+        return (
+            False,
+            (register + uop.warp) % self._banks,
+            self._base[core, uop.warp] + register // self._banks,
+        )
 
     def _served(self, core: int, collector: int, place: tuple[bool, int, int]) -> list[Uop]:
         """A read is served. Returns the uops that waited for it."""
@@ -218,7 +281,9 @@ class Follower:
 
     def _grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         self._served(core, fields["collector"], (False, fields["bank"], fields["row"]))
-        self._access(cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}")
+        self._access(
+            cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}"
+        )
 
     def _cache_grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         place = True, fields["entry"], 0 if self._compiled else fields["offset"]
@@ -227,7 +292,8 @@ class Follower:
                 uop.marks.append(self._mark(cycle, "cache_grant", fields))
 
     def _waits(self, cycle: int, core: int, cached: bool, where: int, fields: dict[str, int]) -> str:
-        """Mark the uops that wait for a register in a bank, or entry of the cache, that has a conflict. Returns it in words."""
+        """Mark the uops that wait for a register in a bank, or entry of the cache, that has a conflict.
+        Returns it in words."""
         name, place = ("cache_conflict", f"entry {where}") if cached else ("conflict", f"bank {where}")
         text = f"{Cause(fields['cause']).name.lower()}, {fields['count']} waiting"
         if self._shown(cycle):
@@ -241,7 +307,9 @@ class Follower:
     def _conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         text = self._waits(cycle, core, False, fields["bank"], fields)
         if self._shown(cycle):
-            self.timeline.conflicts.setdefault((core, fields["bank"]), []).append(Mark(cycle, "conflict", text))
+            self.timeline.conflicts.setdefault((core, fields["bank"]), []).append(
+                Mark(cycle, "conflict", text)
+            )
 
     def _cache_conflict(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         self._waits(cycle, core, True, fields["entry"], fields)
@@ -306,7 +374,9 @@ class Follower:
     def _other(self, cycle: int, core: int, name: str, fields: dict[str, int]) -> None:
         """Any other event goes to the uop, warp, collector's warp or bank that it names."""
         if name in ("unmap", "cache_release"):
-            (self._mapped if name == "unmap" else self._cached).pop((core, fields["warp"], fields["register"]), None)
+            (self._mapped if name == "unmap" else self._cached).pop(
+                (core, fields["warp"], fields["register"]), None
+            )
         uop = self._flying.get((core, fields["warp"], fields["seq"])) if "seq" in fields else None
         if name == "cache_write":
             uop = self._writer(core, fields["warp"], fields["register"])
@@ -317,7 +387,9 @@ class Follower:
             text = f"R{fields['register']} of warp {fields['warp']}"
             self._access(cycle, core, fields["bank"], name, text, kind_of(name, fields, self._caching))
         if uop is not None and name == "forward":  # what is found in the collector waits for no bank
-            uop.waiting -= {register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1}
+            uop.waiting -= {
+                register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1
+            }
         if "slot" in fields and "bank" not in fields:  # another memory serves a source slot
             for inside in self._inside.get((core, fields["collector"]), {}).values():
                 inside.waiting -= set(inside.sources[fields["slot"] : fields["slot"] + 1])
@@ -334,8 +406,13 @@ class Follower:
 
     def _writer(self, core: int, warp: int, register: int) -> Uop | None:
         """The uop in flight that writes a register: the scoreboard lets no second one issue."""
-        found = (uop for uop in self._flying.values() if (uop.core, uop.warp) == (core, warp) and uop.issued is not None
-                 and register in uop.destinations)
+        found = (
+            uop
+            for uop in self._flying.values()
+            if (uop.core, uop.warp) == (core, warp)
+            and uop.issued is not None
+            and register in uop.destinations
+        )
         return next(found, None)
 
 
@@ -368,5 +445,8 @@ def _follow(follower: Follower, run: Callable[[Observed], object]) -> Timeline:
         return follower.finish()
     cycles = follower.timeline.end
     if cycles <= follower.timeline.start:
-        raise WarpbankError(f"the run is over after {cycles} cycles, so --cycles {follower.timeline.start}:... shows none of it")
+        raise WarpbankError(
+            f"the run is over after {cycles} cycles, so --cycles {follower.timeline.start}:... shows none of "
+            "it"
+        )
     return follower.finish()

@@ -40,7 +40,9 @@ class _Log:
         for mark in marks:
             by_cycle.setdefault(mark.cycle, []).append(mark)
         for cycle, together in by_cycle.items():
-            self.spans(row, lane, [("+".join(dict.fromkeys(mark.name for mark in together)), cycle, cycle + 1)])
+            self.spans(
+                row, lane, [("+".join(dict.fromkeys(mark.name for mark in together)), cycle, cycle + 1)]
+            )
             for mark in together:
                 kind = f" ({mark.kind})" if mark.kind not in ("", mark.name) else ""
                 self.add(cycle, "L", row, 1, f"{cycle} {mark.name}{kind}: {mark.text}\\n")
@@ -66,9 +68,9 @@ class _Log:
 def kanata(timeline: Timeline) -> str:
     """The timeline as a Kanata log.
 
-    First a row per scheduler, with what it did as stages; a row per bank, with accesses in lane 0 and conflicts in lane 1; a row
-    per warp that a scheme did something for. Then a row per uop, its stages in lane 0 and what happened to it in lane 1. The
-    thread of a uop is its warp, counted over the sub-cores.
+    First a row per scheduler, with what it did as stages; a row per bank, with accesses in lane 0 and
+    conflicts in lane 1; a row per warp that a scheme did something for. Then a row per uop, its stages in
+    lane 0 and what happened to it in lane 1. The thread of a uop is its warp, counted over the sub-cores.
     """
     log, start, end = _Log(), timeline.start, timeline.end
     everything = timeline.cores * timeline.warps  # the thread of rows that are no uop
@@ -81,17 +83,25 @@ def kanata(timeline: Timeline) -> str:
         log.marks(rows[-1], 0, timeline.accesses.get((core, bank), []))
         log.marks(rows[-1], 1, timeline.conflicts.get((core, bank), []))
     for (core, warp), marks in sorted(timeline.events.items()):
-        rows.append(log.row(start, 0, everything, f"sub-core {core}" + (f" warp {warp}" if warp >= 0 else "")))
+        rows.append(
+            log.row(start, 0, everything, f"sub-core {core}" + (f" warp {warp}" if warp >= 0 else ""))
+        )
         log.marks(rows[-1], 0, marks)
     leaving: list[tuple[int, int, bool]] = []
     for number, uop in enumerate(timeline.uops):
-        stages = [(SHORT[name], max(first, start), last) for name, first, last in uop.stages(end) if last > start]
+        stages = [
+            (SHORT[name], max(first, start), last) for name, first, last in uop.stages(end) if last > start
+        ]
         if not stages:
             continue
         label = f"{uop.core}.{uop.warp} {uop.seq & 0x7FFFFFFF}: {uop.text or 'not issued'}"
         row = log.row(stages[0][1], number, uop.core * timeline.warps + uop.warp, label)
         log.spans(row, 0, stages)
-        log.spans(row, 1, ((name, first, last) for name, first, last in _clipped(uop.hazards, start, end) if first < last))
+        log.spans(
+            row,
+            1,
+            ((name, first, last) for name, first, last in _clipped(uop.hazards, start, end) if first < last),
+        )
         log.marks(row, 1, uop.marks)
         leaving.append((stages[-1][2], row, uop.retired is None or uop.retired >= end))
     for cycle, row, flushed in sorted(leaving):

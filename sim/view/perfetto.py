@@ -8,8 +8,9 @@ from typing import Any
 
 from warpbank.sim.view.timeline import Mark, Timeline, Uop
 
-#: Thread numbers. No two threads of a file have the same one, none is that of a process, and none is 0: Perfetto takes process
-#: and thread 0 for the idle ones of Linux, and has mixed up threads of equal number, and a process with the thread of its number.
+#: Thread numbers. No two threads of a file have the same one, none is that of a process, and none is 0:
+#: Perfetto takes process and thread 0 for the idle ones of Linux, and has mixed up threads of equal number,
+#: and a process with the thread of its number.
 _LANES = 1000  # at most for a warp: fewer uops of it are in flight
 _SCHEDULER = 1_000_000  # behind the lanes of any warp
 _BANK = _SCHEDULER + 1
@@ -17,10 +18,11 @@ _CORE = 2_000_000
 
 
 def perfetto(timeline: Timeline) -> str:
-    """The timeline as Chrome trace events: a process per sub-core; in it the scheduler, the banks, and a lane per warp.
+    """The timeline as Chrome trace events: a process per sub-core; in it the scheduler, the banks, and a lane
+    per warp.
 
-    A uop is a slice with its stages inside; what happened to it are instants. Uops of a warp that overlap are in further lanes
-    below the first. A microsecond of the viewer is a cycle.
+    A uop is a slice with its stages inside; what happened to it are instants. Uops of a warp that overlap are
+    in further lanes below the first. A microsecond of the viewer is a cycle.
     """
     events: list[dict[str, Any]] = []
     for core in range(timeline.cores):
@@ -30,10 +32,18 @@ def perfetto(timeline: Timeline) -> str:
         events += (_slice(core, _SCHEDULER, span.name, span.start, span.end) for span in spans)
     for core, bank in sorted({*timeline.accesses, *timeline.conflicts}):
         events += _thread(core, _BANK + bank, f"bank {bank}", bank)
-        events += (_slice(core, _BANK + bank, "+".join(dict.fromkeys(mark.name for mark in marks)), cycle, cycle + 1,
-                          ",".join(dict.fromkeys(mark.kind for mark in marks if mark.kind)),
-                          what="; ".join(mark.text for mark in marks))
-                   for cycle, marks in _by_cycle(timeline.accesses.get((core, bank), [])))
+        events += (
+            _slice(
+                core,
+                _BANK + bank,
+                "+".join(dict.fromkeys(mark.name for mark in marks)),
+                cycle,
+                cycle + 1,
+                ",".join(dict.fromkeys(mark.kind for mark in marks if mark.kind)),
+                what="; ".join(mark.text for mark in marks),
+            )
+            for cycle, marks in _by_cycle(timeline.accesses.get((core, bank), []))
+        )
         events += (_instant(core, _BANK + bank, mark) for mark in timeline.conflicts.get((core, bank), []))
     named: set[tuple[int, int]] = set()
     for uop, lane in _lanes(timeline):
@@ -58,23 +68,31 @@ def _lane_name(warp: int, lane: int) -> str:
 
 def _lanes(timeline: Timeline) -> Iterable[tuple[Uop, int]]:
     """Each uop with the first lane of its warp that is free: slices of a lane may not overlap."""
-    free: dict[tuple[int, int], list[int]] = {}  # by sub-core and warp: per lane, the cycle from which it is free
+    free: dict[
+        tuple[int, int], list[int]
+    ] = {}  # by sub-core and warp: per lane, the cycle from which it is free
     for uop in timeline.uops:
         stages = _stages(uop, timeline)
         if stages:
             lanes = free.setdefault((uop.core, uop.warp), [])
             lane = next((number for number, cycle in enumerate(lanes) if cycle <= stages[0][1]), len(lanes))
-            lanes[lane:lane + 1] = [stages[-1][2]]
+            lanes[lane : lane + 1] = [stages[-1][2]]
             yield uop, lane
 
 
 def _stages(uop: Uop, timeline: Timeline) -> list[tuple[str, int, int]]:
-    return [(name, max(first, timeline.start), end) for name, first, end in uop.stages(timeline.end) if end > timeline.start]
+    return [
+        (name, max(first, timeline.start), end)
+        for name, first, end in uop.stages(timeline.end)
+        if end > timeline.start
+    ]
 
 
 def _uop(uop: Uop, thread: int, timeline: Timeline) -> Iterable[dict[str, Any]]:
     stages = _stages(uop, timeline)
-    yield _slice(uop.core, thread, uop.text or "not issued", stages[0][1], stages[-1][2], seq=uop.seq & 0x7FFFFFFF)
+    yield _slice(
+        uop.core, thread, uop.text or "not issued", stages[0][1], stages[-1][2], seq=uop.seq & 0x7FFFFFFF
+    )
     for name, first, end in stages:
         yield _slice(uop.core, thread, name, first, end)
     for span in uop.hazards:
@@ -102,16 +120,35 @@ def _name(kind: str, name: str, **where: int) -> dict[str, Any]:
 
 def _thread(core: int, thread: int, name: str, order: int) -> list[dict[str, Any]]:
     where = _where(core, thread)
-    return [_name("thread_name", name, **where), {"ph": "M", "name": "thread_sort_index", **where, "args": {"sort_index": order}}]
+    return [
+        _name("thread_name", name, **where),
+        {"ph": "M", "name": "thread_sort_index", **where, "args": {"sort_index": order}},
+    ]
 
 
-def _slice(core: int, thread: int, name: str, first: int, end: int, kinds: str = "", **arguments: object) -> dict[str, Any]:
-    made: dict[str, Any] = {"ph": "X", "name": name, **_kinds(kinds), **_where(core, thread), "ts": first, "dur": end - first}
+def _slice(
+    core: int, thread: int, name: str, first: int, end: int, kinds: str = "", **arguments: object
+) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "ph": "X",
+        "name": name,
+        **_kinds(kinds),
+        **_where(core, thread),
+        "ts": first,
+        "dur": end - first,
+    }
     return {**made, "args": arguments} if arguments else made
 
 
 def _instant(core: int, thread: int, mark: Mark) -> dict[str, Any]:
-    made = {"ph": "i", "s": "t", "name": mark.name, **_kinds(mark.kind), **_where(core, thread), "ts": mark.cycle}
+    made = {
+        "ph": "i",
+        "s": "t",
+        "name": mark.name,
+        **_kinds(mark.kind),
+        **_where(core, thread),
+        "ts": mark.cycle,
+    }
     return {**made, "args": {"what": mark.text}}
 
 

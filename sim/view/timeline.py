@@ -13,11 +13,14 @@ STAGES = {
     "execute": "in an execution unit or the load/store unit",
     "write-back": "from its first write on",
 }
-#: What a scheme does, in words that all schemes share: event (`warpbank.arch.events.EVENTS`) -> kind. `kind_of` knows the exceptions.
+#: What a scheme does, in words that all schemes share: event (`warpbank.arch.events.EVENTS`) -> kind.
+#: `kind_of` knows the exceptions.
 KINDS = {
     "forward": "forward",
     "cache_grant": "hit",
-    **dict.fromkeys(("write_back", "squeeze", "discard", "invalidate", "flush", "cache_release", "dead_value"), "evict"),
+    **dict.fromkeys(
+        ("write_back", "squeeze", "discard", "invalidate", "flush", "cache_release", "dead_value"), "evict"
+    ),
     **dict.fromkeys(("prefetch", "fetch", "cache_fill", "cache_zero"), "prefetch"),
     **dict.fromkeys(("array_write", "scalar_write"), "compress"),
     **dict.fromkeys(("map", "unmap"), "rename"),
@@ -27,7 +30,8 @@ KINDS = {
 def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
     """The kind of an event; "" if it has none.
 
-    A value found in a caching collector (`caching`) is a hit; a value that a compressing bank keeps as it is, is not compressed.
+    A value found in a caching collector (`caching`) is a hit; a value that a compressing bank keeps as it is,
+    is not compressed.
     """
     if name == "forward" and caching:
         return "hit"
@@ -36,7 +40,8 @@ def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened in a cycle: the event's name (`warpbank.arch.events.EVENTS`), its fields in words, its kind (`kind_of`)."""
+    """Something that happened in a cycle: the event's name (`warpbank.arch.events.EVENTS`), its fields in
+    words, its kind (`kind_of`)."""
 
     cycle: int
     name: str
@@ -63,10 +68,11 @@ class Uop:
     text : its disassembly.
     sources, destinations : registers it reads and writes.
     waiting : those of its sources that have not been read.
-    filled, issued, dispatched, wrote, retired : cycles; wrote: of its first write. None: not yet, or not at all.
+    filled, issued, dispatched, wrote, retired : cycles; wrote: of its first write. None: not yet, or not at
+        all.
     collects : it took a collector.
-    hazards : cycles in which its warp could not issue it: `barrier`, at one; `memory`, for a result of the load/store unit that
-        was not there, or behind a fence; `scoreboard`, for another result.
+    hazards : cycles in which its warp could not issue it: `barrier`, at one; `memory`, for a result of the
+        load/store unit that was not there, or behind a fence; `scoreboard`, for another result.
     marks : what happened to it besides, conflicts among them.
     """
 

@@ -47,8 +47,13 @@ class Energy:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries for JSON; energies in pJ."""
         return {
-            "table": self.table, "unit": "pJ", "clock_mhz": self.clock_mhz, "dynamic": self.dynamic,
-            "leakage": self.leakage, "dynamic_total": self.dynamic_total, "leakage_total": self.leakage_total,
+            "table": self.table,
+            "unit": "pJ",
+            "clock_mhz": self.clock_mhz,
+            "dynamic": self.dynamic,
+            "leakage": self.leakage,
+            "dynamic_total": self.dynamic_total,
+            "leakage_total": self.leakage_total,
         }
 
 
@@ -58,7 +63,8 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
     Parameters
     ----------
     result : `Report.to_dict()`: its scheme, cycles and counters are used.
-    config : the machine it ran on. A bank of fewer lanes costs as much as one of 32, and so do all its arrays together.
+    config : the machine it ran on. A bank of fewer lanes costs as much as one of 32, and so do all its arrays
+        together.
 
     Raises WarpbankError, naming the row, for a counter that the run does not have.
     """
@@ -72,17 +78,21 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
         missing = [name for name in event.counters if name not in counters]
         if missing:
             raise WarpbankError(
-                f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} has no counter "
-                f"{missing[0]!r}; a row may only count what every run it applies to counts"
+                f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} "
+                f"has no counter {missing[0]!r}; a row may only count what every run it applies to counts"
             )
-        spent = sum(counters[name] * _weight(name, scheme, machine) for name in event.counters) * event.picojoules
+        spent = (
+            sum(counters[name] * _weight(name, scheme, machine) for name in event.counters) * event.picojoules
+        )
         dynamic[event.structure] = dynamic.get(event.structure, 0.0) + spent
     nanoseconds = result["cycles"] * 1e3 / table.clock_mhz
     leakage: dict[str, float] = {}
     for row in table.leakage:
         if row.used(scheme):
             milliwatts = row.milliwatts * AMOUNTS[row.per](machine) / row.amount
-            leakage[row.structure] = leakage.get(row.structure, 0.0) + milliwatts * nanoseconds  # mW x ns = pJ
+            leakage[row.structure] = (
+                leakage.get(row.structure, 0.0) + milliwatts * nanoseconds
+            )  # mW x ns = pJ
     return Energy(table.name, table.clock_mhz, dynamic, leakage)
 
 

@@ -1,4 +1,5 @@
-"""Energy tables: what one event of a structure costs, and what the structure leaks, each row with where it comes from.
+"""Energy tables: what one event of a structure costs, and what the structure leaks, each row with where it
+comes from.
 
 A table is a TOML file in this folder. docs/energy.md documents its keys.
 """
@@ -50,7 +51,8 @@ def _cache_bytes(config: SmConfig) -> int:
 
 @dataclass(frozen=True)
 class _Row:
-    """What both kinds of rows have: structure, node in nm, tool and source, and the room whose unit must be one of `units`."""
+    """What both kinds of rows have: structure, node in nm, tool and source, and the room whose unit must be
+    one of `units`."""
 
     structure: str
     node_nm: int
@@ -91,7 +93,8 @@ class FreeRow:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """A table: name, what it is, clock in MHz that turns cycles into time, rows, and what is left out on purpose."""
+    """A table: name, what it is, clock in MHz that turns cycles into time, rows, and what is left out on
+    purpose."""
 
     name: str
     title: str
@@ -115,11 +118,16 @@ class EnergyTable:
 
 def tables() -> list[str]:
     """Names of the tables that come with this package."""
-    return sorted(entry.name.removesuffix(".toml") for entry in files(__package__).iterdir() if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in files(__package__).iterdir()
+        if entry.name.endswith(".toml")
+    )
 
 
 def own_tables(scheme: Scheme) -> list[str]:
-    """Names of the papers' tables that were printed for the scheme: those that price all that it adds to the baseline."""
+    """Names of the papers' tables that were printed for the scheme: those that price all that it adds to the
+    baseline."""
     if all(getattr(scheme, room) == getattr(BASELINE, room) for room in PRICED_ROOMS):
         return []
     return [name for name in tables() if name != COMMON and table(name).covers(scheme)]
@@ -127,7 +135,8 @@ def own_tables(scheme: Scheme) -> list[str]:
 
 @cache
 def table(name: str) -> EnergyTable:
-    """The table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong with it."""
+    """The table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong
+    with it."""
     if name.endswith(".toml"):
         return read_table(Path(name))
     if name not in tables():
@@ -152,9 +161,16 @@ def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
         raise WarpbankError(f"{file} is not TOML: {error}") from None
     title = top.take("title", (str,), required=True)
     clock = _number(top, "clock_mhz", positive=True)
-    events = tuple(_event(top.child(f"event[{place}]", row)) for place, row in enumerate(top.take("event", (list,), [])))
-    leakage = tuple(_leakage(top.child(f"leakage[{place}]", row)) for place, row in enumerate(top.take("leakage", (list,), [])))
-    free = tuple(_free(top.child(f"free[{place}]", row)) for place, row in enumerate(top.take("free", (list,), [])))
+    events = tuple(
+        _event(top.child(f"event[{place}]", row)) for place, row in enumerate(top.take("event", (list,), []))
+    )
+    leakage = tuple(
+        _leakage(top.child(f"leakage[{place}]", row))
+        for place, row in enumerate(top.take("leakage", (list,), []))
+    )
+    free = tuple(
+        _free(top.child(f"free[{place}]", row)) for place, row in enumerate(top.take("free", (list,), []))
+    )
     top.done()
     if not events:
         top.fail("event", "a table has at least one row [[event]]")
@@ -164,7 +180,9 @@ def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
 def _number(table: Table, key: str, *, positive: bool = False) -> float:
     value = float(table.take(key, (int, float), required=True))
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
-        table.fail(key, f"must be a finite number, {'above zero' if positive else 'not negative'}, and is {value}")
+        table.fail(
+            key, f"must be a finite number, {'above zero' if positive else 'not negative'}, and is {value}"
+        )
     return value
 
 
@@ -181,7 +199,11 @@ def _common(row: Table) -> tuple[str, int, str, str, str, tuple[str, ...]]:
     if room and room not in ROOMS:
         row.fail("room", f"there is no room {room!r}; the rooms are {', '.join(ROOMS)}")
     if bool(room) != bool(units):
-        row.fail("", "has one of the keys 'room' and 'units'; the row of a scheme's own unit needs both, any other row neither")
+        row.fail(
+            "",
+            "has one of the keys 'room' and 'units'; the row of a scheme's own unit needs both, any other "
+            "row neither",
+        )
     return structure, node, tool, source, room, units
 
 

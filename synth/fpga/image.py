@@ -1,4 +1,5 @@
-"""What the demonstrator's ROMs hold: one launch of a kernel, as the machine's front end and its execution unit need it."""
+"""What the demonstrator's ROMs hold: one launch of a kernel, as the machine's front end and its execution
+unit need it."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from warpbank.arch.uop import MAX_SOURCES
 
 
 class Do(IntEnum):
-    """What the integer unit computes from a, b, c and the predicates q0, q1, q2. `warpbank.program.isa.Op` says what each means."""
+    """What the integer unit computes from a, b, c and the predicates q0, q1, q2. `warpbank.program.isa.Op`
+    says what each means."""
 
     NOTHING = 0
     GIVEN = 1  # from the ROM of values: what the special registers hold, and other lanes
-    MEMORY = 2  # compare operands with the ROM of values: address, what a store writes; a load gives what the ROM holds
+    # compare operands with the ROM of values: address, what a store writes; a load gives what the ROM holds
+    MEMORY = 2
     MOV = 3
     SEL = 4
     ADD = 5
@@ -50,19 +53,21 @@ READ = ("q0", "q1", "q2")
 WRITTEN = ("p0", "p1")
 NO_PREDICATES = dict.fromkeys(WRITTEN, 7)
 
-#: One instruction: what to do, where each operand is (a source slot, or `CONSTANT`) and its constant, the predicates it reads
-#: (bit 3: negated) and writes, and the modifiers of `warpbank.program.isa.Instr`.
-MICRO = data.StructLayout({
-    "do": 5,
-    **{f"{name}_from": 3 for name in OPERANDS},
-    **{f"{name}_constant": 32 for name in OPERANDS},
-    **dict.fromkeys(READ, 4),
-    **dict.fromkeys(WRITTEN, 3),
-    "signed": 1,
-    "cmp": 3,
-    "boolop": 2,
-    "aux": 8,
-})
+#: One instruction: what to do, where each operand is (a source slot, or `CONSTANT`) and its constant, the
+#: predicates it reads (bit 3: negated) and writes, and the modifiers of `warpbank.program.isa.Instr`.
+MICRO = data.StructLayout(
+    {
+        "do": 5,
+        **{f"{name}_from": 3 for name in OPERANDS},
+        **{f"{name}_constant": 32 for name in OPERANDS},
+        **dict.fromkeys(READ, 4),
+        **dict.fromkeys(WRITTEN, 3),
+        "signed": 1,
+        "cmp": 3,
+        "boolop": 2,
+        "aux": 8,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,8 @@ class Image:
     steps : all executed uops, warp after warp.
     first : per warp slot, its first row of `steps`.
     lines : memory lines, byte address / 128.
-    values : rows of 32-bit words of all lanes, lane 0 lowest: the operands of a memory instruction in slot order, then what it,
-        or a special register, gives.
+    values : rows of 32-bit words of all lanes, lane 0 lowest: the operands of a memory instruction in slot
+        order, then what it, or a special register, gives.
     operands, given : words of either kind in a row.
     checks : uops whose operands are compared.
     """

@@ -1,4 +1,5 @@
-"""Results of the demonstrator's units until the register file takes them, in the order in which their uops leave."""
+"""Results of the demonstrator's units until the register file takes them, in the order in which their uops
+leave."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from warpbank.hdl.lookup import read_at, write_at
 
 
 class Computed(wiring.Component):
-    """A FIFO of what a unit with a constant latency has computed: its uops leave in the order in which they entered.
+    """A FIFO of what a unit with a constant latency has computed: its uops leave in the order in which they
+    entered.
 
     Parameters
     ----------
@@ -27,8 +29,8 @@ class Computed(wiring.Component):
     leave : In(1). The oldest uop has been written.
     head : Out(width). Results of the oldest uop.
 
-    Latency: what is pushed in t is at the head in t + 1 at the earliest. There is no test for an empty or a full queue: the
-    pipelines know.
+    Latency: what is pushed in t is at the head in t + 1 at the earliest. There is no test for an empty or a
+    full queue: the pipelines know.
     """
 
     def __init__(self, width: int, depth: int) -> None:
@@ -46,7 +48,8 @@ class Computed(wiring.Component):
 
 
 class Given(wiring.Component):
-    """What loads give: a FIFO of row numbers, and the row of the oldest one, read from a block RAM a cycle ahead.
+    """What loads give: a FIFO of row numbers, and the row of the oldest one, read from a block RAM a cycle
+    ahead.
 
     Parameters
     ----------
@@ -61,15 +64,24 @@ class Given(wiring.Component):
     head : Out(width). The row of the oldest one.
     other_row, other : In, Out(width). A row for somebody else, a cycle later.
 
-    Latency: what arrives in t is at the head in t + 1 at the earliest. There is no test for an empty or a full queue.
+    Latency: what arrives in t is at the head in t + 1 at the earliest. There is no test for an empty or a
+    full queue.
     """
 
     def __init__(self, rows: tuple[int, ...], width: int, depth: int) -> None:
         self._rows = rows or (0,)
         self._depth = 1 << bits(depth + 1)  # never full, so that equal places mean empty
         row = bits(len(self._rows))
-        super().__init__({"arrive": In(1), "row": In(row), "leave": In(1), "head": Out(width), "other_row": In(row),
-                          "other": Out(width)})
+        super().__init__(
+            {
+                "arrive": In(1),
+                "row": In(row),
+                "leave": In(1),
+                "head": Out(width),
+                "other_row": In(row),
+                "other": Out(width),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -88,7 +100,12 @@ class Given(wiring.Component):
 
 def block_rom(width: int, rows: tuple[int, ...]) -> Memory:
     """A ROM in block RAMs."""
-    return Memory(shape=width, depth=max(2, len(rows)), init=list(rows), attrs={"rom_style": "block", "ram_style": "block"})
+    return Memory(
+        shape=width,
+        depth=max(2, len(rows)),
+        init=list(rows),
+        attrs={"rom_style": "block", "ram_style": "block"},
+    )
 
 
 def read_next(m: Module, memory: Memory, address: Any) -> Any:

@@ -20,8 +20,8 @@ BAUD = 115_200
 class Top(wiring.Component):
     """Runs the demonstrator once and says how it went, on lamps and on a serial line.
 
-    The line says "PASS" or "FAIL", memory instructions compared and clock cycles in hexadecimal digits, again and again:
-    `PASS 0010 000002C7`.
+    The line says "PASS" or "FAIL", memory instructions compared and clock cycles in hexadecimal digits, again
+    and again: `PASS 0010 000002C7`.
 
     Parameters
     ----------
@@ -46,8 +46,12 @@ class Top(wiring.Component):
         text = self._text(machine)
         place = Signal(range(len(text)))
         m.d.comb += [
-            self.busy.eq(~machine.done), self.passed.eq(machine.passed), self.failed.eq(machine.done & ~machine.passed),
-            self.serial.eq(sender.line), sender.data.valid.eq(machine.done), sender.data.payload.eq(Array(text)[place]),
+            self.busy.eq(~machine.done),
+            self.passed.eq(machine.passed),
+            self.failed.eq(machine.done & ~machine.passed),
+            self.serial.eq(sender.line),
+            sender.data.valid.eq(machine.done),
+            sender.data.payload.eq(Array(text)[place]),
         ]
         with m.If(sender.data.valid & sender.data.ready):
             m.d.sync += place.eq(Mux(place == len(text) - 1, 0, place + 1))
@@ -57,7 +61,15 @@ class Top(wiring.Component):
         """The characters of the line."""
         verdict = [Mux(machine.passed, ord(good), ord(bad)) for good, bad in zip("PASS", "FAIL", strict=True)]
         space = Const(ord(" "), 8)
-        return [*verdict, space, *_digits(machine.checked), space, *_digits(machine.cycles), Const(13, 8), Const(10, 8)]
+        return [
+            *verdict,
+            space,
+            *_digits(machine.checked),
+            space,
+            *_digits(machine.cycles),
+            Const(13, 8),
+            Const(10, 8),
+        ]
 
 
 def _digits(value: Value) -> list[Value]:

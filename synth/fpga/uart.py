@@ -35,7 +35,11 @@ class Transmitter(wiring.Component):
         frame = Signal(10, init=1)
         m.d.comb += [self.data.ready.eq(left == 0), self.line.eq((left == 0) | frame[0])]
         with m.If(left == 0), m.If(self.data.valid):
-            m.d.sync += [frame.eq(Cat(Const(0, 1), self.data.payload, Const(1, 1))), left.eq(10), count.eq(self._divisor - 1)]
+            m.d.sync += [
+                frame.eq(Cat(Const(0, 1), self.data.payload, Const(1, 1))),
+                left.eq(10),
+                count.eq(self._divisor - 1),
+            ]
         with m.Elif(count == 0):
             m.d.sync += [frame.eq(frame >> 1), left.eq(left - 1), count.eq(self._divisor - 1)]
         with m.Else():

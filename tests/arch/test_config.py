@@ -45,11 +45,22 @@ def test_presets_are_those_of_the_papers() -> None:
 
 def test_derived_widths() -> None:
     core = preset("fermi").sub_core
-    assert (core.bank_width, core.row_width, core.warp_width, core.collector_width, core.slot_width) == (4, 6, 6, 4, 3)
+    assert (core.bank_width, core.row_width, core.warp_width, core.collector_width, core.slot_width) == (
+        4,
+        6,
+        6,
+        4,
+        3,
+    )
     assert core.queue_depth == 96
     assert core.warp_registers == 1024
     config = preset("turing")
-    assert (config.warps, config.schedulers, config.value_width, config.lane_mask) == (32, 4, 1024, 0xFFFFFFFF)
+    assert (config.warps, config.schedulers, config.value_width, config.lane_mask) == (
+        32,
+        4,
+        1024,
+        0xFFFFFFFF,
+    )
     assert [config.registers_per_warp(count) for count in (0, 1, 8, 9, 255)] == [8, 8, 8, 16, 256]
     assert config.rows_per_warp(9) == 8
     assert config.sub_core.execute.unit(Unit.FP64) == UnitConfig(40, 32)
@@ -65,10 +76,18 @@ def test_hash_names_the_machine_not_the_preset() -> None:
 
 
 def test_overrides() -> None:
-    config = with_overrides(preset("turing"), ["sub_core.banks=4", "sub_core.rows = 0x80", "sub_core.front_end.scheduler='lrr'"])
-    assert (config.sub_core.banks, config.sub_core.rows, config.sub_core.front_end.scheduler) == (4, 128, "lrr")
+    config = with_overrides(
+        preset("turing"), ["sub_core.banks=4", "sub_core.rows = 0x80", "sub_core.front_end.scheduler='lrr'"]
+    )
+    assert (config.sub_core.banks, config.sub_core.rows, config.sub_core.front_end.scheduler) == (
+        4,
+        128,
+        "lrr",
+    )
     assert preset("turing").sub_core.banks == 2
-    both = with_overrides(preset("turing"), ["sub_core.collector.allocation=per_warp", "sub_core.collectors=8"])
+    both = with_overrides(
+        preset("turing"), ["sub_core.collector.allocation=per_warp", "sub_core.collectors=8"]
+    )
     assert both.sub_core.collectors == 8
 
 
@@ -84,19 +103,35 @@ def test_every_field_can_be_overridden() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("sub_core.bank=4", r"Unknown configuration field of sub_core 'bank'. Did you mean banks\? Known: warps, banks, rows"),
+        (
+            "sub_core.bank=4",
+            r"Unknown configuration field of sub_core 'bank'. Did you mean banks\? Known: warps, banks, rows",
+        ),
         ("banks=4", r"A field of that name is sub_core\.banks\."),
-        ("sub_core=3", r"sub_core is a group of fields \(warps, .*name one of them, for example sub_core\.warps\."),
+        (
+            "sub_core=3",
+            r"sub_core is a group of fields \(warps, .*name one of them, for example sub_core\.warps\.",
+        ),
         ("lanes.x=2", r"lanes is a single field and has no 'x' in it\."),
         ("sub_core.banks=many", r"sub_core\.banks takes a whole number, such as 2, not 'many'\."),
         ("sub_core.banks=0", r"SubCoreConfig\.banks must be a whole number \(banks\), 1 to 128, not 0\."),
         ("sub_core.banks=3", r"banks must be a power of two, since the bank of a register is the low bits"),
-        ("sub_core.front_end.scheduler=fair", r"must be one of 'scheme', 'lrr', 'gto', 'cache_aware', 'two_level', not 'fair'\."),
+        (
+            "sub_core.front_end.scheduler=fair",
+            r"must be one of 'scheme', 'lrr', 'gto', 'cache_aware', 'two_level', not 'fair'\.",
+        ),
         ("sub_core.collector.allocation=per_warp", r"collectors must equal warps \(8\)"),
-        ("l1.sets=3", r"L1Config\.sets must be a power of two, since low address bits select the set, not 3\."),
+        (
+            "l1.sets=3",
+            r"L1Config\.sets must be a power of two, since low address bits select the set, not 3\.",
+        ),
         ("preset=mine", r"Unknown configuration field 'preset'"),
-        ("sub_core.banks", r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'; or it "
-         r"names a main register file: rf1, "),
+        (
+            "sub_core.banks",
+            r"An override is written field=value, for example sub_core\.banks=4, not 'sub_core\.banks'; or "
+            r"it "
+            r"names a main register file: rf1, ",
+        ),
     ],
 )
 def test_wrong_overrides(override: str, message: str) -> None:
@@ -105,12 +140,16 @@ def test_wrong_overrides(override: str, message: str) -> None:
 
 
 def test_unknown_preset() -> None:
-    with pytest.raises(ValueError, match=r"Unknown preset 'turning'\. Did you mean turing\? Known: turing, pascal"):
+    with pytest.raises(
+        ValueError, match=r"Unknown preset 'turning'\. Did you mean turing\? Known: turing, pascal"
+    ):
         preset("turning")
 
 
 def test_construction_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"UnitConfig\.latency must be a whole number \(cycles\), 1 to 1024, not 0\."):
+    with pytest.raises(
+        ValueError, match=r"UnitConfig\.latency must be a whole number \(cycles\), 1 to 1024, not 0\."
+    ):
         UnitConfig(latency=0)
     with pytest.raises(ValueError, match=r"must be a whole number .* not True"):
         L1Config(ways=True)
@@ -122,9 +161,16 @@ def test_construction_is_checked() -> None:
 
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "machine.toml"
-    file.write_text('preset = "fermi"\nlanes = 8\n[sub_core]\nbanks = 8\n[sub_core.execute.alu]\nlatency = 5\n')
+    file.write_text(
+        'preset = "fermi"\nlanes = 8\n[sub_core]\nbanks = 8\n[sub_core.execute.alu]\nlatency = 5\n'
+    )
     config = load_config(file)
-    assert (config.preset, config.lanes, config.sub_core.banks, config.sub_core.execute.alu) == ("fermi", 8, 8, UnitConfig(5, 1))
+    assert (config.preset, config.lanes, config.sub_core.banks, config.sub_core.execute.alu) == (
+        "fermi",
+        8,
+        8,
+        UnitConfig(5, 1),
+    )
     file.write_text("")
     assert load_config(file) == preset("turing")
 

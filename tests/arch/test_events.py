@@ -26,8 +26,12 @@ def test_every_stall_is_defined_in_order_of_priority() -> None:
 
 def test_counting() -> None:
     records: list[Record] = [
-        (3, 0, "conflict", (1, 2, 5)), (3, 0, "conflict", (0, 2, 1)), (4, 1, "conflict", (1, 0, 1)),
-        (4, 1, "grant", (0, 0, 0, 0)), (4, 0, "scheduler", (0,)), (4, 1, "scheduler", (int(Stall.NO_WARP),)),
+        (3, 0, "conflict", (1, 2, 5)),
+        (3, 0, "conflict", (0, 2, 1)),
+        (4, 1, "conflict", (1, 0, 1)),
+        (4, 1, "grant", (0, 0, 0, 0)),
+        (4, 0, "scheduler", (0,)),
+        (4, 1, "scheduler", (int(Stall.NO_WARP),)),
     ]
     totals = count(records)
     assert [totals[f"rf.conflict.{cause}"] for cause in ("queue", "write", "port")] == [6, 1, 0]

@@ -42,7 +42,10 @@ def test_rows_compose() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cache-a+cache-b", r"cannot work: cache-a puts 'a' in the collector room and cache-b puts 'b' there"),
+        (
+            "cache-a+cache-b",
+            r"cannot work: cache-a puts 'a' in the collector room and cache-b puts 'b' there",
+        ),
         ("rename+zip", r"cannot work: the table has no bit for zipped rows\."),
         ("zip+zip", "names a row twice"),
         ("zip+", "one or more names joined by '\\+'"),

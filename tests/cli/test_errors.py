@@ -1,4 +1,5 @@
-"""A user's mistakes: each is one paragraph that names what is wrong and where, and exit code 2, never a traceback."""
+"""A user's mistakes: each is one paragraph that names what is wrong and where, and exit code 2, never a
+traceback."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ args = ["to", "from"]
 """
 
 
-def _files(folder: Path, ptx: str = COPY, *, to: int = 64, grid: str = "[1, 1, 1]", block: str = "[64, 1, 1]") -> str:
+def _files(
+    folder: Path, ptx: str = COPY, *, to: int = 64, grid: str = "[1, 1, 1]", block: str = "[64, 1, 1]"
+) -> str:
     (folder / "copy.ptx").write_text(ptx)
     (folder / "copy.toml").write_text(LAUNCH.format(to=to, grid=grid, block=block))
     return str(folder / "copy.ptx")
@@ -110,7 +113,9 @@ def test_barrier_that_never_completes(tmp_path: Path) -> None:
 ONE = "[1, 1, 1]"
 
 
-@pytest.mark.parametrize(("grid", "block"), [("[0, 1, 1]", "[64, 1, 1]"), (ONE, "[0, 1, 1]"), (ONE, "[2048, 1, 1]")])
+@pytest.mark.parametrize(
+    ("grid", "block"), [("[0, 1, 1]", "[64, 1, 1]"), (ONE, "[0, 1, 1]"), (ONE, "[2048, 1, 1]")]
+)
 def test_grids_that_cannot_be(tmp_path: Path, grid: str, block: str) -> None:
     text = _refused("run", _files(tmp_path, grid=grid, block=block))
     assert "grid" in text or "block" in text or "threads" in text
@@ -195,7 +200,9 @@ def test_cuda_source_is_not_ptx() -> None:
 @pytest.mark.parametrize("arguments", [("units",), ("export", "ocu", "-o", "ocu.v")])
 def test_missing_wheel(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine where only the golden model is installed."""
-    for name in [name for name in sys.modules if name.startswith(("amaranth", "warpbank.hdl", "warpbank.synth"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("amaranth", "warpbank.hdl", "warpbank.synth"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "amaranth", None)
     assert "warpbank[rtl]" in _refused(*arguments)

@@ -1,4 +1,5 @@
-"""`warpbank run` on every shipped kernel: right memory, right operands, every instruction retired once, stalls that add up."""
+"""`warpbank run` on every shipped kernel: right memory, right operands, every instruction retired once,
+stalls that add up."""
 
 from __future__ import annotations
 
@@ -13,8 +14,20 @@ from warpbank import workloads
 from warpbank.arch.config import preset
 from warpbank.arch.events import COUNTERS, Stall
 
-KEYS = ("kernel", "size", "scheme", "preset", "engine", "config_hash", "cycles", "warp_instructions", "ipc", "operand_mismatches",
-        "counters", "stalls")  # fmt: skip
+KEYS = (
+    "kernel",
+    "size",
+    "scheme",
+    "preset",
+    "engine",
+    "config_hash",
+    "cycles",
+    "warp_instructions",
+    "ipc",
+    "operand_mismatches",
+    "counters",
+    "stalls",
+)
 
 
 def _run(*arguments: str) -> dict[str, Any]:
@@ -88,9 +101,21 @@ def test_register_limit_follows_the_machine() -> None:
     assert narrow["memory"]["wrong"] == 0
 
 
-@pytest.mark.parametrize(("scheme", "hits"), [("baseline", ()), ("malekeh", ("boc.forwards",)), ("rfc", ("cache.reads",))])
+@pytest.mark.parametrize(
+    ("scheme", "hits"), [("baseline", ()), ("malekeh", ("boc.forwards",)), ("rfc", ("cache.reads",))]
+)
 def test_a_run_tells_hits_and_what_made_it(scheme: str, hits: tuple[str, ...]) -> None:
-    arguments = ("reduction", "--size", "tiny", "--preset", "tiny", "--scheme", scheme, "--set", "sub_core.collector.seed=7")
+    arguments = (
+        "reduction",
+        "--size",
+        "tiny",
+        "--preset",
+        "tiny",
+        "--scheme",
+        scheme,
+        "--set",
+        "sub_core.collector.seed=7",
+    )
     data = _run(*arguments)
     found = sum(data["counters"][name] for name in hits)
     whole = data["counters"]["collector.deliveries"] + data["counters"]["boc.forwards"]

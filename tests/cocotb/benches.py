@@ -1,7 +1,7 @@
 """What runs inside the simulator: one cocotb test, which calls the bench that the environment names.
 
-The benches are those of tests/hdl, in which a unit runs beside its golden twin; `tests.cocotb.stand_in` takes the place of
-Amaranth's simulator under them, so it must be there before they are imported.
+The benches are those of tests/hdl, in which a unit runs beside its golden twin; `tests.cocotb.stand_in` takes
+the place of Amaranth's simulator under them, so it must be there before they are imported.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def _same(difference: str) -> None:
 
 
 def _scoreboard(machine: str, seed: int) -> None:
-    """The bench draws the number of collectors from its seed first; go on to a seed that draws the one that was exported."""
+    """The bench draws the number of collectors from its seed first; go on to a seed that draws the one that
+    was exported."""
     collectors = MACHINES[machine].sub_core.collectors
     while random.Random(seed).choice((1, 2, 5)) != collectors:
         seed += 1
@@ -104,13 +105,17 @@ BENCHES: dict[str, Any] = {
     "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, WriteThroughBoc),
     "inserter": test_window.lockstep,
     "scoreboard": _scoreboard,
-    "ccu": lambda machine, seed, overrides=("sthld=8",): test_ccu.lockstep(machine, seed, overrides=tuple(overrides)),
+    "ccu": lambda machine, seed, overrides=("sthld=8",): test_ccu.lockstep(
+        machine, seed, overrides=tuple(overrides)
+    ),
     "ccu_lru": lambda machine, seed: test_ccu.lockstep(machine, seed, LruCcu),
     "lfsr": lambda machine, seed: test_lfsr.lockstep(MACHINES[machine].sub_core.collector.seed, draw=seed),
     "sthld": lambda overrides, seed: test_sthld.lockstep(overrides, seed),
     "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),
     "gto": lambda machine, seed: test_schedulers.lockstep("gto", MACHINES[machine].sub_core.warps, seed),
-    "cache_aware": lambda machine, seed: test_schedulers.lockstep("cache_aware", MACHINES[machine].sub_core.warps, seed),
+    "cache_aware": lambda machine, seed: test_schedulers.lockstep(
+        "cache_aware", MACHINES[machine].sub_core.warps, seed
+    ),
     "two_level": _two_level,
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
@@ -118,10 +123,14 @@ BENCHES: dict[str, Any] = {
     "ltrf_plus": lambda machine, seed: ltrf_bench.Bench(machine, seed).run(),
     "rfc": lambda machine, seed: rfc_bench.lockstep("rfc", machine, seed),
     "sw_rfc": lambda machine, seed: rfc_bench.lockstep("sw-rfc", machine, seed),
-    "tag_row": lambda overrides, seed: test_rfc.tag_lockstep(_config(overrides).sub_core.cache.replacement, seed),
+    "tag_row": lambda overrides, seed: test_rfc.tag_lockstep(
+        _config(overrides).sub_core.cache.replacement, seed
+    ),
     "departing": lambda overrides, seed: test_rfc.buffer_lockstep(seed),
     "warp_control_blocks": test_wcb.lockstep,
-    "address_allocation": lambda machine, seed: test_allocation.lockstep(LTRFS[machine].sub_core.cache.registers, seed),
+    "address_allocation": lambda machine, seed: test_allocation.lockstep(
+        LTRFS[machine].sub_core.cache.registers, seed
+    ),
     "mover": test_mover.lockstep,
     "banks": test_banks.lockstep,
     "renaming": lambda machine, seed: test_renaming.lockstep(machine, seed, small=False),
@@ -130,7 +139,9 @@ BENCHES: dict[str, Any] = {
     "renaming_table_few": lambda machine, seed: test_table.lockstep(machine, seed, test_table.Few),
     "availability": _availability,
     "names": test_names.lockstep,
-    "release": lambda machine, seed: test_release.lockstep(machine, MACHINES[machine].sub_core.collectors, seed),
+    "release": lambda machine, seed: test_release.lockstep(
+        machine, MACHINES[machine].sub_core.collectors, seed
+    ),
     "exempt": test_exempt.lockstep,
     "reserve": test_reserve.lockstep,
     "flag_cache": lambda machine, seed: test_flag_cache.lockstep(MACHINES[machine].sub_core.warps, seed),

@@ -1,4 +1,5 @@
-"""Functional coverage of a bench on exported Verilog: which events, handshakes and port values its stimulus reached.
+"""Functional coverage of a bench on exported Verilog: which events, handshakes and port values its stimulus
+reached.
 
 The points follow from the unit's ports, so no unit needs a list of its own:
 
@@ -6,7 +7,8 @@ The points follow from the unit's ports, so no unit needs a list of its own:
 * `streams`: every stream was idle, was offered and refused, and was taken;
 * `ports`: every other port was zero, and was not.
 
-Sampled at every clock edge, by cocotb-coverage. `warpbank verify` merges the files of all benches and prints what lacks.
+Sampled at every clock edge, by cocotb-coverage. `warpbank verify` merges the files of all benches and prints
+what lacks.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ class Coverage:
     """
 
     def __init__(self, unit: str, component: Any, get: Callable[[Any], Any]) -> None:
-        ports = {tuple(str(part) for part in path): port for path, _, port in component.signature.flatten(component)}
+        ports = {
+            tuple(str(part) for part in path): port
+            for path, _, port in component.signature.flatten(component)
+        }
         self._sample: Callable[[dict[str, Any]], None] = lambda _: None
         self._reads: dict[str, Callable[[], Any]] = {}
         for path, port in ports.items():
@@ -41,14 +46,30 @@ class Coverage:
                 continue
             if path[0] == "events":
                 if last == "valid":
-                    self._point(unit, "events", "_".join(parent[1:]), ["seen"], lambda port=port: "seen" if get(port) else "")
+                    self._point(
+                        unit,
+                        "events",
+                        "_".join(parent[1:]),
+                        ["seen"],
+                        lambda port=port: "seen" if get(port) else "",
+                    )
             elif last == "valid" and (*parent, "ready") in ports:
                 ready = ports[*parent, "ready"]
-                self._point(unit, "streams", "_".join(parent), [IDLE, REFUSED, TAKEN],
-                            lambda port=port, ready=ready: (TAKEN if get(ready) else REFUSED) if get(port) else IDLE)
+                self._point(
+                    unit,
+                    "streams",
+                    "_".join(parent),
+                    [IDLE, REFUSED, TAKEN],
+                    lambda port=port, ready=ready: (TAKEN if get(ready) else REFUSED) if get(port) else IDLE,
+                )
             elif not (last == "ready" and (*parent, "valid") in ports):
-                self._point(unit, "ports", "_".join(path), ["zero", "other"],
-                            lambda port=port: "other" if get(Value.cast(port)) else "zero")
+                self._point(
+                    unit,
+                    "ports",
+                    "_".join(path),
+                    ["zero", "other"],
+                    lambda port=port: "other" if get(Value.cast(port)) else "zero",
+                )
 
     def _point(self, unit: str, group: str, name: str, bins: list[str], read: Callable[[], Any]) -> None:
         full = f"warpbank.{unit}.{group}.{name}"
@@ -62,4 +83,3 @@ class Coverage:
     def write(self, path: Path) -> None:
         """Write what was reached, as YAML."""
         coverage_db.export_to_yaml(str(path))
-

@@ -1,6 +1,7 @@
 """The one place that knows how Verilog is built for cocotb and how a bench is run on it.
 
-The simulator is Verilator, or Icarus where $WARPBANK_SIMULATOR says `icarus` (`warpbank verify --simulator icarus`).
+The simulator is Verilator, or Icarus where $WARPBANK_SIMULATOR says `icarus`
+(`warpbank verify --simulator icarus`).
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ def simulator() -> str:
     return os.environ.get("WARPBANK_SIMULATOR", "verilator")
 
 
-def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = None, text: str | None = None) -> Path:
-    """The folder of the simulator of `unit`'s exported Verilog, with its event ports, or of `text`. Built once per text.
+def build(
+    unit: str, config: SmConfig, mutate: Callable[[str], str] | None = None, text: str | None = None
+) -> Path:
+    """The folder of the simulator of `unit`'s exported Verilog, with its event ports, or of `text`. Built
+    once per text.
 
     `mutate` changes the Verilog first; it must change something.
     """
@@ -82,7 +86,11 @@ def build(unit: str, config: SmConfig, mutate: Callable[[str], str] | None = Non
         source.write_text(text)
         if icarus:
             cocotb_tools.runner.get_runner("icarus").build(
-                sources=[source], hdl_toplevel=unit, build_dir=folder, build_args=["-g2005-sv"], always=True,
+                sources=[source],
+                hdl_toplevel=unit,
+                build_dir=folder,
+                build_args=["-g2005-sv"],
+                always=True,
                 log_file=folder / "build.log",
             )
         else:
@@ -98,12 +106,21 @@ def _build(unit: str, source: Path, folder: Path, tool: toolchain.Verilator) -> 
     for name in _RUNTIME:
         if (shared / name).exists():
             shutil.copy(shared / name, folder / name)
-    environment = {"PATH": f"{tool.binary.parent}{os.pathsep}{os.environ['PATH']}", "VERILATOR_ROOT": str(tool.root),
-                   "MAKEFLAGS": " ".join(f"'{word}'" if " " in word else word for word in _MAKE.split())}
+    environment = {
+        "PATH": f"{tool.binary.parent}{os.pathsep}{os.environ['PATH']}",
+        "VERILATOR_ROOT": str(tool.root),
+        "MAKEFLAGS": " ".join(f"'{word}'" if " " in word else word for word in _MAKE.split()),
+    }
     with mock.patch.dict(os.environ, environment):
         runner = cocotb_tools.runner.get_runner("verilator")
-        runner.build(sources=[source], hdl_toplevel=unit, build_dir=folder, build_args=_OPTIONS, always=True,
-                     log_file=folder / "build.log")
+        runner.build(
+            sources=[source],
+            hdl_toplevel=unit,
+            build_dir=folder,
+            build_args=_OPTIONS,
+            always=True,
+            log_file=folder / "build.log",
+        )
     shared.mkdir(exist_ok=True)
     for name in _RUNTIME:
         if (folder / name).exists():
@@ -111,17 +128,27 @@ def _build(unit: str, source: Path, folder: Path, tool: toolchain.Verilator) -> 
 
 
 def _trim() -> None:
-    builds = sorted((path for path in CACHE.iterdir() if (path / "done").exists()), key=lambda path: path.stat().st_mtime)
+    builds = sorted(
+        (path for path in CACHE.iterdir() if (path / "done").exists()), key=lambda path: path.stat().st_mtime
+    )
     for old in builds[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def run(unit: str, config: SmConfig, bench: str, arguments: dict[str, object], work: Path, *,
-        mutate: Callable[[str], str] | None = None, text: str | None = None) -> str:
+def run(
+    unit: str,
+    config: SmConfig,
+    bench: str,
+    arguments: dict[str, object],
+    work: Path,
+    *,
+    mutate: Callable[[str], str] | None = None,
+    text: str | None = None,
+) -> str:
     """Run a bench of tests/cocotb/benches.py. Returns the first difference from golden, "" if there is none.
 
-    `arguments`: what the bench is called with, the seed among them; they are printed. `text`: Verilog to run in the place of the
-    exported one.
+    `arguments`: what the bench is called with, the seed among them; they are printed. `text`: Verilog to run
+    in the place of the exported one.
     """
     folder = build(unit, config, mutate, text)
     runner = cocotb_tools.runner.get_runner(simulator())
@@ -133,13 +160,22 @@ def run(unit: str, config: SmConfig, bench: str, arguments: dict[str, object], w
     environment = {"WARPBANK_BENCH": json.dumps(order), **(_ICARUS if simulator() == "icarus" else {})}
     with mock.patch.dict(os.environ, environment), contextlib.suppress(SystemExit):
         runner.test(
-            hdl_toplevel=unit, hdl_toplevel_lang="verilog", test_module="tests.cocotb.benches", build_dir=folder, test_dir=work,
-            results_xml=str(results), log_file=work / "run.log",
+            hdl_toplevel=unit,
+            hdl_toplevel_lang="verilog",
+            test_module="tests.cocotb.benches",
+            build_dir=folder,
+            test_dir=work,
+            results_xml=str(results),
+            log_file=work / "run.log",
             plusargs=[] if simulator() == "icarus" else ["+verilator+rand+reset+2", "+verilator+seed+7"],
         )
     assert results.exists(), (work / "run.log").read_text()[-3000:]
     cases = list(ElementTree.parse(results).getroot().iter("testcase"))
     assert cases, (work / "run.log").read_text()[-3000:]
     failures = [item for case in cases for item in (*case.iter("failure"), *case.iter("error"))]
-    return "\n".join(" ".join([*(item.get(name, "") for name in ("error_type", "error_msg", "message")), item.text or ""]).strip()
-                     for item in failures)
+    return "\n".join(
+        " ".join(
+            [*(item.get(name, "") for name in ("error_type", "error_msg", "message")), item.text or ""]
+        ).strip()
+        for item in failures
+    )

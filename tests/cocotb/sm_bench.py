@@ -1,4 +1,5 @@
-"""A small SM that runs a kernel: the bench answers at the testbench seams and compares every event of every cycle with golden."""
+"""A small SM that runs a kernel: the bench answers at the testbench seams and compares every event of every
+cycle with golden."""
 
 from __future__ import annotations
 
@@ -21,11 +22,15 @@ from warpbank.program import runner
 
 def _names(component: Any) -> dict[int, str]:
     """Name in Verilog of every port."""
-    return {id(Value.cast(port)): "__".join(map(str, path)) for path, _, port in component.signature.flatten(component)}
+    return {
+        id(Value.cast(port)): "__".join(map(str, path))
+        for path, _, port in component.signature.flatten(component)
+    }
 
 
 async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) -> None:
-    """Run the first `cycles` cycles. Nothing is drawn from `seed`. Raises AssertionError in the first cycle that differs."""
+    """Run the first `cycles` cycles. Nothing is drawn from `seed`. Raises AssertionError in the first cycle
+    that differs."""
     config = with_overrides(preset("tiny"), overrides)
     job = workloads.get(kernel).job("tiny")
     trace = runner.trace_job(job, runner.Options(max_registers=min(255, config.sub_core.warp_registers // 8)))
@@ -43,8 +48,11 @@ async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) ->
         value = handle(port).value
         return int(value) if len(Value.cast(port)) == 1 else int(value.to_unsigned())
 
-    events = [(number, port) for number, bundle in enumerate([machine.events, *machine.core_events], -1)
-              for port in event_ports(bundle)]
+    events = [
+        (number, port)
+        for number, bundle in enumerate([machine.events, *machine.core_events], -1)
+        for port in event_ports(bundle)
+    ]
     streams = Streams(trace, config)
     launches, uops = launch_layout(config), uop_layout(config)
     cocotb.top.clk.value, cocotb.top.rst.value = 0, 0
@@ -66,13 +74,19 @@ async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) ->
             handle(machine.lines.line).value = uop.lines[read(machine.lines.index)]
         await Timer(1, "step")
         if cycle >= 0:
-            found = sorted((number, port.name, tuple(read(field) for field in port.fields))
-                           for number, port in events if read(port.valid))
+            found = sorted(
+                (number, port.name, tuple(read(field) for field in port.fields))
+                for number, port in events
+                if read(port.valid)
+            )
             there = sorted(expected.get(cycle, ()))
             assert found == there, f"cycle {cycle}: golden {there}, RTL {found}"
         if read(machine.started.valid):
-            streams.started(read(machine.started.begin), read(machine.started.warps),
-                            [read(start.warps) for start in machine.start])
+            streams.started(
+                read(machine.started.begin),
+                read(machine.started.warps),
+                [read(start.warps) for start in machine.start],
+            )
         assert not read(machine.overflow)
         if read(machine.launch.ready):
             if offer is None:

@@ -1,8 +1,10 @@
-"""Amaranth's simulator, played by cocotb: a bench written for the one drives exported Verilog through the other.
+"""Amaranth's simulator, played by cocotb: a bench written for the one drives exported Verilog through the
+other.
 
-The benches of tests/hdl compare a component with its golden twin through three calls: `set`, `get` and `tick`. `Simulator` here
-offers the same three on the Verilog that cocotb has loaded, so every unit has one scenario and two simulators. The component
-that a bench makes is never elaborated: it only tells which port has which name.
+The benches of tests/hdl compare a component with its golden twin through three calls: `set`, `get` and
+`tick`. `Simulator` here offers the same three on the Verilog that cocotb has loaded, so every unit has one
+scenario and two simulators. The component that a bench makes is never elaborated: it only tells which port
+has which name.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Context:
         for path, member, port in component.signature.flatten(component):
             signal = Value.cast(port)
             if isinstance(signal, Signal):
-                handle = self._handles[id(signal)] = getattr(cocotb.top, "__".join(str(part) for part in path), None)
+                handle = self._handles[id(signal)] = getattr(
+                    cocotb.top, "__".join(str(part) for part in path), None
+                )
                 if member.flow is In and handle is not None:
                     handle.value = 0
         self._written: dict[int, int] = {}
@@ -133,7 +137,8 @@ class Simulator:
         self._bench = bench
 
     def run(self) -> None:
-        """Run the bench to its end. Everything begins as the declarations in the Verilog say; reset is not given."""
+        """Run the bench to its end. Everything begins as the declarations in the Verilog say; reset is not
+        given."""
         assert self._bench is not None
         for _ in self._bench(self._context).__await__():
             if self._coverage is not None:

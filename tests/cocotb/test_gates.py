@@ -1,9 +1,11 @@
-"""The netlist after synthesis still passes the unit's bench: gates of a cell library under cocotb, beside the golden unit.
+"""The netlist after synthesis still passes the unit's bench: gates of a cell library under cocotb, beside the
+golden unit.
 
     pytest -m long tests/cocotb/test_gates.py
 
-The library is that of $WARPBANK_LIBERTY or of an installed PDK, else the small one of tests/synth. The simulator is Icarus where
-it is installed, since it reads a netlist of any size within seconds, else Verilator.
+The library is that of $WARPBANK_LIBERTY or of an installed PDK, else the small one of tests/synth. The
+simulator is Icarus where it is installed, since it reads a netlist of any size within seconds, else
+Verilator.
 """
 
 from __future__ import annotations
@@ -54,12 +56,22 @@ class Case:
 CASES = {
     "compressor": Case(BY_LANES, Compressor, "compressor", {"lanes": LANES, "seed": 1}),
     "decompressor": Case(BY_LANES, Decompressor, "decompressor", {"lanes": LANES, "seed": 1}),
-    "address_allocation": Case(LTRFS["one"], lambda config: AddressAllocation(config.sub_core.cache.registers),
-                               "address_allocation", {"machine": "one", "seed": 1}),
-    "ccu": Case(machine_of("single", CCU), lambda config: Ccu(config, probe=True), "ccu",
-                {"machine": "single", "seed": 1, "overrides": CCU}),
+    "address_allocation": Case(
+        LTRFS["one"],
+        lambda config: AddressAllocation(config.sub_core.cache.registers),
+        "address_allocation",
+        {"machine": "one", "seed": 1},
+    ),
+    "ccu": Case(
+        machine_of("single", CCU),
+        lambda config: Ccu(config, probe=True),
+        "ccu",
+        {"machine": "single", "seed": 1, "overrides": CCU},
+    ),
     "boc": Case(BOCS["half"], lambda config: Boc(config, probe=True), "boc", {"machine": "half", "seed": 1}),
-    "renaming_table": Case(MACHINES["odd"], lambda config: Few(config, 3), "renaming_table_few", {"machine": "odd", "seed": 1}),
+    "renaming_table": Case(
+        MACHINES["odd"], lambda config: Few(config, 3), "renaming_table_few", {"machine": "odd", "seed": 1}
+    ),
 }
 
 
@@ -100,6 +112,7 @@ def test_gates_pass_the_bench(unit: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("unit", ["decompressor", "renaming_table"])
 def test_wrong_gates_are_caught(unit: str, tmp_path: Path) -> None:
     """Every NAND is an AND."""
+
     def broken(verilog: str) -> str:
         changed = verilog.replace("4'h7", "4'h8")
         assert changed != verilog

@@ -16,8 +16,14 @@ SMALL = ["lanes=2", "memory.l2_sets=4", "lsu.pending=4"]
 
 
 def bench(kernel: str, cycles: int, work: Path, mutate: Callable[[str], str] | None = None) -> str:
-    return run("sm", with_overrides(preset("tiny"), SMALL), "sm",
-               {"overrides": SMALL, "kernel": kernel, "seed": 0, "cycles": cycles}, work, mutate=mutate)
+    return run(
+        "sm",
+        with_overrides(preset("tiny"), SMALL),
+        "sm",
+        {"overrides": SMALL, "kernel": kernel, "seed": 0, "cycles": cycles},
+        work,
+        mutate=mutate,
+    )
 
 
 @pytest.mark.long
@@ -28,7 +34,9 @@ def test_a_kernel(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_mutant_is_caught(tmp_path: Path) -> None:
     """The bank arbiter does not hear of writes."""
-    difference = bench("vectoradd", 400, tmp_path, replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;"))
+    difference = bench(
+        "vectoradd", 400, tmp_path, replaced(r"assign candidates = (.*) & (\w+);", r"assign candidates = \1;")
+    )
     assert "AssertionError" in difference
 
 

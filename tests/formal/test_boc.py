@@ -1,21 +1,25 @@
 """Proofs about bypassing operand collectors.
 
-The environment is `collecting`: any uops that a scoreboard lets issue, full and partial results, on two lanes. Sound write-back
-hints of any kind for `Boc`, none for `WriteThroughBoc`. Four registers, two units, one result register; at most `SLOTS` sources.
-Shown for every reachable cycle, by induction over one cycle with the invariant of `boc_harness`:
+The environment is `collecting`: any uops that a scoreboard lets issue, full and partial results, on two
+lanes. Sound write-back hints of any kind for `Boc`, none for `WriteThroughBoc`. Four registers, two units,
+one result register; at most `SLOTS` sources. Shown for every reachable cycle, by induction over one cycle
+with the invariant of `boc_harness`:
 
-* an operand at dispatch is the newest value of its register in program order, whether it was found or read from a bank;
-* a dirty value that is owed to the banks (the hint says so, or it is squeezed out) leaves only by a write into them, or when its
-  register is written anew on all lanes; one that is not owed leaves only when no uop reads it any more;
+* an operand at dispatch is the newest value of its register in program order, whether it was found or read
+  from a bank;
+* a dirty value that is owed to the banks (the hint says so, or it is squeezed out) leaves only by a write
+  into them, or when its register is written anew on all lanes; one that is not owed leaves only when no uop
+  reads it any more;
 * a register has at most one entry, and an entry in use keeps its register: never more values than entries;
-* no deadlock: with a fair bus, fair banks and fair units, in every cycle in which uops are in collection and none issues,
-  something happens that has to happen yet; if none issues any more, all are dispatched within 87 cycles (the highest rank).
+* no deadlock: with a fair bus, fair banks and fair units, in every cycle in which uops are in collection and
+  none issues, something happens that has to happen yet; if none issues any more, all are dispatched within 87
+  cycles (the highest rank).
 
-Configurations: one collector, window 2, 3 entries. With `pytest -m long tests/formal/test_boc.py` also `Boc` with window 3, two
-collectors of `Boc` that share inserter, bus and units (without the last claim, which says nothing about one warp waiting for
-another), and the last claim for `WriteThroughBoc`. A machine has 6 entries at least: there are fewer here, and fewer sources, so
-that entries are short in most states. Registers, lanes and units beyond these differ in their number only; wide results (two
-registers and more) were not looked at.
+Configurations: one collector, window 2, 3 entries. With `pytest -m long tests/formal/test_boc.py` also `Boc`
+with window 3, two collectors of `Boc` that share inserter, bus and units (without the last claim, which says
+nothing about one warp waiting for another), and the last claim for `WriteThroughBoc`. A machine has 6 entries
+at least: there are fewer here, and fewer sources, so that entries are short in most states. Registers, lanes
+and units beyond these differ in their number only; wide results (two registers and more) were not looked at.
 """
 
 from __future__ import annotations
@@ -39,8 +43,14 @@ pytestmark = pytest.mark.timeout(3600)
 SLOTS = 2
 
 
-def harness(kind: type[Harness] = Harness, unit: type[Boc] = Boc, warps: int = 1, window: int = 2, slots: int = SLOTS,
-            inductive: bool = True) -> Harness:
+def harness(
+    kind: type[Harness] = Harness,
+    unit: type[Boc] = Boc,
+    warps: int = 1,
+    window: int = 2,
+    slots: int = SLOTS,
+    inductive: bool = True,
+) -> Harness:
     """As many entries as are needed for a uop's sources and a result."""
     config = machine(warps, warps, window=window, boc_entries="3", allocation="per_warp")
     return kind(unit, config, slots=slots, hints=unit.evicts, inductive=inductive)
@@ -114,12 +124,19 @@ class DropsSqueezed(Boc):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
 
 
-@pytest.mark.parametrize(("broken", "kind", "slots", "depth"), [
-    (TooOld, Harness, 2, 7), (LeavesUnseen, Harness, 2, 6), (PartialIsFull, Harness, 2, 5), (DropsSqueezed, Harness, 3, 5),
-    (NeverSqueezes, Drains, 3, 6),
-])
-def test_mutants_are_refuted(broken: Any, kind: type[Harness], slots: int, depth: int, tmp_path: Path,
-                             monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("broken", "kind", "slots", "depth"),
+    [
+        (TooOld, Harness, 2, 7),
+        (LeavesUnseen, Harness, 2, 6),
+        (PartialIsFull, Harness, 2, 5),
+        (DropsSqueezed, Harness, 3, 5),
+        (NeverSqueezes, Drains, 3, 6),
+    ],
+)
+def test_mutants_are_refuted(
+    broken: Any, kind: type[Harness], slots: int, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a run from the initial state, without the invariant."""
     unit: Any = Boc
     if issubclass(broken, Inserter):

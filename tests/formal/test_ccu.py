@@ -1,17 +1,18 @@
 """Proofs about caching collector units.
 
-The environment is `collecting`: any uops that a scoreboard lets issue, with any near bits, full and partial results, on two
-lanes, at most `SLOTS` sources and one result register; any STHLD, and any state of the shift registers, so any random numbers.
-Two units of four lines (a machine has eight at least), three warps, four registers, two execution units. Shown for every
-reachable cycle, by induction over one cycle with the invariant of `ccu_harness`:
+The environment is `collecting`: any uops that a scoreboard lets issue, with any near bits, full and partial
+results, on two lanes, at most `SLOTS` sources and one result register; any STHLD, and any state of the shift
+registers, so any random numbers. Two units of four lines (a machine has eight at least), three warps, four
+registers, two execution units. Shown for every reachable cycle, by induction over one cycle with the
+invariant of `ccu_harness`:
 
 * a locked line is never replaced or made invalid: it stays, with its register, until its uop is dispatched;
 * a warp has values in at most one unit;
-* an operand at dispatch, found or read, is the newest value of its register in program order, and so is every value that a later
-  uop would find; the banks have them all;
+* an operand at dispatch, found or read, is the newest value of its register in program order, and so is every
+  value that a later uop would find; the banks have them all;
 * a unit keeps at most one result a cycle;
-* with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and dispatched at most one
-  cycle later.
+* with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and
+  dispatched at most one cycle later.
 
 Not looked at: `LruCcu`, wide results, more than two units.
 """
@@ -36,8 +37,14 @@ pytestmark = pytest.mark.timeout(3600)
 SLOTS = 2
 
 
-def harness(kind: type[Harness] = Harness, unit: type[Ccu] = Ccu, warps: int = 3, units: int = 2, lines: int = 4,
-            inductive: bool = True) -> Harness:
+def harness(
+    kind: type[Harness] = Harness,
+    unit: type[Ccu] = Ccu,
+    warps: int = 3,
+    units: int = 2,
+    lines: int = 4,
+    inductive: bool = True,
+) -> Harness:
     return kind(unit, machine(warps, units, cache_lines=lines), slots=SLOTS, inductive=inductive)
 
 
@@ -78,7 +85,9 @@ def unlocked(m: Module, lines: Any, valid: Any, closed: Any, *rest: Any) -> Any:
 
 
 @pytest.mark.parametrize(("broken", "depth"), [(NeverFlushed, 6), (FarCopyStays, 7), (unlocked, 5)])
-def test_mutants_are_refuted(broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutants_are_refuted(
+    broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a run from the initial state, without the invariant."""
     unit: Any = broken
     if broken is unlocked:

@@ -1,4 +1,5 @@
-"""Proofs: what was compressed comes back on every active lane, inactive lanes do not matter, FS means one scalar."""
+"""Proofs: what was compressed comes back on every active lane, inactive lanes do not matter, FS means one
+scalar."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ def lanes(value: Value) -> list[Value]:
 
 
 class RoundTrip(Elaboratable):
-    """Any value under any mask; for the bytes that are not stored, anything comes from the banks. A second compressor sees the
-    same active lanes beside other inactive ones."""
+    """Any value under any mask; for the bytes that are not stored, anything comes from the banks. A second
+    compressor sees the same active lanes beside other inactive ones."""
 
     def __init__(self, parts: int, compressor: Any = Compressor) -> None:
         self.parts = parts
@@ -41,7 +42,10 @@ class RoundTrip(Elaboratable):
         one, other, back = self.one, self.other, self.decompressor
         m.submodules.one, m.submodules.other, m.submodules.decompressor = one, other, back
         assume_no_reset(m)
-        shown = [Mux(active, mine, its) for active, mine, its in zip(one.mask, lanes(one.value), lanes(self.beside), strict=True)]
+        shown = [
+            Mux(active, mine, its)
+            for active, mine, its in zip(one.mask, lanes(one.value), lanes(self.beside), strict=True)
+        ]
         m.d.comb += [other.enable.eq(one.enable), other.mask.eq(one.mask), other.value.eq(Cat(shown))]
 
         first, there = Signal(), Signal()
@@ -54,9 +58,13 @@ class RoundTrip(Elaboratable):
         m.d.comb += [back.enable.eq(1), back.data.eq(Cat(stored))]
         for part in range(self.parts):
             m.d.comb += [back.enc[part].eq(one.enc[part]), back.base[part].eq(one.base[part])]
-            m.d.comb += Assert(~first | (one.enc[part] == other.enc[part]) & (one.base[part] == other.base[part]))
+            m.d.comb += Assert(
+                ~first | (one.enc[part] == other.enc[part]) & (one.base[part] == other.base[part])
+            )
             # A prefix code.
-            m.d.comb += Assert((one.enc[part] == 0) | reduce(or_, (one.enc[part] == code for code in (8, 12, 14, 15))))
+            m.d.comb += Assert(
+                (one.enc[part] == 0) | reduce(or_, (one.enc[part] == code for code in (8, 12, 14, 15)))
+            )
         m.d.comb += Assert(~first | (one.full == other.full))
         for lane in range(LANES):
             m.d.comb += Assert(~there | ~active[lane] | (lanes(back.value)[lane] == lanes(value)[lane]))
@@ -99,11 +107,20 @@ class BdiRoundTrip(Elaboratable):
         m.d.sync += [valid.eq(first), before.eq(value), mask.eq(active)]
         used = Signal(32 * LANES)
         every = (1 << 32 * LANES) - 1
-        widths = {Delta.RAW: 32 * LANES, Delta.NONE: 32, Delta.BYTE: 32 + 8 * LANES, Delta.HALF: 32 + 16 * LANES}
+        widths = {
+            Delta.RAW: 32 * LANES,
+            Delta.NONE: 32,
+            Delta.BYTE: 32 + 8 * LANES,
+            Delta.HALF: 32 + 16 * LANES,
+        }
         for kind, width in widths.items():
             with m.If(there.kind == kind):
                 m.d.comb += used.eq(every >> (32 * LANES - width))
-        m.d.comb += [back.enable.eq(1), back.kind.eq(there.kind), back.packed.eq(there.packed & used | self.junk & ~used)]
+        m.d.comb += [
+            back.enable.eq(1),
+            back.kind.eq(there.kind),
+            back.packed.eq(there.packed & used | self.junk & ~used),
+        ]
         for lane in range(LANES):
             m.d.comb += Assert(~valid | ~mask[lane] | (lanes(back.value)[lane] == lanes(before)[lane]))
         return m

@@ -1,23 +1,28 @@
 """Proofs about the register file cache.
 
-The environment is `ltrf_harness`: warps that start, are activated, stall and end; PREFETCHes of any sets that fit; uops that
-read and write registers of their interval as a scoreboard lets them, and mark last reads (what they mark is not read again before
-it is written); results of two units, one of them for the followed register. One lane, four registers per warp, two per interval,
-three warps, two of which may be active, two banks of the main register file. Shown for every cycle that can be reached, by
-induction over one cycle with the invariant of the harness, for `Ltrf` and `LtrfPlus`:
+The environment is `ltrf_harness`: warps that start, are activated, stall and end; PREFETCHes of any sets that
+fit; uops that read and write registers of their interval as a scoreboard lets them, and mark last reads (what
+they mark is not read again before it is written); results of two units, one of them for the followed
+register. One lane, four registers per warp, two per interval, three warps, two of which may be active, two
+banks of the main register file. Shown for every cycle that can be reached, by induction over one cycle with
+the invariant of the harness, for `Ltrf` and `LtrfPlus`:
 
-* a bank of a row is never given to two registers, a row never to two warps, and none is lost, whatever comes and goes: the
-  occupied banks of a row are as many as its registers, each has its own, and a row that nobody has has none;
-* where a register is valid (it has a place in the cache and is not on its way) the cache holds its newest value;
-* a live register of a warp that is not active, or of another interval, has its newest value in the main register file, if it
-  is not on its way there: nothing alive is lost;
-* an operand of an issued uop stays valid until it has been read: no read inside an interval goes to the main register file;
-* no deadlock (`LtrfPlus`): in every cycle in which nothing new comes (no warp comes or goes, none prefetches, no result is
-  offered, all operands have been read) a rank falls, and where it is 0 all warps in the cache are complete. It is below 512.
+* a bank of a row is never given to two registers, a row never to two warps, and none is lost, whatever comes
+  and goes: the occupied banks of a row are as many as its registers, each has its own, and a row that nobody
+  has has none;
+* where a register is valid (it has a place in the cache and is not on its way) the cache holds its newest
+  value;
+* a live register of a warp that is not active, or of another interval, has its newest value in the main
+  register file, if it is not on its way there: nothing alive is lost;
+* an operand of an issued uop stays valid until it has been read: no read inside an interval goes to the main
+  register file;
+* no deadlock (`LtrfPlus`): in every cycle in which nothing new comes (no warp comes or goes, none prefetches,
+  no result is offered, all operands have been read) a rank falls, and where it is 0 all warps in the cache
+  are complete. It is below 512.
 
-Main banks at 150 percent, crossing 1. With `pytest -m long tests/formal/test_ltrf.py` also at 280 percent and crossing 4, and
-no deadlock for `Ltrf`. The path of an operand behind its look-up (arbiter, crossbar) is not part of it, nor is that no warp waits
-for another one for ever.
+Main banks at 150 percent, crossing 1. With `pytest -m long tests/formal/test_ltrf.py` also at 280 percent and
+crossing 4, and no deadlock for `Ltrf`. The path of an operand behind its look-up (arbiter, crossbar) is not
+part of it, nor is that no warp waits for another one for ever.
 """
 
 from __future__ import annotations
@@ -62,12 +67,15 @@ class DeadTooEarly(WarpControlBlocks):
     def _accessed(self, m: Any) -> None:
         super()._accessed(m)
         uop = self.issue.payload.uop
-        m.d.comb += self._last.eq(sum(((1 << source) * uop.source_valid[slot]) for slot, source in enumerate(uop.sources)))
+        m.d.comb += self._last.eq(
+            sum(((1 << source) * uop.source_valid[slot]) for slot, source in enumerate(uop.sources))
+        )
 
 
-@pytest.mark.parametrize(("blocks", "depth"), [
-    (LosesABank, 4), (KeepsValidBits, 8), pytest.param(DeadTooEarly, 12, marks=pytest.mark.long),
-])
+@pytest.mark.parametrize(
+    ("blocks", "depth"),
+    [(LosesABank, 4), (KeepsValidBits, 8), pytest.param(DeadTooEarly, 12, marks=pytest.mark.long)],
+)
 def test_mutants_are_refuted(blocks: type[WarpControlBlocks], depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""
     built = Harness(LtrfPlus, blocks, inductive=False, latency=100)

@@ -1,4 +1,5 @@
-"""Proof that the operand collectors deliver every source once, to its own slot, and dispatch a uop with its own operands."""
+"""Proof that the operand collectors deliver every source once, to its own slot, and dispatch a uop with its
+own operands."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ COUNT = CONFIG.sub_core.collectors
 
 
 class Harness(Elaboratable):
-    """Any uops, any units, operands in any order. One collector and one slot, chosen once, are followed by a model."""
+    """Any uops, any units, operands in any order. One collector and one slot, chosen once, are followed by a
+    model."""
 
     def __init__(self, unit: Any = Ocu) -> None:
         self.unit = unit(CONFIG)
@@ -46,7 +48,9 @@ class Harness(Elaboratable):
             done = Signal(6, name=f"done_{number}")
             m.d.comb += done.eq(port.valid << port.slot)
             m.d.comb += Assume(~port.valid | ((port.slot < 6) & (done & left).any()))
-            wanted = Mux(ocu.read.valid & (ocu.read.payload.collector == number), ocu.read.payload.source_valid, 0)
+            wanted = Mux(
+                ocu.read.valid & (ocu.read.payload.collector == number), ocu.read.payload.source_valid, 0
+            )
             m.d.sync += left.eq(left & ~done | wanted)
 
         # The model: what the collector holds, and the value its slot received.
@@ -60,8 +64,12 @@ class Harness(Elaboratable):
         m.d.comb += Assert(sum(gone) <= 1)
         m.d.comb += Assert(~taken | ~holds)
         with m.If(taken):
-            m.d.sync += [holds.eq(1), seq.eq(issue.uop.seq), unit.eq(issue.uop.unit),
-                         valid.eq(issue.uop.source_valid.bit_select(self.slot, 1))]
+            m.d.sync += [
+                holds.eq(1),
+                seq.eq(issue.uop.seq),
+                unit.eq(issue.uop.unit),
+                valid.eq(issue.uop.source_valid.bit_select(self.slot, 1)),
+            ]
         with m.Elif(sum(gone) != 0):
             m.d.sync += holds.eq(0)
         operands = Array(operand for slots in ocu.operands for operand in slots)

@@ -1,14 +1,15 @@
-"""Proof that what is dying is released, soon after nobody reads or writes it any more (renaming, section 6.1), by induction over
-one cycle, so for every cycle that can be reached.
+"""Proof that what is dying is released, soon after nobody reads or writes it any more (renaming, section
+6.1), by induction over one cycle, so for every cycle that can be reached.
 
-A warp is quiet in a cycle in which it has no read and no write pending, issues nothing and declares nothing dead. A register of a
-quiet warp that is dying is released within as many cycles as there are warps, times the registers of its bank of the table that
-are dying in that warp, itself included: a warp is served once in a round, and with it the lowest such register of each bank.
-Hence a slot whose warp has drained is free for the next warp within warps x registers of a bank cycles.
+A warp is quiet in a cycle in which it has no read and no write pending, issues nothing and declares nothing
+dead. A register of a quiet warp that is dying is released within as many cycles as there are warps, times the
+registers of its bank of the table that are dying in that warp, itself included: a warp is served once in a
+round, and with it the lowest such register of each bank. Hence a slot whose warp has drained is free for the
+next warp within warps x registers of a bank cycles.
 
-The environment: uops with any sources, wide results and any registers declared dead; operands and results come whenever they
-like; warps drain, which gives their slots up until their registers are released; launches begin. Three warps of eight registers,
-two in each bank of the table, one uop in collection.
+The environment: uops with any sources, wide results and any registers declared dead; operands and results
+come whenever they like; warps drain, which gives their slots up until their registers are released; launches
+begin. Three warps of eight registers, two in each bank of the table, one uop in collection.
 """
 
 from __future__ import annotations
@@ -41,13 +42,23 @@ class Harness(Elaboratable):
     """The environment, the claims and, if `inductive`, the invariant."""
 
     def __init__(self, unit: Any = Small, warps: int = 3, inductive: bool = True) -> None:
-        config = with_overrides(preset("tiny"), [f"sub_core.warps={warps}", "sub_core.collectors=1", "lanes=1"])
+        config = with_overrides(
+            preset("tiny"), [f"sub_core.warps={warps}", "sub_core.collectors=1", "lanes=1"]
+        )
         self.unit, self.warps, self.inductive = unit(config, 1), warps, inductive
         #: Cycles within which a quiet warp has nothing left that is dying.
         self.soon = warps * OF_BANK
         issue, mark = self.unit.issue, self.unit.mark
-        self.free = [self.unit.launch, self.unit.end, self.unit.read[0].slots, issue.valid, issue.payload.as_value(), mark.valid,
-                     mark.warp, mark.registers]
+        self.free = [
+            self.unit.launch,
+            self.unit.end,
+            self.unit.read[0].slots,
+            issue.valid,
+            issue.payload.as_value(),
+            mark.valid,
+            mark.warp,
+            mark.registers,
+        ]
         for port in self.unit.written:
             self.free += [port.valid, port.warp, port.register]
 
@@ -60,9 +71,13 @@ class Harness(Elaboratable):
         missing, owner, _ = unit._collecting[0]
         destinations = Signal(REGISTERS)
         m.d.comb += [
-            destinations.eq(((1 << uop.count) - 1) << uop.destination), unit.entry.eq(0),
-            Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS), Assume(issuer < self.warps),
-            *(Assume(source < REGISTERS) for source in uop.sources), Assume(unit.mark.warp < self.warps),
+            destinations.eq(((1 << uop.count) - 1) << uop.destination),
+            unit.entry.eq(0),
+            Assume(uop.count <= 4),
+            Assume(uop.destination + uop.count <= REGISTERS),
+            Assume(issuer < self.warps),
+            *(Assume(source < REGISTERS) for source in uop.sources),
+            Assume(unit.mark.warp < self.warps),
             Assume(~unit.issue.valid | ~missing.any()),
             *(Assume((port.register < REGISTERS) & (port.warp < self.warps)) for port in unit.written),
         ]
@@ -83,12 +98,18 @@ class Harness(Elaboratable):
         for port in unit.released:
             left = left | Mux(port.valid & (port.warp == warp), 1 << port.register, 0)
         m.d.comb += [
-            gone.eq(left), unit.mapped[warp].eq(mapped),
-            Assume(~marks | ~(unit.mark.registers & ~mapped).any()), Assume(~draining | ~(pending | issues | marks | ended)),
-            Assume(~ended | ~(issues | marks)), Assume(~unit.launch | ~(pending | issues | marks | draining)),
+            gone.eq(left),
+            unit.mapped[warp].eq(mapped),
+            Assume(~marks | ~(unit.mark.registers & ~mapped).any()),
+            Assume(~draining | ~(pending | issues | marks | ended)),
+            Assume(~ended | ~(issues | marks)),
+            Assume(~unit.launch | ~(pending | issues | marks | draining)),
         ]
         m.d.sync += mapped.eq(Mux(unit.launch, 0, mapped & ~gone | Mux(issues, destinations, 0)))
-        quiet, waits = Signal(range(self.soon + 2), name=f"quiet_{warp}"), Signal(range(self.soon + 2), name=f"waits_{warp}")
+        quiet, waits = (
+            Signal(range(self.soon + 2), name=f"quiet_{warp}"),
+            Signal(range(self.soon + 2), name=f"waits_{warp}"),
+        )
         busy = pending | issues | marks | draining
         m.d.sync += [
             quiet.eq(Mux(busy, 0, Mux(quiet > self.soon, quiet, quiet + 1))),
@@ -96,19 +117,24 @@ class Harness(Elaboratable):
         ]
         # The claims.
         m.d.comb += [
-            Assert((quiet < self.soon) | ~dying.any()), Assert(~ended | (waits < self.soon)), Assert(~(dying & ~mapped).any()),
+            Assert((quiet < self.soon) | ~dying.any()),
+            Assert(~ended | (waits < self.soon)),
+            Assert(~(dying & ~mapped).any()),
         ]
         if not self.inductive:
             return
         # As many rounds are left as a bank has dying registers, the current one until the warp's turn comes.
         turn = Signal(range(self.warps), name=f"turn_{warp}")
-        m.d.comb += turn.eq(Mux(unit._pointer <= warp, warp - unit._pointer, warp + self.warps - unit._pointer))
+        m.d.comb += turn.eq(
+            Mux(unit._pointer <= warp, warp - unit._pointer, warp + self.warps - unit._pointer)
+        )
         for bank in range(TABLE_BANKS):
             mine = Signal(range(OF_BANK + 1), name=f"mine_{warp}_{bank}")
             m.d.comb += mine.eq(sum(dying[bank::TABLE_BANKS]))
             m.d.comb += Assert((mine == 0) | (quiet + self.warps * (mine - 1) + turn + 1 <= self.soon))
         m.d.comb += [
-            Assert(~ended | ((waits == quiet) & ~pending & (dying == mapped))), Assert(~ended | mapped.any() | (waits == 0)),
+            Assert(~ended | ((waits == quiet) & ~pending & (dying == mapped))),
+            Assert(~ended | mapped.any() | (waits == 0)),
         ]
 
 

@@ -1,13 +1,16 @@
 """Proofs about LTRF over renamed registers: the real cache and movers above the mapping of `test_renaming`.
 
-The environment of the mapping is that of `test_renaming`; all that concerns the cache comes whenever it likes: warps that start,
-are activated and stall, PREFETCHes of any sets, results, operands. Two warps of four registers, two per interval, on six physical
-ones in one bank. Shown for every reachable cycle, by induction over one cycle, besides what `test_renaming` shows:
+The environment of the mapping is that of `test_renaming`; all that concerns the cache comes whenever it
+likes: warps that start, are activated and stall, PREFETCHes of any sets, results, operands. Two warps of four
+registers, two per interval, on six physical ones in one bank. Shown for every reachable cycle, by induction
+over one cycle, besides what `test_renaming` shows:
 
-* a register on its way between cache and main register file has a physical register for as long as that takes, and that is where
-  it is read or written: what leaves the cache never goes into a physical register that is free or somebody else's.
+* a register on its way between cache and main register file has a physical register for as long as that
+  takes, and that is where it is read or written: what leaves the cache never goes into a physical register
+  that is free or somebody else's.
 
-That nothing alive is lost on the way is shown in `test_ltrf`, of the same movers over registers at fixed places.
+That nothing alive is lost on the way is shown in `test_ltrf`, of the same movers over registers at fixed
+places.
 """
 
 from __future__ import annotations
@@ -63,8 +66,11 @@ class Below(Harness):
         with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
             self.top: Any = cache(config, self.unit, Banks(config), 1)
         self.inductive = True
-        self.free = [Value.cast(value) for (name, *_), member, value in self.top.signature.flatten(self.top)
-                     if member.flow == In and name != "entry"]  # one uop is in collection
+        self.free = [
+            Value.cast(value)
+            for (name, *_), member, value in self.top.signature.flatten(self.top)
+            if member.flow == In and name != "entry"
+        ]  # one uop is in collection
 
     def _claims(self, m: Module) -> None:
         super()._claims(m)
@@ -90,8 +96,12 @@ class NotHeldBack(Small):
     release_class = ReleasesWhatMoves
 
 
-@pytest.mark.parametrize(("cache", "mapping"), [(RenamedLtrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)])
-def test_mutants_are_not_proved(cache: type[RenamedLtrf], mapping: type[CacheRenaming], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cache", "mapping"), [(RenamedLtrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)]
+)
+def test_mutants_are_not_proved(
+    cache: type[RenamedLtrf], mapping: type[CacheRenaming], tmp_path: Path
+) -> None:
     """They are caught in runs by `tests/hdl/hierarchy/test_renamed_ltrf.py`."""
     built = Below(cache, mapping)
     with pytest.raises(NotInductive):

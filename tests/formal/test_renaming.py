@@ -1,20 +1,22 @@
-"""Proofs about register renaming: table, availability flags, release, exempt registers, reserve, put together as in the machine.
+"""Proofs about register renaming: table, availability flags, release, exempt registers, reserve, put together
+as in the machine.
 
-The environment: any uops that a scoreboard lets issue, if there are registers for them, with any sources, wide results and any
-flags, sound or not; any pbr; operands and results come whenever they like; warps drain, and launches begin that exempt none or
-any one register. Two warps of four registers on six physical ones, one uop in collection. Shown for every reachable cycle, by
-induction over one cycle, for both policies:
+The environment: any uops that a scoreboard lets issue, if there are registers for them, with any sources,
+wide results and any flags, sound or not; any pbr; operands and results come whenever they like; warps drain,
+and launches begin that exempt none or any one register. Two warps of four registers on six physical ones, one
+uop in collection. Shown for every reachable cycle, by induction over one cycle, for both policies:
 
-* two (warp, register) pairs never share a physical register, and none has one that is reserved for exempt registers;
-* none is lost: the taken flags are exactly those of the registers in the table and of the reserved ones, and as many are free as
-  the count says; so a register marked free is in no table entry;
+* two (warp, register) pairs never share a physical register, and none has one that is reserved for exempt
+  registers;
+* none is lost: the taken flags are exactly those of the registers in the table and of the reserved ones, and
+  as many are free as the count says; so a register marked free is in no table entry;
 * an exempt register is never renamed;
-* a uop never takes more registers than are free, and what it writes has one when it has issued, whatever was released in that
-  cycle, that register included;
+* a uop never takes more registers than are free, and what it writes has one when it has issued, whatever was
+  released in that cycle, that register included;
 * a register is released only if it has a physical one and nobody is to read or write it.
 
-Warps, registers and uops in collection beyond these differ in their number only. The names of sources are looked up beside this
-and change nothing of it.
+Warps, registers and uops in collection beyond these differ in their number only. The names of sources are
+looked up beside this and change nothing of it.
 """
 
 from __future__ import annotations
@@ -39,10 +41,19 @@ PLACES = [(warp, register) for warp in range(WARPS) for register in range(REGIST
 
 
 def machine(policy: str) -> Any:
-    return with_overrides(preset("tiny"), [
-        f"sub_core.warps={WARPS}", "sub_core.banks=1", f"sub_core.rows={PHYSICAL}", "sub_core.collectors=1", "lanes=1",
-        "sub_core.mapping.subarrays=3", "sub_core.mapping.release_flags=on", f"sub_core.mapping.policy={policy}",
-    ])  # fmt: skip
+    return with_overrides(
+        preset("tiny"),
+        [
+            f"sub_core.warps={WARPS}",
+            "sub_core.banks=1",
+            f"sub_core.rows={PHYSICAL}",
+            "sub_core.collectors=1",
+            "lanes=1",
+            "sub_core.mapping.subarrays=3",
+            "sub_core.mapping.release_flags=on",
+            f"sub_core.mapping.policy={policy}",
+        ],
+    )
 
 
 class SmallTable(RenamingTable):
@@ -76,8 +87,18 @@ class Harness(Elaboratable):
         self.top = self.unit = unit(machine(policy), 1, len(PLACES))
         self.inductive = inductive
         rename = self.unit
-        self.free = [rename.start.registers, rename.start.exempt, rename.start.slots, rename.launch, rename.here,
-                     rename.issue.valid, rename.issue.payload.as_value(), rename.slide, rename.end, rename.done[0].slots]
+        self.free = [
+            rename.start.registers,
+            rename.start.exempt,
+            rename.start.slots,
+            rename.launch,
+            rename.here,
+            rename.issue.valid,
+            rename.issue.payload.as_value(),
+            rename.slide,
+            rename.end,
+            rename.done[0].slots,
+        ]
         for hazards in rename.hazards:
             self.free += [hazards.destination, hazards.count]
         for port in rename.written:
@@ -88,7 +109,10 @@ class Harness(Elaboratable):
         m.submodules.unit = Fragment.get(self.top, platform)  # here, so that its inner signals exist
         assume_no_reset(m)
         asked = slice(self.first, self.first + len(PLACES))
-        table, exempt = self.unit.table.result[asked], list(self.unit.exempt.find)[self.unit.operands :][asked]
+        table, exempt = (
+            self.unit.table.result[asked],
+            list(self.unit.exempt.find)[self.unit.operands :][asked],
+        )
         for port, (warp, register) in zip(self.unit.locate[asked], PLACES, strict=True):
             m.d.comb += [port.warp.eq(warp), port.register.eq(register)]
         self.mapped, self.physical = [port.mapped for port in table], [port.physical for port in table]
@@ -117,12 +141,19 @@ class Harness(Elaboratable):
         now = Array(self.writing)[warp]
         first = Array(Cat(hazards.destination, hazards.count) for hazards in rename.hazards)[warp]
         m.d.comb += [
-            Assume(uop.count <= 4), Assume(uop.destination + uop.count <= REGISTERS),
-            *(Assume(source < REGISTERS) for source in uop.sources), Assume(rename.start.registers == REGISTERS),
-            Assume(rename.exempt.count <= 1), Assume(rename.start.slots <= WARPS), Assume(~issues | (warp < self.slots)),
-            Assume(~(issues & rename.slide)), Assume(~(done & ~self.left).any()),
-            Assume(~issues | ~(rename.lacking >> warp)[0]), Assume(~issues | (first == Cat(uop.destination, uop.count))),
-            Assume(~issues | ~self.left.any()), Assume(~issues | ~(now & destinations).any()),
+            Assume(uop.count <= 4),
+            Assume(uop.destination + uop.count <= REGISTERS),
+            *(Assume(source < REGISTERS) for source in uop.sources),
+            Assume(rename.start.registers == REGISTERS),
+            Assume(rename.exempt.count <= 1),
+            Assume(rename.start.slots <= WARPS),
+            Assume(~issues | (warp < self.slots)),
+            Assume(~(issues & rename.slide)),
+            Assume(~(done & ~self.left).any()),
+            Assume(~issues | ~(rename.lacking >> warp)[0]),
+            Assume(~issues | (first == Cat(uop.destination, uop.count))),
+            Assume(~issues | ~self.left.any()),
+            Assume(~issues | ~(now & destinations).any()),
         ]
         for slot in range(MAX_SOURCES):
             m.d.comb += Assume(~(issues & uop.source_valid[slot] & now.bit_select(uop.sources[slot][:2], 1)))
@@ -132,12 +163,17 @@ class Harness(Elaboratable):
         begins = rename.launch
         m.d.comb += Assume(~begins | ~(issues | rename.slide | rename.end.any() | self.left.any()))
         for number, expected in enumerate(self.writing):
-            written = [Mux(port.valid & (port.warp == number), 1 << port.register[:2], 0)[:REGISTERS] for port in rename.written]
+            written = [
+                Mux(port.valid & (port.warp == number), 1 << port.register[:2], 0)[:REGISTERS]
+                for port in rename.written
+            ]
             arrived, drains = Signal(REGISTERS, name=f"arrived_{number}"), rename.end[number]
             m.d.comb += arrived.eq(sum_or(written))
             m.d.comb += [
-                Assume(~(arrived & ~expected).any()), Assume(~begins | ~expected.any()),
-                Assume(~drains | ~((expected & ~arrived) | reads[number]).any()), Assume(~drains | ~issues | (warp != number)),
+                Assume(~(arrived & ~expected).any()),
+                Assume(~begins | ~expected.any()),
+                Assume(~drains | ~((expected & ~arrived) | reads[number]).any()),
+                Assume(~drains | ~issues | (warp != number)),
             ]
             m.d.sync += expected.eq(expected & ~arrived | Mux(issues & (warp == number), destinations, 0))
         for port in rename.written:
@@ -146,7 +182,12 @@ class Harness(Elaboratable):
     def _reads(self, slots: Value, warp: int) -> Value:
         """Mask of the registers of a warp that these slots are to read."""
         mine = self.owner == warp
-        return sum_or([Mux(slots[slot] & mine, 1 << self.sources[slot][:2], 0)[:REGISTERS] for slot in range(MAX_SOURCES)])
+        return sum_or(
+            [
+                Mux(slots[slot] & mine, 1 << self.sources[slot][:2], 0)[:REGISTERS]
+                for slot in range(MAX_SOURCES)
+            ]
+        )
 
     def _claims(self, m: Module) -> None:
         rename = self.unit
@@ -155,12 +196,19 @@ class Harness(Elaboratable):
             mine = self.physical[place]
             m.d.comb += Assert(~mapped | ((mine >= self.reserved) & (mine < PHYSICAL)))
             m.d.comb += Assert(~(mapped & self.exempt[place]))
-            m.d.comb += [Assert(~(mapped & self.mapped[other]) | (mine != self.physical[other])) for other in range(place)]
+            m.d.comb += [
+                Assert(~(mapped & self.mapped[other]) | (mine != self.physical[other]))
+                for other in range(place)
+            ]
         for number in range(PHYSICAL):
-            owned = [mapped & (mine == number) for mapped, mine in zip(self.mapped, self.physical, strict=True)]
+            owned = [
+                mapped & (mine == number) for mapped, mine in zip(self.mapped, self.physical, strict=True)
+            ]
             m.d.comb += Assert(taken[number] == (Cat(owned).any() | (self.reserved > number)))
-        m.d.comb += [Assert(rename.availability.free == sum(~bit for bit in taken)),
-                     Assert(rename.availability.take <= rename.availability.free)]
+        m.d.comb += [
+            Assert(rename.availability.free == sum(~bit for bit in taken)),
+            Assert(rename.availability.take <= rename.availability.free),
+        ]
         uop, warp = rename.issue.payload.uop, rename.issue.payload.warp
         for place, (owner, register) in enumerate(PLACES):
             wrote = Signal(name=f"wrote_{place}")
@@ -175,12 +223,13 @@ class Harness(Elaboratable):
             m.d.comb += Assert(~port.valid | (port.register < REGISTERS))
 
     def _invariant(self, m: Module) -> None:
-        """Exempt registers have places of their own, the same in both masks of them; what is dying has a physical register; unit
-        and environment agree on what is to be read and written."""
+        """Exempt registers have places of their own, the same in both masks of them; what is dying has a
+        physical register; unit and environment agree on what is to be read and written."""
         rename = self.unit
         missing, owner, sources = rename.release._collecting[0]
         m.d.comb += [
-            Assert(sum(self.exempt[:REGISTERS]) <= 1), Assert(missing == self.left),
+            Assert(sum(self.exempt[:REGISTERS]) <= 1),
+            Assert(missing == self.left),
             Assert(~self.left.any() | ((owner == self.owner) & (Cat(*sources) == Cat(*self.sources)))),
         ]
         m.d.comb += [Assert(~self.left.any() | (source < REGISTERS)) for source in self.sources]
@@ -229,7 +278,8 @@ class _Silent:
 
 
 class FreeTooEarly(Small):
-    """A register is marked free when it is about to be released, although the uop that issues then keeps it."""
+    """A register is marked free when it is about to be released, although the uop that issues then keeps
+    it."""
 
     release_class = Forgets
 
@@ -237,7 +287,11 @@ class FreeTooEarly(Small):
         super()._release(m)
         uop, warp = self.issue.payload.uop, self.issue.payload.warp
         for drop in self.table.drop:
-            kept = (uop.destination <= drop.register) & (drop.register < uop.destination + uop.count) & (warp == drop.warp)
+            kept = (
+                (uop.destination <= drop.register)
+                & (drop.register < uop.destination + uop.count)
+                & (warp == drop.warp)
+            )
             with m.If(self.issue.valid & kept):
                 m.d.comb += drop.valid.eq(0)
 
@@ -270,7 +324,9 @@ class RenamesExempt(Small):
         super()._allocate(m, list(self.table.mapped))
 
 
-@pytest.mark.parametrize(("unit", "depth"), [(ReleasesKept, 4), (FreeTooEarly, 4), (NoReserved, 3), (RenamesExempt, 3)])
+@pytest.mark.parametrize(
+    ("unit", "depth"), [(ReleasesKept, 4), (FreeTooEarly, 4), (NoReserved, 3), (RenamesExempt, 3)]
+)
 def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""
     harness = Harness(unit, inductive=False)

@@ -13,7 +13,9 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import RZ
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 
-CONFIG = with_overrides(preset("tiny"), ["sub_core.warps=2", "sub_core.collectors=2", "sub_core.banks=1", "lanes=1"])
+CONFIG = with_overrides(
+    preset("tiny"), ["sub_core.warps=2", "sub_core.collectors=2", "sub_core.banks=1", "lanes=1"]
+)
 ENTRIES = 2
 
 
@@ -33,7 +35,12 @@ class Harness(Elaboratable):
         board = self.unit
         self.free = [self.warp, self.register, board.entry, board.issue.valid, board.issue.payload.as_value()]
         for hazards in board.hazards:
-            self.free += [hazards.registers.as_value(), hazards.predicates, hazards.destination, hazards.count]
+            self.free += [
+                hazards.registers.as_value(),
+                hazards.predicates,
+                hazards.destination,
+                hazards.count,
+            ]
         for port in (*board.read, *board.written, *board.retired):
             self.free += [getattr(port, name) for name in port.signature.members]
 
@@ -58,13 +65,17 @@ class Harness(Elaboratable):
         # Writes: pending from issue until written. Nothing is written that is not pending.
         pending = Signal()
         sets = mine & (uop.destination <= self.register) & (self.register < uop.destination + uop.count)
-        written = Cat(port.valid & (port.warp == self.warp) & (port.register == self.register) for port in board.written)
+        written = Cat(
+            port.valid & (port.warp == self.warp) & (port.register == self.register) for port in board.written
+        )
         with m.If(sets):
             m.d.sync += pending.eq(1)
         with m.Elif(written.any()):
             m.d.sync += pending.eq(0)
         m.d.comb += [Assume(port.register < Small.registers) for port in board.written]
-        m.d.comb += Assume(~sets | ~pending)  # the hazard that the unit itself reports; here the environment obeys it
+        m.d.comb += Assume(
+            ~sets | ~pending
+        )  # the hazard that the unit itself reports; here the environment obeys it
         m.d.comb += Assume(~written.any() | pending)
 
         # Reads: each entry's slots that name the register, from issue until read.
@@ -76,7 +87,9 @@ class Harness(Elaboratable):
             done = Signal(6, name=f"done_{entry}")
             m.d.comb += done.eq(port.slots)
             m.d.comb += Assume((done & ~left[entry]) == 0)
-            names = Cat(uop.source_valid[slot] & mine & (uop.sources[slot] == self.register) for slot in range(6))
+            names = Cat(
+                uop.source_valid[slot] & mine & (uop.sources[slot] == self.register) for slot in range(6)
+            )
             with m.If(board.issue.valid & (board.entry == entry)):
                 m.d.sync += [left[entry].eq(uop.source_valid), reading[entry].eq(names)]
             with m.Else():

@@ -1,12 +1,16 @@
-"""Proofs about the tags of RFC and about the buffers of what leaves, for every cycle that can be reached, by induction over one.
+"""Proofs about the tags of RFC and about the buffers of what leaves, for every cycle that can be reached, by
+induction over one.
 
-Around a row of tags: results that come to the entry that holds their register, or to the free one that the row names; look-ups of
-any registers, last reads among them; locks; registers that leave; a row that is cleared. One register, chosen once, is followed:
-one bit of its newest value, and whether somebody may still read it. Shown, for three entries and both policies:
+Around a row of tags: results that come to the entry that holds their register, or to the free one that the
+row names; look-ups of any registers, last reads among them; locks; registers that leave; a row that is
+cleared. One register, chosen once, is followed: one bit of its newest value, and whether somebody may still
+read it. Shown, for three entries and both policies:
 
-* no register has two entries, and it has one exactly from its first result until it leaves: none is lost or overwritten;
+* no register has two entries, and it has one exactly from its first result until it leaves: none is lost or
+  overwritten;
 * what its entry holds is its newest value;
-* an entry that leaves says truly whose it is and whether it must be written back: nothing that may still be read is dropped;
+* an entry that leaves says truly whose it is and whether it must be written back: nothing that may still be
+  read is dropped;
 * nothing leaves that is still to be read, and if anything can leave, one entry does.
 
 A buffer keeps register, row and value of what has left until that is written into its bank.
@@ -39,7 +43,9 @@ FOLLOWED, WRITTEN = 0, 1
 def machine(policy: str) -> SmConfig:
     """Three entries."""
     config = with_overrides(preset("tiny"), ["lanes=1"])
-    return replace(config, sub_core=replace(config.sub_core, cache=Few(registers=ENTRIES, replacement=policy)))
+    return replace(
+        config, sub_core=replace(config.sub_core, cache=Few(registers=ENTRIES, replacement=policy))
+    )
 
 
 def at_most_one(mask: Value) -> Value:
@@ -72,13 +78,18 @@ class Harness(Elaboratable):
         m.d.comb += [Assume(~seen | (before == self.followed)), unit.offered[FOLLOWED].eq(self.followed)]
         dropped = Signal(ENTRIES)
         m.d.comb += [
-            dropped.eq(Mux(unit.drop, unit.ripe, 0)), Assume(~unit.drop | unit.ripe.any()), Assume((dropped & unit.entered) == 0),
+            dropped.eq(Mux(unit.drop, unit.ripe, 0)),
+            Assume(~unit.drop | unit.ripe.any()),
+            Assume((dropped & unit.entered) == 0),
         ]
         # A result comes to its register's entry, or to the free one.
         for entry in range(ENTRIES):
             here = unit.found[WRITTEN + entry]
             fits = Mux(unit.valid[entry], here[entry], unit.unused[entry] & (here == 0))
-            m.d.comb += [unit.offered[WRITTEN + entry].eq(unit.registers[entry]), Assume(~unit.entered[entry] | fits)]
+            m.d.comb += [
+                unit.offered[WRITTEN + entry].eq(unit.registers[entry]),
+                Assume(~unit.entered[entry] | fits),
+            ]
         self._follow(m, dropped)
         self._leaving(m)
         return m
@@ -90,13 +101,17 @@ class Harness(Elaboratable):
         stored = Signal(ENTRIES, name="stored")
         place = Signal(ENTRIES, name="place")
         comes = [unit.entered[entry] & (unit.registers[entry] == self.followed) for entry in range(ENTRIES)]
-        reads = [unit.source_valid[slot] & (unit.sources[slot] == self.followed) for slot in range(len(unit.source_valid))]
+        reads = [
+            unit.source_valid[slot] & (unit.sources[slot] == self.followed)
+            for slot in range(len(unit.source_valid))
+        ]
         lasts = reduce(or_, (read & unit.last[slot] for slot, read in enumerate(reads)))
         gone = unit.clear | (dropped & place).any()
         come = reduce(or_, comes)
         m.d.comb += place.eq(unit.found[FOLLOWED])
         m.d.sync += [
-            held.eq((held | come) & ~gone), needed.eq((needed & ~(unit.look & lasts) | come) & ~gone),
+            held.eq((held | come) & ~gone),
+            needed.eq((needed & ~(unit.look & lasts) | come) & ~gone),
             stored.eq(unit.entered & self.values | ~unit.entered & stored),
         ]
         for entry, one in enumerate(comes):
@@ -104,10 +119,15 @@ class Harness(Elaboratable):
                 m.d.sync += newest.eq(self.values[entry])
         ripe = (unit.ripe & place).any()
         m.d.comb += [
-            Assert(at_most_one(place)), Assert(place.any() == held), Assert(~held | ((stored & place).any() == newest)),
-            Assert(~ripe | (unit.leaver == self.followed)), Assert(~ripe | (unit.live == needed)),
+            Assert(at_most_one(place)),
+            Assert(place.any() == held),
+            Assert(~held | ((stored & place).any() == newest)),
+            Assert(~ripe | (unit.leaver == self.followed)),
+            Assert(~ripe | (unit.live == needed)),
         ]
-        m.d.comb += [Assert(unit.hits[slot] == Mux(read, place, unit.hits[slot])) for slot, read in enumerate(reads)]
+        m.d.comb += [
+            Assert(unit.hits[slot] == Mux(read, place, unit.hits[slot])) for slot, read in enumerate(reads)
+        ]
         if self.inductive:
             m.d.comb += Assert(~held | ((unit._live & place).any() == needed))
 
@@ -117,8 +137,11 @@ class Harness(Elaboratable):
         wanted = reduce(or_, unit.hits)
         can = unit.valid & ~unit.locked & ~Mux(unit.look, wanted, 0)
         m.d.comb += [
-            Assert((unit.unused & unit.valid) == 0), Assert(at_most_one(unit.unused)),
-            Assert(unit.unused.any() == ~unit.valid.all()), Assert((unit.ripe & ~can) == 0), Assert(at_most_one(unit.ripe)),
+            Assert((unit.unused & unit.valid) == 0),
+            Assert(at_most_one(unit.unused)),
+            Assert(unit.unused.any() == ~unit.valid.all()),
+            Assert((unit.ripe & ~can) == 0),
+            Assert(at_most_one(unit.ripe)),
             Assert(unit.ripe.any() == can.any()),
         ]
         if self.inductive:
@@ -127,8 +150,10 @@ class Harness(Elaboratable):
                 m.d.comb += Assert(~older[one][one])
                 for two in range(ENTRIES):
                     m.d.comb += [Assert((one == two) | (older[one][two] != older[two][one]))]
-                    m.d.comb += [Assert(~(older[one][two] & older[two][three]) | older[one][three])
-                                 for three in range(ENTRIES)]
+                    m.d.comb += [
+                        Assert(~(older[one][two] & older[two][three]) | older[one][three])
+                        for three in range(ENTRIES)
+                    ]
 
 
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
@@ -141,7 +166,10 @@ MUTANTS: dict[str, Any] = {
     "an entry that has left is still found": {"drop": lambda value, ports: 0},
     "an entry that somebody needs leaves as a dead one": {"live": lambda value, ports: 0},
     "an entry leaves that is still to be read": {"locked": lambda value, ports: 0},
-    "a register gets an entry that another one has": {"valid": lambda value, ports: 0, "unused": lambda value, ports: 1},
+    "a register gets an entry that another one has": {
+        "valid": lambda value, ports: 0,
+        "unused": lambda value, ports: 1,
+    },
 }
 
 
@@ -165,7 +193,10 @@ class Buffer(Elaboratable):
         m.submodules.unit = unit = self.unit
         assume_no_reset(m)
         held, fresh = Signal(name="held"), Signal(name="fresh")
-        value, order = Signal.like(unit.value, name="value_given"), Signal.like(Value.cast(unit.order), name="order_given")
+        value, order = (
+            Signal.like(unit.value, name="value_given"),
+            Signal.like(Value.cast(unit.order), name="order_given"),
+        )
         m.d.comb += [Assume(~(unit.take & held)), Assume(~unit.drain | held)]
         m.d.sync += [held.eq((held | unit.take) & ~unit.drain), fresh.eq(unit.take)]
         with m.If(unit.take):
@@ -173,7 +204,8 @@ class Buffer(Elaboratable):
         with m.If(fresh):
             m.d.sync += value.eq(unit.value)
         m.d.comb += [
-            Assert(unit.held == held), Assert(~held | (Value.cast(unit.waiting) == order)),
+            Assert(unit.held == held),
+            Assert(~held | (Value.cast(unit.waiting) == order)),
             Assert(~held | (unit.carried == Mux(fresh, unit.value, value))),
         ]
         return m

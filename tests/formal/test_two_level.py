@@ -18,8 +18,9 @@ WARPS, PLACES = CONFIG.sub_core.warps, CONFIG.sub_core.active_warps
 
 
 class Harness(Elaboratable):
-    """Warps start and are away in any cycle. No more are active than there are places, nobody who is away becomes active or stays
-    so, a free place goes to somebody at once; and the oldest warp has a place two cycles after one became free."""
+    """Warps start and are away in any cycle. No more are active than there are places, nobody who is away
+    becomes active or stays so, a free place goes to somebody at once; and the oldest warp has a place two
+    cycles after one became free."""
 
     def __init__(self) -> None:
         self.scheduler = TwoLevel(CONFIG)
@@ -30,7 +31,11 @@ class Harness(Elaboratable):
         m.submodules.scheduler = scheduler = self.scheduler
         assume_no_reset(m)
         away, active, start = scheduler.away, scheduler.active, scheduler.start
-        m.d.comb += [scheduler.may_activate.eq(~0), Assume((start & ~away) == 0), Assume((scheduler.eligible & ~active) == 0)]
+        m.d.comb += [
+            scheduler.may_activate.eq(~0),
+            Assume((start & ~away) == 0),
+            Assume((scheduler.eligible & ~active) == 0),
+        ]
         before, gone = Signal(WARPS, init=(1 << WARPS) - 1), Signal(WARPS)
         m.d.sync += [before.eq(away), gone.eq(scheduler.deactivated)]
         m.d.comb += [
@@ -44,7 +49,8 @@ class Harness(Elaboratable):
         waits = Signal(WARPS)
         m.d.comb += waits.eq(~away & ~active)
         m.d.comb += Assert(~((population(active) < PLACES) & waits.any()) | scheduler.activated.any())
-        # Warp 0 waits, is the oldest and there is room: it is next. With active warps that leave, so it is within two cycles.
+        # Warp 0 waits, is the oldest and there is room: it is next. With active warps that leave, so it is
+        # within two cycles.
         since = Signal(range(4))
         oldest = Signal(init=1)
         m.d.sync += oldest.eq((oldest | (start == 0xF)) & ~(start[0] & (start != 0xF)))
@@ -61,11 +67,12 @@ def test_places(tmp_path: Path) -> None:
     prove(harness, harness.free, 10, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "replacement"), [
-    ("oldest_of", lambda mask, older: mask),
-    ("population", lambda mask: mask & 0),
-])
-def test_mutants_are_refuted(name: str, replacement: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "replacement"), [("oldest_of", lambda mask, older: mask), ("population", lambda mask: mask & 0)]
+)
+def test_mutants_are_refuted(
+    name: str, replacement: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harness = Harness()
     monkeypatch.setattr(two_level, name, replacement)
     with pytest.raises(Refuted):

@@ -1,4 +1,5 @@
-"""What must hold in the events of any run, whatever the machine: contracts of the register file, checked after the fact."""
+"""What must hold in the events of any run, whatever the machine: contracts of the register file, checked
+after the fact."""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ class Run:
 
     def cycle(self, name: str, *values: int) -> int:
         """The cycle of the only event `name` whose fields begin with `values`."""
-        found = [record[0] for record in self.events if record[2] == name and record[3][: len(values)] == values]
+        found = [
+            record[0] for record in self.events if record[2] == name and record[3][: len(values)] == values
+        ]
         assert len(found) == 1, found
         return found[0]
 

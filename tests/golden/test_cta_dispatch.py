@@ -47,10 +47,16 @@ def test_limits(arguments: dict[str, int], overrides: tuple[str, ...], most: int
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"warps": 5}, r"A CTA of kernel hand does not fit the machine \(preset tiny\): it has 5 warps and the SM has 4 "
-                       r"warp slots\."),
-        ({"warps": 2, "registers": 200}, r"its 2 warps of 200 registers per thread need 200 rows of every bank of a sub-core, "
-                                         r"and a bank has 128\."),
+        (
+            {"warps": 5},
+            r"A CTA of kernel hand does not fit the machine \(preset tiny\): it has 5 warps and the SM has 4 "
+            r"warp slots\.",
+        ),
+        (
+            {"warps": 2, "registers": 200},
+            r"its 2 warps of 200 registers per thread need 200 rows of every bank of a sub-core, "
+            r"and a bank has 128\.",
+        ),
         ({"shared": 65536}, r"it needs 65536 bytes of shared memory and the SM has 49152\."),
     ],
 )
@@ -67,7 +73,12 @@ def test_warps_go_round_robin_over_sub_cores() -> None:
 
 def test_a_slot_of_registers_per_warp_slot() -> None:
     run = Run(kernel(ctas=4, registers=20).build())
-    assert [values for _, _, name, values in run.events if name == "warp_start"] == [(0, 0), (1, 12), (2, 24), (3, 36)]
+    assert [values for _, _, name, values in run.events if name == "warp_start"] == [
+        (0, 0),
+        (1, 12),
+        (2, 24),
+        (3, 36),
+    ]
 
 
 def test_one_cta_per_cycle() -> None:

@@ -13,7 +13,8 @@ from warpbank.golden.sm import simulate
 from warpbank.program.runner import trace_job
 
 BASELINE = parse_scheme("baseline")
-#: Barriers and shared memory, divergence, atomics, 64-bit and wide accesses; at most 4 warps per CTA, so that `tiny` holds them.
+#: Barriers and shared memory, divergence, atomics, 64-bit and wide accesses; at most 4 warps per CTA, so that
+#: `tiny` holds them.
 KERNELS = ("bfs", "btree", "lbm", "lud", "nbody", "pathfinder", "reduction", "sgemm", "spmv")
 
 
@@ -44,8 +45,13 @@ def test_events_of_a_kernel(name: str) -> None:
 
 def test_more_banks_and_collectors_help_sgemm() -> None:
     trace = trace_job(workloads.get("sgemm").job("tiny"))
-    narrow = simulate(trace, with_overrides(preset("turing"), ["sub_core.banks=1", "sub_core.rows=512"]), BASELINE)
+    narrow = simulate(
+        trace, with_overrides(preset("turing"), ["sub_core.banks=1", "sub_core.rows=512"]), BASELINE
+    )
     base = simulate(trace, preset("turing"), BASELINE)
-    wide = simulate(trace, with_overrides(preset("turing"), ["sub_core.banks=8", "sub_core.rows=64", "sub_core.collectors=8"]),
-                    BASELINE)
+    wide = simulate(
+        trace,
+        with_overrides(preset("turing"), ["sub_core.banks=8", "sub_core.rows=64", "sub_core.collectors=8"]),
+        BASELINE,
+    )
     assert narrow.cycles > base.cycles > wide.cycles

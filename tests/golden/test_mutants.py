@@ -121,7 +121,9 @@ def test_collector(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("broken", [NoWar, NoRaw, NoWaw])
 def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -> None:
-    config = with_overrides(preset("tiny"), ["sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4"])
+    config = with_overrides(
+        preset("tiny"), ["sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4"]
+    )
     first = [alu(11, unit=Unit.SFU), alu(11), *(alu(register) for register in range(1, 7)), alu(7, 6)]
     slow, quick = alu(8, 1, 2, 3, 4, 5, 6), alu(6)
     program = [*first, slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6), alu(12, 11)]
@@ -139,8 +141,8 @@ def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         simulate(trace, preset("turing"), BASELINE)
     value = trace.values[0]
     assert str(caught.value) == (
-        "Operand mismatch in kernel hand, CTA 0, warp 0 (sub-core 0, slot 0), pc 1 (op1): register R1, lane 1: "
-        f"expected {value[1]:#010x}, found {value[2]:#010x}."
+        "Operand mismatch in kernel hand, CTA 0, warp 0 (sub-core 0, slot 0), pc 1 (op1): register R1, "
+        f"lane 1: expected {value[1]:#010x}, found {value[2]:#010x}."
     )
     assert (caught.value.register, caught.value.lane, caught.value.expected) == (1, 1, value[1])
 

@@ -1,4 +1,5 @@
-"""A larger register file: more CTAs run at a time, and a CTA may use more registers; kernels that are limited by them show it."""
+"""A larger register file: more CTAs run at a time, and a CTA may use more registers; kernels that are limited
+by them show it."""
 
 from __future__ import annotations
 

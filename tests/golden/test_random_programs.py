@@ -1,4 +1,5 @@
-"""Random structured kernels through the golden SM, under both schedulers: every operand right, every uop retired once."""
+"""Random structured kernels through the golden SM, under both schedulers: every operand right, every uop
+retired once."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ SEEDS = range(12)
 
 
 def _trace(seed: int, max_registers: int) -> Trace:
-    trace = execute(random_job(random.Random(seed).randint, seed), Options(max_registers=max_registers), trace=True).trace
+    trace = execute(
+        random_job(random.Random(seed).randint, seed), Options(max_registers=max_registers), trace=True
+    ).trace
     assert trace is not None
     return trace
 

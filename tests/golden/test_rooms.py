@@ -1,4 +1,5 @@
-"""A new scheme is a unit in its room, one line in `warpbank.golden.rooms` and one row in `warpbank.arch.schemes`: nothing else."""
+"""A new scheme is a unit in its room, one line in `warpbank.golden.rooms` and one row in
+`warpbank.arch.schemes`: nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     register_scheme(Row("back-to-front", "Banks in reverse order.", mapping="reversed"))
     trace, config = random_trace(1), preset("pascal")
     result = simulate(trace, config, parse_scheme("back-to-front"))
-    assert result.counters["rf.reads"] == simulate(trace, config, parse_scheme("baseline")).counters["rf.reads"]
+    assert (
+        result.counters["rf.reads"] == simulate(trace, config, parse_scheme("baseline")).counters["rf.reads"]
+    )
 
 
 def test_a_row_without_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""The whole SM on random traces: skipping idle cycles changes nothing, counters are sums of events, nothing is lost."""
+"""The whole SM on random traces: skipping idle cycles changes nothing, counters are sums of events, nothing
+is lost."""
 
 from __future__ import annotations
 
@@ -14,27 +15,45 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 
 BASELINE = parse_scheme("baseline")
-_TIGHT = ["lsu.queue=1", "lsu.pending=2", "l1.mshrs=1", "l1.merges=1", "l1.sets=1", "l1.ways=1", "memory.queue=1",
-          "sub_core.execute.result_queue=1"]
+_TIGHT = [
+    "lsu.queue=1",
+    "lsu.pending=2",
+    "l1.mshrs=1",
+    "l1.merges=1",
+    "l1.sets=1",
+    "l1.ways=1",
+    "memory.queue=1",
+    "sub_core.execute.result_queue=1",
+]
 
 
 @st.composite
 def machines(draw: st.DrawFn) -> SmConfig:
     """A preset, perhaps with every queue as short as it can be, other banks, other buffers."""
-    overrides = [f"sub_core.front_end.scheduler={draw(st.sampled_from(('lrr', 'gto')))}",
-                 f"sub_core.front_end.buffer_entries={draw(st.integers(1, 3))}",
-                 f"sub_core.front_end.branch_hold={draw(st.integers(0, 4))}"]
+    overrides = [
+        f"sub_core.front_end.scheduler={draw(st.sampled_from(('lrr', 'gto')))}",
+        f"sub_core.front_end.buffer_entries={draw(st.integers(1, 3))}",
+        f"sub_core.front_end.branch_hold={draw(st.integers(0, 4))}",
+    ]
     name = draw(st.sampled_from(list(PRESETS)))
     if draw(st.booleans()):
         overrides += _TIGHT
     if name != "pascal":
-        overrides += [f"sub_core.collectors={draw(st.integers(1, 4))}", f"sub_core.banks={draw(st.sampled_from((1, 2, 4)))}"]
+        overrides += [
+            f"sub_core.collectors={draw(st.integers(1, 4))}",
+            f"sub_core.banks={draw(st.sampled_from((1, 2, 4)))}",
+        ]
     return with_overrides(preset(name), overrides)
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 1 << 20), config=machines(), length=st.integers(0, 25), warps=st.integers(1, 4),
-       launches=st.integers(1, 2))
+@given(
+    seed=st.integers(0, 1 << 20),
+    config=machines(),
+    length=st.integers(0, 25),
+    warps=st.integers(1, 4),
+    launches=st.integers(1, 2),
+)
 def test_random_traces(seed: int, config: SmConfig, length: int, warps: int, launches: int) -> None:
     trace = random_trace(seed, length=length, warps=warps, launches=launches)
     events: list[Record] = []

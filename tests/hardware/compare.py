@@ -22,8 +22,9 @@ class Bound:
 
     Parameters
     ----------
-    ulps : that many units in the last place of the largest finite magnitude in the emulator's buffer. Where large terms cancel,
-        the result's own last place says nothing about the error, and the largest element stands for the terms.
+    ulps : that many units in the last place of the largest finite magnitude in the emulator's buffer. Where
+        large terms cancel, the result's own last place says nothing about the error, and the largest element
+        stands for the terms.
     why : where the difference comes from.
     """
 
@@ -31,24 +32,26 @@ class Bound:
     why: str
 
 
-_EXP_LOG = "ex2.approx and lg2.approx (relative 2^-22 or so) in terms of up to 100, one subtracted from the other"
+_EXP_LOG = (
+    "ex2.approx and lg2.approx (relative 2^-22 or so) in terms of up to 100, one subtracted from the other"
+)
 _RSQRT = "the cube of rsqrt.approx (relative 2^-22.9), summed over all bodies"
 _SINCOS = "sin.approx and cos.approx (absolute 2^-20.5 between -2 pi and 2 pi), summed over all samples"
-_TENSOR = "tensor cores align and truncate the products they add, which is not IEEE addition; NVIDIA does not specify it"
+_TENSOR = (
+    "tensor cores align and truncate the products they add, which is not IEEE addition; NVIDIA does not "
+    "specify it"
+)
 
-#: Buffers that are not compared bit for bit: kernel, buffer, bound. Everything else must agree to the last bit, since add, mul,
-#: fma, div.rn, sqrt.rn and conversions are IEEE operations. The bounds were derived from the maximum errors that the PTX manual
-#: states for each approximate function and from the references' tolerances; no GPU was at hand to measure them.
+#: Buffers that are not compared bit for bit: kernel, buffer, bound. Everything else must agree to the last
+#: bit, since add, mul, fma, div.rn, sqrt.rn and conversions are IEEE operations. The bounds were derived from
+#: the maximum errors that the PTX manual states for each approximate function and from the references'
+#: tolerances; no GPU was at hand to measure them.
 BOUNDS: dict[str, dict[str, Bound]] = {
     "blackscholes": {"call": Bound(64, _EXP_LOG), "put": Bound(64, _EXP_LOG)},
     "libor": {"values": Bound(512, "ex2.approx in every step of the rates, times 100 for each swaption")},
     "mma_gemm": {"c_k16": Bound(192, _TENSOR), "c_k8": Bound(192, _TENSOR)},
     "mri_q": {"q_r": Bound(96, _SINCOS), "q_i": Bound(96, _SINCOS)},
-    "nbody": {
-        "acceleration": Bound(32, _RSQRT),
-        "velocity": Bound(16, _RSQRT),
-        "bodies": Bound(16, _RSQRT),
-    },
+    "nbody": {"acceleration": Bound(32, _RSQRT), "velocity": Bound(16, _RSQRT), "bodies": Bound(16, _RSQRT)},
 }
 
 _UNPINNED = re.compile(r"(?<![\w.])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.(?:f16x2|bf16x2|bf16|f16|f32|f64))\b")
@@ -57,14 +60,15 @@ _UNPINNED = re.compile(r"(?<![\w.])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.(?:f16x2|
 def pin_rounding(ptx: str) -> str:
     """The PTX with `.rn` on every float add, sub and mul that names no rounding.
 
-    Without it the driver's compiler may contract a mul and an add into one fma, rounded once; with it they are the IEEE
-    operations that the emulator executes. Nothing else changes.
+    Without it the driver's compiler may contract a mul and an add into one fma, rounded once; with it they
+    are the IEEE operations that the emulator executes. Nothing else changes.
     """
     return _UNPINNED.sub(r"\1.rn\2", ptx)
 
 
 def canonical(array: np.ndarray) -> np.ndarray:
-    """The array as integers, all NaNs alike: hardware and emulator may carry different payloads, which no kernel looks at."""
+    """The array as integers, all NaNs alike: hardware and emulator may carry different payloads, which no
+    kernel looks at."""
     if array.dtype.kind != "f":
         return array
     bits = array.view(f"u{array.dtype.itemsize}").copy()
@@ -73,7 +77,8 @@ def canonical(array: np.ndarray) -> np.ndarray:
 
 
 def difference(kernel: str, buffer: str, emulated: np.ndarray, found: np.ndarray) -> str:
-    """ "" if `found` agrees with the emulator's buffer; otherwise the sentence that says where it does not."""
+    """ "" if `found` agrees with the emulator's buffer; otherwise the sentence that says where it does
+    not."""
     bound = BOUNDS.get(kernel, {}).get(buffer)
     if bound is None:
         wrong = canonical(emulated) != canonical(found)
@@ -101,19 +106,25 @@ def digest(array: np.ndarray) -> str:
 
 
 def identity(job: Job) -> str:
-    """SHA-256 of all that a GPU's answer depends on: a recorded digest is good for this PTX and these inputs only."""
+    """SHA-256 of all that a GPU's answer depends on: a recorded digest is good for this PTX and these inputs
+    only."""
     whole = hashlib.sha256()
     parts: list[Any] = [pin_rounding(job.ptx)]
     for group in (job.buffers, job.symbols):
-        parts += [(name, str(array.dtype), array.shape, digest(array)) for name, array in sorted(group.items())]
+        parts += [
+            (name, str(array.dtype), array.shape, digest(array)) for name, array in sorted(group.items())
+        ]
     for launch in job.launches:
         args = [
-            arg if isinstance(arg, str)
-            else (arg.buffer, arg.offset) if isinstance(arg, Pointer)
-            else arg.hex() if isinstance(arg, bytes)
+            arg
+            if isinstance(arg, str)
+            else (arg.buffer, arg.offset)
+            if isinstance(arg, Pointer)
+            else arg.hex()
+            if isinstance(arg, bytes)
             else (str(arg.dtype), arg.tobytes().hex())
             for arg in launch.args
-        ]  # fmt: skip
+        ]
         parts.append((launch.entry, launch.grid, launch.block, launch.dynamic_shared, args))
     whole.update(json.dumps(parts).encode())
     return whole.hexdigest()

@@ -1,4 +1,5 @@
-"""Runs a job on a real NVIDIA GPU through the CUDA driver API. Driver and bindings are looked for only when a GPU is opened."""
+"""Runs a job on a real NVIDIA GPU through the CUDA driver API. Driver and bindings are looked for only when a
+GPU is opened."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ class Gpu:
         try:
             from cuda.bindings import driver
         except ImportError as error:
-            raise NoGpu(f"the CUDA bindings are not installed (pip install 'warpbank[hardware]'): {error}") from None
+            raise NoGpu(
+                f"the CUDA bindings are not installed (pip install 'warpbank[hardware]'): {error}"
+            ) from None
         self.driver: Any = driver
         try:
             self._do(driver.cuInit, 0)
@@ -47,7 +50,9 @@ class Gpu:
         attributes = driver.CUdevice_attribute
         major = attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
         minor = attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-        self.capability = tuple(int(self._do(driver.cuDeviceGetAttribute, which, self.device)) for which in (major, minor))
+        self.capability = tuple(
+            int(self._do(driver.cuDeviceGetAttribute, which, self.device)) for which in (major, minor)
+        )
         version = int(self._do(driver.cuDriverGetVersion))
         self.driver_version = f"{version // 1000}.{version % 1000 // 10}"
 
@@ -55,7 +60,9 @@ class Gpu:
         self._do(self.driver.cuCtxSetCurrent, self._do(self.driver.cuDevicePrimaryCtxRetain, self.device))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.driver.cuDevicePrimaryCtxRelease(self.device)
 
     def _do(self, call: Any, *arguments: Any) -> Any:
@@ -108,7 +115,8 @@ class Gpu:
         return data
 
     def _launch(self, module: Any, launch: Any, addresses: dict[str, Any]) -> None:
-        """One launch, waited for. Every parameter lies in host memory of its own; the driver copies it to the size it knows."""
+        """One launch, waited for. Every parameter lies in host memory of its own; the driver copies it to the
+        size it knows."""
         driver = self.driver
         function = self._do(driver.cuModuleGetFunction, module, launch.entry.encode())
         if launch.dynamic_shared:
@@ -124,5 +132,14 @@ class Gpu:
             # 16 bytes at least, so that a vector parameter is never read past its end or misaligned.
             values.append(np.frombuffer(raw.ljust(16, b"\0"), np.uint8).copy())
         pointers = np.array([value.ctypes.data for value in values], np.uint64)
-        self._do(driver.cuLaunchKernel, function, *launch.grid, *launch.block, launch.dynamic_shared, 0, pointers.ctypes.data, 0)
+        self._do(
+            driver.cuLaunchKernel,
+            function,
+            *launch.grid,
+            *launch.block,
+            launch.dynamic_shared,
+            0,
+            pointers.ctypes.data,
+            0,
+        )
         self._do(driver.cuCtxSynchronize)

@@ -1,4 +1,5 @@
-"""`python -m tests.hardware.record`: keeps what this machine's GPU leaves in memory, as digests, for machines without one."""
+"""`python -m tests.hardware.record`: keeps what this machine's GPU leaves in memory, as digests, for machines
+without one."""
 
 from __future__ import annotations
 
@@ -15,10 +16,15 @@ from warpbank.program.runner import execute
 
 
 def record(
-    sizes: Annotated[list[str] | None, typer.Option("--size", help="Sizes to run [default: tiny and small].")] = None,
-    kernels: Annotated[list[str] | None, typer.Option("--kernel", help="Kernels to run [default: all].")] = None,
+    sizes: Annotated[
+        list[str] | None, typer.Option("--size", help="Sizes to run [default: tiny and small].")
+    ] = None,
+    kernels: Annotated[
+        list[str] | None, typer.Option("--kernel", help="Kernels to run [default: all].")
+    ] = None,
 ) -> None:
-    """Run the shipped kernels on the GPU and record the SHA-256 of every final buffer, whether or not the emulator agrees."""
+    """Run the shipped kernels on the GPU and record the SHA-256 of every final buffer, whether or not the
+    emulator agrees."""
     try:
         gpu = Gpu()
     except NoGpu as error:
@@ -36,9 +42,14 @@ def record(
                     typer.echo(f"{name} {size}: skipped, its PTX is for a later GPU")
                     continue
                 found, emulated = gpu.run(job), execute(job).buffers
-                entry = {"identity": identity(job), "buffers": {key: digest(value) for key, value in found.items()}}
+                entry = {
+                    "identity": identity(job),
+                    "buffers": {key: digest(value) for key, value in found.items()},
+                }
                 whole["kernels"].setdefault(name, {})[size] = entry
-                differences = [text for key in found if (text := difference(name, key, emulated[key], found[key]))]
+                differences = [
+                    text for key in found if (text := difference(name, key, emulated[key], found[key]))
+                ]
                 disagreed += len(differences)
                 typer.echo("\n".join(differences) or f"{name} {size}: agrees")
     DIGESTS.mkdir(exist_ok=True)

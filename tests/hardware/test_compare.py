@@ -24,7 +24,17 @@ APPROXIMATE = re.compile(r"^\s*(?:@\S+\s+)?(?:\w+\.approx[\w.]*|mma\.[\w.]+|tanh
         ("mul.ftz.sat.f32", "mul.rn.ftz.sat.f32"),
         ("mul.f64", "mul.rn.f64"),
         ("add.f16x2", "add.rn.f16x2"),
-        *((same, same) for same in ("add.rn.f32", "add.rz.f32", "add.s32", "mul.wide.s32", "fma.rn.f32", "atom.global.add.f32")),
+        *(
+            (same, same)
+            for same in (
+                "add.rn.f32",
+                "add.rz.f32",
+                "add.s32",
+                "mul.wide.s32",
+                "fma.rn.f32",
+                "atom.global.add.f32",
+            )
+        ),
     ],
 )
 def test_rounding_is_pinned_where_ptx_leaves_it_open(written: str, pinned: str) -> None:
@@ -38,7 +48,10 @@ def test_pinned_ptx_leaves_nothing_to_contract(name: str) -> None:
     for function, pinned in zip(before.functions.values(), after.functions.values(), strict=True):
         assert len(function.body or ()) == len(pinned.body or ())
         for statement in pinned.body or ():
-            if getattr(statement, "opcode", "") in ("add", "sub", "mul") and statement.modifiers[-1][0] in "fb":  # type: ignore[union-attr]
+            if (
+                getattr(statement, "opcode", "") in ("add", "sub", "mul")
+                and statement.modifiers[-1][0] in "fb"
+            ):  # type: ignore[union-attr]
                 assert statement.modifiers[0] in ("rn", "rz", "rm", "rp")  # type: ignore[union-attr]
 
 
@@ -65,7 +78,9 @@ def test_exact_buffers() -> None:
     floats = np.array([0.0, 1.0, np.nan], np.float32)
     assert difference("sgemm", "c", floats, floats.copy()) == ""
     assert difference("sgemm", "c", floats, np.array([-0.0, 1.0, np.nan], np.float32))
-    assert difference("sgemm", "c", floats, np.array([0.0, np.nextafter(np.float32(1), 2), np.nan], np.float32))
+    assert difference(
+        "sgemm", "c", floats, np.array([0.0, np.nextafter(np.float32(1), 2), np.nan], np.float32)
+    )
     payload = np.array([0, 0x3F800000, 0x7FFFFFFF], np.uint32).view(np.float32)
     assert difference("sgemm", "c", floats, payload) == ""
 

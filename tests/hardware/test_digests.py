@@ -1,7 +1,7 @@
 """The emulator against what GPUs left in memory when they were at hand. Needs no GPU, only recorded digests.
 
-While nothing is recorded there is nothing to compare, and the test is deselected like all of `-m hardware`; with the first file
-in digests/ it joins the default suite by itself.
+While nothing is recorded there is nothing to compare, and the test is deselected like all of `-m hardware`;
+with the first file in digests/ it joins the default suite by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ pytestmark = [] if RECORDED else [pytest.mark.hardware]
 
 
 @pytest.mark.parametrize(
-    ("gpu", "kernel", "size", "entry"), RECORDED, ids=[f"{gpu}-{kernel}-{size}" for gpu, kernel, size, _ in RECORDED]
+    ("gpu", "kernel", "size", "entry"),
+    RECORDED,
+    ids=[f"{gpu}-{kernel}-{size}" for gpu, kernel, size, _ in RECORDED],
 )
 def test_emulator_gives_the_recorded_memory(gpu: str, kernel: str, size: str, entry: dict[str, Any]) -> None:
     from warpbank.program.runner import execute

@@ -1,7 +1,8 @@
-"""How the harness talks to the CUDA driver, on a stand-in for the bindings: without a GPU the calls can still be checked.
+"""How the harness talks to the CUDA driver, on a stand-in for the bindings: without a GPU the calls can still
+be checked.
 
-The stand-in keeps device memory in a dict and, at a launch, reads the parameters as the driver would. It is no GPU: the one
-kernel it knows adds a number to a buffer.
+The stand-in keeps device memory in a dict and, at a launch, reads the parameters as the driver would. It is
+no GPU: the one kernel it knows adds a number to a buffer.
 """
 
 from __future__ import annotations
@@ -113,7 +114,10 @@ def install(monkeypatch: pytest.MonkeyPatch, driver: StandIn) -> StandIn:
 
 def job(grid: tuple[int, int, int] = (1, 2, 3)) -> Job:
     args = (Pointer("data", 4), np.float32(2.5), b"\1\2\3\4")
-    launches = [Launch("bump", grid, (4, 5, 6), args, 60_000), Launch("bump", grid, (4, 5, 6), ("data", *args[1:]))]
+    launches = [
+        Launch("bump", grid, (4, 5, 6), args, 60_000),
+        Launch("bump", grid, (4, 5, 6), ("data", *args[1:])),
+    ]
     return Job(
         "bump",
         "tiny",

@@ -1,4 +1,5 @@
-"""Every shipped kernel on a real GPU, against the emulator. Deselected by default: `pytest -m hardware` runs it."""
+"""Every shipped kernel on a real GPU, against the emulator. Deselected by default: `pytest -m hardware` runs
+it."""
 
 from __future__ import annotations
 

@@ -14,20 +14,44 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 from warpbank.hdl.probe import event_ports
 
-#: Every example elaborates and simulates, so there are few; the seed in a failure's report is all that made it.
+#: Every example elaborates and simulates, so there are few; the seed in a failure's report is all that made
+#: it.
 FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 SEEDS = strategies.integers(0, 2**32 - 1)
 
 #: Machines the units are tried on: the tiny one, odd ones, and the wide ones where a unit's size matters.
-ODD = ("sub_core.warps=3", "sub_core.banks=1", "sub_core.collectors=3", "sub_core.front_end.buffer_entries=3",
-       "sub_core.front_end.branch_hold=0", "lanes=2", "sub_core.execute.result_queue=3")
+ODD = (
+    "sub_core.warps=3",
+    "sub_core.banks=1",
+    "sub_core.collectors=3",
+    "sub_core.front_end.buffer_entries=3",
+    "sub_core.front_end.branch_hold=0",
+    "lanes=2",
+    "sub_core.execute.result_queue=3",
+)
 MACHINES: dict[str, SmConfig] = {
     "tiny": preset("tiny"),
     "odd": with_overrides(preset("tiny"), list(ODD)),
-    "single": with_overrides(preset("tiny"), ["sub_core.warps=1", "sub_core.collectors=1", "sub_core.front_end.buffer_entries=1",
-                                              "lanes=1", "sub_core.execute.result_queue=1"]),
-    "per_warp": with_overrides(preset("tiny"), ["sub_core.warps=5", "sub_core.collectors=5", "sub_core.banks=8",
-                                                "sub_core.collector.allocation=per_warp", "sub_core.front_end.branch_hold=7"]),
+    "single": with_overrides(
+        preset("tiny"),
+        [
+            "sub_core.warps=1",
+            "sub_core.collectors=1",
+            "sub_core.front_end.buffer_entries=1",
+            "lanes=1",
+            "sub_core.execute.result_queue=1",
+        ],
+    ),
+    "per_warp": with_overrides(
+        preset("tiny"),
+        [
+            "sub_core.warps=5",
+            "sub_core.collectors=5",
+            "sub_core.banks=8",
+            "sub_core.collector.allocation=per_warp",
+            "sub_core.front_end.branch_hold=7",
+        ],
+    ),
 }
 machines = strategies.sampled_from(list(MACHINES))
 
@@ -52,8 +76,11 @@ def fails(lockstep: Callable[[int], None], seeds: int = 3) -> bool:
 
 def seen(ctx: Any, events: Any) -> list[tuple[str, tuple[int, ...]]]:
     """The events of this cycle, sorted."""
-    return sorted((port.name, tuple(ctx.get(signal) for signal in port.fields))
-                  for port in event_ports(events) if ctx.get(port.valid))
+    return sorted(
+        (port.name, tuple(ctx.get(signal) for signal in port.fields))
+        for port in event_ports(events)
+        if ctx.get(port.valid)
+    )
 
 
 class Log:
@@ -73,26 +100,75 @@ def make_uop(warp: int, seq: int, **fields: Any) -> TraceUop:
     """A golden uop with the given fields; hazards and writes follow from them."""
     uop = TraceUop.__new__(TraceUop)
     defaults: dict[str, Any] = {
-        "sub_core": 0, "pc": seq, "unit": 0, "sources": (), "destination": 0, "count": 0, "predicates_read": 0,
-        "predicates_written": 0, "mask": 1, "lane_mask": 1, "memory": 0, "control": 0, "collects": True, "arrive": False,
-        "wait": False, "last": False, "barrier": 0, "barrier_warps": 0, "lines": [], "passes": 0, "written": 0, "values": [],
-        "retired": False, "write_back": 3, "near": 0, "dead": 0, "releases": 0, "covered": None,
-        "scalar": 0, "fresh": 0, "part": False,
+        "sub_core": 0,
+        "pc": seq,
+        "unit": 0,
+        "sources": (),
+        "destination": 0,
+        "count": 0,
+        "predicates_read": 0,
+        "predicates_written": 0,
+        "mask": 1,
+        "lane_mask": 1,
+        "memory": 0,
+        "control": 0,
+        "collects": True,
+        "arrive": False,
+        "wait": False,
+        "last": False,
+        "barrier": 0,
+        "barrier_warps": 0,
+        "lines": [],
+        "passes": 0,
+        "written": 0,
+        "values": [],
+        "retired": False,
+        "write_back": 3,
+        "near": 0,
+        "dead": 0,
+        "releases": 0,
+        "covered": None,
+        "scalar": 0,
+        "fresh": 0,
+        "part": False,
     }
     for name, value in {**defaults, **fields, "warp": warp, "seq": seq}.items():
         setattr(uop, name, value)
     writes = ((1 << uop.count) - 1) << uop.destination | uop.predicates_written << PREDICATE_BIT
     uop.writes = writes if uop.collects else 0
-    uop.hazard = writes | uop.predicates_read << PREDICATE_BIT | sum(1 << register for register in uop.sources)
+    uop.hazard = (
+        writes | uop.predicates_read << PREDICATE_BIT | sum(1 << register for register in uop.sources)
+    )
     return uop
 
 
 def uop_record(uop: TraceUop) -> dict[str, Any]:
     """The `uop_layout` record of a golden uop."""
-    names = ("seq", "pc", "unit", "destination", "count", "predicates_read", "predicates_written", "memory", "control",
-             "collects", "arrive", "wait", "barrier", "barrier_warps", "last", "passes", "write_back", "near", "dead")
+    names = (
+        "seq",
+        "pc",
+        "unit",
+        "destination",
+        "count",
+        "predicates_read",
+        "predicates_written",
+        "memory",
+        "control",
+        "collects",
+        "arrive",
+        "wait",
+        "barrier",
+        "barrier_warps",
+        "last",
+        "passes",
+        "write_back",
+        "near",
+        "dead",
+    )
     return {
         **{name: int(getattr(uop, name)) for name in names},
-        "sources": [*uop.sources, *(0 for _ in range(6 - len(uop.sources)))], "source_valid": (1 << len(uop.sources)) - 1,
-        "mask": uop.lane_mask, "lines": len(uop.lines),
+        "sources": [*uop.sources, *(0 for _ in range(6 - len(uop.sources)))],
+        "source_valid": (1 << len(uop.sources)) - 1,
+        "mask": uop.lane_mask,
+        "lines": len(uop.lines),
     }

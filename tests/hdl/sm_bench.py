@@ -1,4 +1,5 @@
-"""The whole SM in the Amaranth simulator, fed with a trace, beside golden: every event of every cycle, every operand."""
+"""The whole SM in the Amaranth simulator, fed with a trace, beside golden: every event of every cycle, every
+operand."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ class Divergence(AssertionError):
     """RTL and golden differ."""
 
 
-def run_golden(trace: Trace, config: SmConfig, scheme: str) -> tuple[Result, list[Record], dict[tuple[int, int, int], list[int]]]:
+def run_golden(
+    trace: Trace, config: SmConfig, scheme: str
+) -> tuple[Result, list[Record], dict[tuple[int, int, int], list[int]]]:
     """Result, events, and the operands of every (sub-core, cycle, collector) dispatched."""
     records: list[Record] = []
     operands: dict[tuple[int, int, int], list[int]] = {}
@@ -68,8 +71,13 @@ class Streams:
         launch = self._launches[self._taken]
         rows = self._config.rows_per_warp(int(launch["registers"]))
         core = self._config.sub_core
-        return {"ctas": int(launch["ctas"]), "warps_per_cta": int(launch["warps_per_cta"]),
-                "shared_bytes": int(launch["shared_bytes"]), "rows": rows, "slots": min(core.warps, core.rows // rows)}
+        return {
+            "ctas": int(launch["ctas"]),
+            "warps_per_cta": int(launch["warps_per_cta"]),
+            "shared_bytes": int(launch["shared_bytes"]),
+            "rows": rows,
+            "slots": min(core.warps, core.rows // rows),
+        }
 
     def launched(self) -> None:
         """The RTL took the launch."""
@@ -82,8 +90,14 @@ class Streams:
             core = (begin + index) % len(masks)
             slot = (masks[core] & -masks[core]).bit_length() - 1
             masks[core] &= masks[core] - 1
-            self._of[core, slot] = WarpStream(self._trace, self._templates, self._trace.warps[self._next_warp], core, slot,
-                                              self._config.lanes)
+            self._of[core, slot] = WarpStream(
+                self._trace,
+                self._templates,
+                self._trace.warps[self._next_warp],
+                core,
+                slot,
+                self._config.lanes,
+            )
             self._next_warp += 1
         assert not any(masks), "a slot received no warp"
 
@@ -137,8 +151,13 @@ def lockstep(trace: Trace, config: SmConfig, *, scheme: str = "baseline", sm: Sm
             found.append((number, port.name, tuple(ctx.get(signal) for signal in port.fields)))
         there = sorted(expected.get(cycle, ()))
         if sorted(found) != there:
-            only = [[event for event in side if event not in other] for side, other in ((there, found), (found, there))]
-            raise Divergence(f"cycle {cycle}: golden only {only[0]}, RTL only {only[1]}; all of golden: {there}")
+            only = [
+                [event for event in side if event not in other]
+                for side, other in ((there, found), (found, there))
+            ]
+            raise Divergence(
+                f"cycle {cycle}: golden only {only[0]}, RTL only {only[1]}; all of golden: {there}"
+            )
         for number, name, values in found:
             if name == "dispatch":
                 values_there = operands[number, cycle, values[0]]
@@ -157,8 +176,11 @@ def lockstep(trace: Trace, config: SmConfig, *, scheme: str = "baseline", sm: Sm
             if cycle >= 0:
                 compare(ctx, cycle)
             if ctx.get(dut.started.valid):
-                streams.started(ctx.get(dut.started.begin), ctx.get(dut.started.warps),
-                                [ctx.get(start.warps) for start in dut.start])
+                streams.started(
+                    ctx.get(dut.started.begin),
+                    ctx.get(dut.started.warps),
+                    [ctx.get(start.warps) for start in dut.start],
+                )
             assert not ctx.get(dut.overflow)
             if ctx.get(dut.launch.ready):
                 if offer is None:

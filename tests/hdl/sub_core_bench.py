@@ -1,7 +1,8 @@
 """A sub-core in the Amaranth simulator, in lockstep with golden's.
 
-A whole golden SM runs first; what its shared units do to one of its sub-cores (starts, barriers, the load/store unit) is recorded
-and played to the RTL sub-core, whose events and operands must be golden's in every cycle.
+A whole golden SM runs first; what its shared units do to one of its sub-cores (starts, barriers, the
+load/store unit) is recorded and played to the RTL sub-core, whose events and operands must be golden's in
+every cycle.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ from warpbank.program.trace.schema import Trace
 class Recording:
     """What golden's SM did, per sub-core and cycle."""
 
-    events: dict[tuple[int, int], list[tuple[str, tuple[int, ...]]]] = field(default_factory=lambda: defaultdict(list))
-    starts: dict[tuple[int, int], list[tuple[int, WarpStream]]] = field(default_factory=lambda: defaultdict(list))
+    events: dict[tuple[int, int], list[tuple[str, tuple[int, ...]]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    starts: dict[tuple[int, int], list[tuple[int, WarpStream]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     releases: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
     returned: dict[tuple[int, int], TraceUop] = field(default_factory=dict)
     operands: dict[tuple[int, int, int], list[int]] = field(default_factory=dict)
@@ -102,32 +107,60 @@ def _spy_pipelines(pipelines: Pipelines, number: int, log: Recording) -> None:
 
 
 def uop_fields(uop: TraceUop, stream: WarpStream) -> dict[str, Any]:
-    """The `uop_layout` record of a uop. The registers are the instruction's, also where the guard is false."""
+    """The `uop_layout` record of a uop. The registers are the instruction's, also where the guard is
+    false."""
     template = stream._templates[uop.pc]
     valid = (1 << len(template.sources)) - 1
     return {
-        "seq": uop.seq, "pc": uop.pc, "unit": int(uop.unit),
-        "sources": [*template.sources, *(0 for _ in range(6 - len(template.sources)))], "source_valid": valid,
-        "destination": template.destination, "count": template.count, "predicates_read": template.predicates_read,
-        "predicates_written": template.predicates_written, "mask": uop.lane_mask, "memory": int(uop.memory),
-        "control": int(uop.control), "collects": int(uop.collects), "arrive": int(uop.arrive), "wait": int(uop.wait),
-        "barrier": uop.barrier if uop.arrive else 0, "barrier_warps": uop.barrier_warps if uop.arrive else 0,
-        "last": int(uop.last), "lines": len(uop.lines), "passes": uop.passes,
+        "seq": uop.seq,
+        "pc": uop.pc,
+        "unit": int(uop.unit),
+        "sources": [*template.sources, *(0 for _ in range(6 - len(template.sources)))],
+        "source_valid": valid,
+        "destination": template.destination,
+        "count": template.count,
+        "predicates_read": template.predicates_read,
+        "predicates_written": template.predicates_written,
+        "mask": uop.lane_mask,
+        "memory": int(uop.memory),
+        "control": int(uop.control),
+        "collects": int(uop.collects),
+        "arrive": int(uop.arrive),
+        "wait": int(uop.wait),
+        "barrier": uop.barrier if uop.arrive else 0,
+        "barrier_warps": uop.barrier_warps if uop.arrive else 0,
+        "last": int(uop.last),
+        "lines": len(uop.lines),
+        "passes": uop.passes,
     }
 
 
 def result_fields(uop: TraceUop) -> dict[str, Any]:
     """The `result_layout` record of a uop."""
-    return {"warp": uop.warp, "seq": uop.seq, "destination": uop.destination, "count": uop.count,
-            "predicates_written": uop.predicates_written, "mask": uop.lane_mask, "fence": int(uop.memory == Memory.FENCE)}
+    return {
+        "warp": uop.warp,
+        "seq": uop.seq,
+        "destination": uop.destination,
+        "count": uop.count,
+        "predicates_written": uop.predicates_written,
+        "mask": uop.lane_mask,
+        "fence": int(uop.memory == Memory.FENCE),
+    }
 
 
 class Divergence(AssertionError):
     """RTL and golden differ."""
 
 
-def replay(trace: Trace, config: SmConfig, *, scheme: str = "baseline", number: int = 0, make: Any = None,
-           cycles: int | None = None) -> int:
+def replay(
+    trace: Trace,
+    config: SmConfig,
+    *,
+    scheme: str = "baseline",
+    number: int = 0,
+    make: Any = None,
+    cycles: int | None = None,
+) -> int:
     """Run the RTL sub-core `number` against a recording. Returns the operands compared. Raises Divergence."""
     parsed = parse_scheme(scheme)
     log = record(trace, config, parsed)
@@ -175,14 +208,20 @@ def replay(trace: Trace, config: SmConfig, *, scheme: str = "baseline", number: 
             if sorted(found) != events:
                 missing = [event for event in events if event not in found]
                 extra = [event for event in found if event not in events]
-                raise Divergence(f"cycle {cycle}: golden only {missing}, RTL only {extra}; all of golden: {events}")
+                raise Divergence(
+                    f"cycle {cycle}: golden only {missing}, RTL only {extra}; all of golden: {events}"
+                )
             for name, values in found:
                 if name == "dispatch":
                     expected = log.operands[number, cycle, values[0]]
-                    operands = [ctx.get(core.collectors.operands[values[0]][slot]) for slot in range(len(expected))]
+                    operands = [
+                        ctx.get(core.collectors.operands[values[0]][slot]) for slot in range(len(expected))
+                    ]
                     checked += len(expected)
                     if operands != expected:
-                        raise Divergence(f"cycle {cycle}: operands of {values}: {operands} instead of {expected}")
+                        raise Divergence(
+                            f"cycle {cycle}: operands of {values}: {operands} instead of {expected}"
+                        )
             _check_ports(ctx, core, log, key)
             for warp, stream in started:
                 streams[warp] = stream

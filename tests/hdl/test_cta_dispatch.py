@@ -23,11 +23,16 @@ from warpbank.program.trace.schema import Trace
 
 @st.composite
 def machines(draw: st.DrawFn) -> SmConfig:
-    return with_overrides(preset("tiny"), [
-        f"sub_cores={draw(st.integers(1, 5))}", f"sub_core.warps={draw(st.integers(1, 6))}",
-        f"sub_core.rows={draw(st.sampled_from((8, 20, 64)))}", f"cta.max_ctas={draw(st.integers(1, 6))}",
-        f"cta.shared_bytes={draw(st.sampled_from((0, 100, 1000)))}",
-    ])
+    return with_overrides(
+        preset("tiny"),
+        [
+            f"sub_cores={draw(st.integers(1, 5))}",
+            f"sub_core.warps={draw(st.integers(1, 6))}",
+            f"sub_core.rows={draw(st.sampled_from((8, 20, 64)))}",
+            f"cta.max_ctas={draw(st.integers(1, 6))}",
+            f"cta.shared_bytes={draw(st.sampled_from((0, 100, 1000)))}",
+        ],
+    )
 
 
 def random_launches(config: SmConfig, rng: random.Random) -> Trace:
@@ -82,9 +87,13 @@ def compare(config: SmConfig, seed: int, dut: Any = None) -> str:
                     masks[core] |= 1 << warp
             for core, warp in of:
                 ctx.set(dut.warps[core], warp)
-                members = sum(1 << number * config.sub_core.warps + slot for number, slot in of[core, warp].warps)
+                members = sum(
+                    1 << number * config.sub_core.warps + slot for number, slot in of[core, warp].warps
+                )
                 if (ctx.get(dut.ctas[core]), ctx.get(dut.members[core])) != (of[core, warp].slot, members):
-                    wrong = f"cycle {cycle}: warp {warp} of sub-core {core} is not of CTA {of[core, warp].slot}"
+                    wrong = (
+                        f"cycle {cycle}: warp {warp} of sub-core {core} is not of CTA {of[core, warp].slot}"
+                    )
             for place in drained:
                 cta = of.pop(place)
                 cta.running -= 1
@@ -92,15 +101,26 @@ def compare(config: SmConfig, seed: int, dut: Any = None) -> str:
                     golden.end(cta)
                     expected.append(("cta_end", (cta.slot,)))
             over = golden.exhausted and not golden.running
-            found = sorted((port.name, tuple(ctx.get(field) for field in port.fields)) for port in ports if ctx.get(port.valid))
+            found = sorted(
+                (port.name, tuple(ctx.get(field) for field in port.fields))
+                for port in ports
+                if ctx.get(port.valid)
+            )
             starts = [ctx.get(start.warps) for start in dut.start]
             if (found, starts, ctx.get(dut.launch.ready)) != (sorted(expected), masks, over):
-                wrong = f"cycle {cycle}: golden {expected} {masks} {over}, RTL {found} {starts} {ctx.get(dut.launch.ready)}"
+                wrong = (
+                    f"cycle {cycle}: golden {expected} {masks} {over}, RTL {found} {starts} "
+                    f"{ctx.get(dut.launch.ready)}"
+                )
             if started is not None:
                 cta = started[0]
                 of.update(dict.fromkeys(cta.warps, cta))
-                seen = (ctx.get(dut.started.cta), ctx.get(dut.started.begin), ctx.get(dut.started.warps),
-                        ctx.get(dut.start[0].rows))
+                seen = (
+                    ctx.get(dut.started.cta),
+                    ctx.get(dut.started.begin),
+                    ctx.get(dut.started.warps),
+                    ctx.get(dut.start[0].rows),
+                )
                 if seen != (cta.slot, begin, len(cta.warps), golden.rows_per_warp):
                     wrong = f"cycle {cycle}: CTA {cta} starts as {seen}"
             if wrong:
@@ -130,9 +150,14 @@ def test_random_launches(config: SmConfig, seed: int) -> None:
 
 MUTANTS = {
     "the last warp is not waited for": lambda config: wrapped(
-        CtaDispatch(config, probe=True), drain=lambda value, _: value | (value << 1)),
-    "warp slot 0 never drains": lambda config: wrapped(CtaDispatch(config, probe=True), drain=lambda value, _: value & ~1),
-    "a CTA has a warp less": lambda config: wrapped(CtaDispatch(config, probe=True), launch=lambda value, _: _less(value)),
+        CtaDispatch(config, probe=True), drain=lambda value, _: value | (value << 1)
+    ),
+    "warp slot 0 never drains": lambda config: wrapped(
+        CtaDispatch(config, probe=True), drain=lambda value, _: value & ~1
+    ),
+    "a CTA has a warp less": lambda config: wrapped(
+        CtaDispatch(config, probe=True), launch=lambda value, _: _less(value)
+    ),
 }
 
 
@@ -148,5 +173,7 @@ def test_mutants_are_noticed(name: str) -> None:
 
 
 def test_configuration_is_asked_for() -> None:
-    with pytest.raises(TypeError, match=r"CtaDispatch needs the machine's configuration, an SmConfig, not 'tiny'\."):
+    with pytest.raises(
+        TypeError, match=r"CtaDispatch needs the machine's configuration, an SmConfig, not 'tiny'\."
+    ):
         CtaDispatch("tiny")  # type: ignore[arg-type]

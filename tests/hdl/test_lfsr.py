@@ -39,7 +39,11 @@ def test_equals_golden(seed: int) -> None:
 
 
 def test_the_same_polynomial() -> None:
-    assert (TAPS, WIDTH, STRIDE) == (warpbank.golden.lfsr.TAPS, warpbank.golden.lfsr.WIDTH, warpbank.golden.lfsr.STRIDE)
+    assert (TAPS, WIDTH, STRIDE) == (
+        warpbank.golden.lfsr.TAPS,
+        warpbank.golden.lfsr.WIDTH,
+        warpbank.golden.lfsr.STRIDE,
+    )
 
 
 def test_mutants_are_caught() -> None:

@@ -88,7 +88,9 @@ def test_every_port_stands_on_its_page(page: str) -> None:
     text = (PAGES / f"{page}.md").read_text()
     for unit in UNITS[page]:
         members = inspect.cleandoc(unit.__doc__ or "").split("Members\n-------\n")[1].split("\n\n")[0]
-        names = [n.strip() for group in re.findall(r"([\w, ]+?) : (?:In|Out)", members) for n in group.split(",")]
+        names = [
+            n.strip() for group in re.findall(r"([\w, ]+?) : (?:In|Out)", members) for n in group.split(",")
+        ]
         assert names
         for name in names:
             assert f"`{name}`" in text, f"{unit.__name__}.{name}"

@@ -26,11 +26,17 @@ def test_an_event_needs_an_instance() -> None:
 def test_ports_come_in_the_order_of_the_registry() -> None:
     events = Events(TINY, {"grant": 2, "fill": 1}).create()
     assert [(port.name, port.index, len(port.fields)) for port in event_ports(events)] == [
-        ("fill", 0, 2), ("grant", 0, 4), ("grant", 1, 4)]
+        ("fill", 0, 2),
+        ("grant", 0, 4),
+        ("grant", 1, 4),
+    ]
 
 
 def test_totals_add_up() -> None:
-    assert total([Events(TINY, {"retire": 7, "fill": 1}), Events(TINY, {"retire": 1})]) == {"fill": 1, "retire": 8}
+    assert total([Events(TINY, {"retire": 7, "fill": 1}), Events(TINY, {"retire": 1})]) == {
+        "fill": 1,
+        "retire": 8,
+    }
 
 
 def test_every_field_must_be_given() -> None:

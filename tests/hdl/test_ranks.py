@@ -24,7 +24,9 @@ def test_every_mask(width: int, most: int) -> None:
             numbers = [bit for bit in range(width) if value >> bit & 1]
             assert ctx.get(exact) == 1 << min(len(numbers), most)
             assert ctx.get(least) == (2 << min(len(numbers), most)) - 1
-            assert [ctx.get(one) for one in found] == [1 << bit for bit in numbers[:most]] + [0] * (most - len(numbers[:most]))
+            assert [ctx.get(one) for one in found] == [1 << bit for bit in numbers[:most]] + [0] * (
+                most - len(numbers[:most])
+            )
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)

@@ -1,4 +1,5 @@
-"""The whole SM in lockstep with golden on random traces: every event of every cycle, every operand, every launch."""
+"""The whole SM in lockstep with golden on random traces: every event of every cycle, every operand, every
+launch."""
 
 from __future__ import annotations
 
@@ -15,8 +16,16 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.sm import Sm
 
-_TIGHT = ("lsu.queue=1", "lsu.pending=2", "l1.mshrs=1", "l1.merges=1", "l1.sets=1", "l1.ways=1", "memory.queue=1",
-          "sub_core.execute.result_queue=1")
+_TIGHT = (
+    "lsu.queue=1",
+    "lsu.pending=2",
+    "l1.mshrs=1",
+    "l1.merges=1",
+    "l1.sets=1",
+    "l1.ways=1",
+    "memory.queue=1",
+    "sub_core.execute.result_queue=1",
+)
 _SIZES: dict[str, tuple[str, ...]] = {
     "tiny": (),
     "lrr": ("sub_core.front_end.scheduler=lrr",),
@@ -34,16 +43,39 @@ def test_random_trace(size: str) -> None:
 
 @pytest.mark.long
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 1 << 20), size=st.sampled_from(list(_SIZES)), banks=st.sampled_from((1, 2, 4)),
-       collectors=st.integers(1, 4), entries=st.integers(1, 3), hold=st.integers(0, 4), policy=st.sampled_from(("lrr", "gto")),
-       ctas=st.integers(1, 6), warps=st.integers(1, 4))
-def test_random_machines(seed: int, size: str, banks: int, collectors: int, entries: int, hold: int, policy: str, ctas: int,
-                         warps: int) -> None:
-    config = with_overrides(preset("tiny"), [
-        *_SIZES[size], f"sub_core.banks={banks}", f"sub_core.collectors={collectors}",
-        f"sub_core.front_end.buffer_entries={entries}", f"sub_core.front_end.branch_hold={hold}",
-        f"sub_core.front_end.scheduler={policy}",
-    ])
+@given(
+    seed=st.integers(0, 1 << 20),
+    size=st.sampled_from(list(_SIZES)),
+    banks=st.sampled_from((1, 2, 4)),
+    collectors=st.integers(1, 4),
+    entries=st.integers(1, 3),
+    hold=st.integers(0, 4),
+    policy=st.sampled_from(("lrr", "gto")),
+    ctas=st.integers(1, 6),
+    warps=st.integers(1, 4),
+)
+def test_random_machines(
+    seed: int,
+    size: str,
+    banks: int,
+    collectors: int,
+    entries: int,
+    hold: int,
+    policy: str,
+    ctas: int,
+    warps: int,
+) -> None:
+    config = with_overrides(
+        preset("tiny"),
+        [
+            *_SIZES[size],
+            f"sub_core.banks={banks}",
+            f"sub_core.collectors={collectors}",
+            f"sub_core.front_end.buffer_entries={entries}",
+            f"sub_core.front_end.branch_hold={hold}",
+            f"sub_core.front_end.scheduler={policy}",
+        ],
+    )
     lockstep(random_trace(seed, ctas=ctas, warps=warps, length=15, launches=2), config)
 
 
@@ -68,7 +100,9 @@ def test_a_wrong_cycle_is_noticed() -> None:
         lockstep(random_trace(2, length=6), config, sm=slow)
 
 
-@pytest.mark.parametrize(("config", "scheme"), [("tiny", parse_scheme("baseline")), (preset("tiny"), "baseline")])
+@pytest.mark.parametrize(
+    ("config", "scheme"), [("tiny", parse_scheme("baseline")), (preset("tiny"), "baseline")]
+)
 def test_configuration_is_asked_for(config: Any, scheme: Any) -> None:
     with pytest.raises(TypeError, match="Sm needs an SmConfig and a Scheme"):
         Sm(config, scheme)

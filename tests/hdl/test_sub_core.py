@@ -1,4 +1,5 @@
-"""A whole sub-core against golden's, every event and operand of every cycle; presets elaborate; broken ones are caught."""
+"""A whole sub-core against golden's, every event and operand of every cycle; presets elaborate; broken ones
+are caught."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Mutants: a component inside another one with the same ports, some of whose inputs or outputs are changed on the way."""
+"""Mutants: a component inside another one with the same ports, some of whose inputs or outputs are changed on
+the way."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ Change = Callable[[Any, Any], Any]
 
 
 def wrapped(inner: Any, **changes: Change) -> Any:
-    """A component like `inner`; `changes`: name of an input or output (or of all ports of an interface) -> its change."""
+    """A component like `inner`; `changes`: name of an input or output (or of all ports of an interface) ->
+    its change."""
+
     class Wrapped(wiring.Component):
         def __init__(self) -> None:
             super().__init__(inner.signature)
@@ -23,7 +26,9 @@ def wrapped(inner: Any, **changes: Change) -> Any:
             m.submodules.inner = inner
             pairs = zip(inner.signature.flatten(self), inner.signature.flatten(inner), strict=True)
             for (path, member, outer), (_, _, there) in pairs:
-                source, sink = (Value.cast(outer), there) if member.flow is wiring.In else (Value.cast(there), outer)
+                source, sink = (
+                    (Value.cast(outer), there) if member.flow is wiring.In else (Value.cast(there), outer)
+                )
                 if not isinstance(Value.cast(sink), Const):  # `ready` of a stream that is always taken
                     m.d.comb += sink.eq(changes[path[0]](source, inner) if path[0] in changes else source)
             return m

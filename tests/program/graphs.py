@@ -1,4 +1,5 @@
-"""Random control flow for the tests of program/: kernels whose blocks end as they please, every shape of graph included."""
+"""Random control flow for the tests of program/: kernels whose blocks end as they please, every shape of
+graph included."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from warpbank.program.isa import VIRTUAL_PREDICATE, Block, Instr, Kernel, Op, Pr
 
 
 def kernel_of(shape: list[tuple[str, int]], name: str = "k") -> Kernel:
-    """A kernel of otherwise empty blocks: ("fall", 0), ("jump", t), ("branch", t), ("exit", 0) or ("maybe_exit", 0) each."""
+    """A kernel of otherwise empty blocks: ("fall", 0), ("jump", t), ("branch", t), ("exit", 0) or
+    ("maybe_exit", 0) each."""
     blocks = []
     guard = Pred(VIRTUAL_PREDICATE)
     for i, (kind, target) in enumerate(shape):

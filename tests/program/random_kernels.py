@@ -1,7 +1,8 @@
-"""Random machine code, and a reading of it one lane at a time: the material of the tests of liveness, allocation and scheduling.
+"""Random machine code, and a reading of it one lane at a time: the material of the tests of liveness,
+allocation and scheduling.
 
-The kernels are not structured: any block may go to any other. Registers are groups of one, two and four words, written whole or
-word by word, under guards or not, and read before they are written now and then.
+The kernels are not structured: any block may go to any other. Registers are groups of one, two and four
+words, written whole or word by word, under guards or not, and read before they are written now and then.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def random_kernel(
     """A kernel made from a seed. barriers: how often an instruction is a CTA barrier."""
     rng = Random(seed)
     kinds = ["fall", "jump", "branch", "branch", "branch", "maybe_exit"]
-    kernel = kernel_of([(rng.choice(kinds), rng.randrange(blocks + 1)) for _ in range(rng.randint(1, blocks))])
+    kernel = kernel_of(
+        [(rng.choice(kinds), rng.randrange(blocks + 1)) for _ in range(rng.randint(1, blocks))]
+    )
     kernel.predicates = 0
     registers = [kernel.new_register(rng.choice((1, 1, 1, 2, 2, 4))) for _ in range(rng.randint(2, groups))]
     tests = [kernel.new_predicate() for _ in range(rng.randint(1, predicates))]
@@ -81,21 +84,34 @@ class _Maker:
     def define(self, register: Reg) -> Instr:
         rng = self.rng
         if register.width == 1:
-            return rng.choice([
-                Instr(Op.MOV, dst=register, srcs=(Imm(rng.randrange(1 << 16)),)),
-                Instr(Op.MOV, dst=register, srcs=(Const(0x160 + 4 * rng.randrange(4)),)),
-                Instr(Op.S2R, dst=register, aux=int(rng.choice((Sreg.LANEID, Sreg.CTAID_X, Sreg.TID_X)))),
-                self.load(register),
-            ])  # fmt: skip
+            return rng.choice(
+                [
+                    Instr(Op.MOV, dst=register, srcs=(Imm(rng.randrange(1 << 16)),)),
+                    Instr(Op.MOV, dst=register, srcs=(Const(0x160 + 4 * rng.randrange(4)),)),
+                    Instr(Op.S2R, dst=register, aux=int(rng.choice((Sreg.LANEID, Sreg.CTAID_X, Sreg.TID_X)))),
+                    self.load(register),
+                ]
+            )
         return self.load(register)
 
     def load(self, register: Reg) -> Instr:
-        return Instr(Op.LD, dst=register, srcs=(self.source(),), size=4 * register.width, space=Space.SHARED,
-                     offset=16 * self.rng.randrange(4))  # fmt: skip
+        return Instr(
+            Op.LD,
+            dst=register,
+            srcs=(self.source(),),
+            size=4 * register.width,
+            space=Space.SHARED,
+            offset=16 * self.rng.randrange(4),
+        )
 
     def store(self, register: Reg) -> Instr:
-        return Instr(Op.ST, srcs=(Imm(0), register), size=4 * register.width, space=Space.SHARED,
-                     offset=16 * self.rng.randrange(4))  # fmt: skip
+        return Instr(
+            Op.ST,
+            srcs=(Imm(0), register),
+            size=4 * register.width,
+            space=Space.SHARED,
+            offset=16 * self.rng.randrange(4),
+        )
 
     def instr(self) -> Instr:
         rng = self.rng
@@ -103,7 +119,11 @@ class _Maker:
             return Instr(Op.BAR, srcs=(Imm(0),))
         made = self._instr()
         if rng.random() < 0.3 and made.op is not Op.NOP:
-            made.guard = Pred(rng.choice(made.pdst), rng.random() < 0.5) if made.pdst and rng.random() < 0.3 else self.predicate()
+            made.guard = (
+                Pred(rng.choice(made.pdst), rng.random() < 0.5)
+                if made.pdst and rng.random() < 0.3
+                else self.predicate()
+            )
         return made
 
     def _instr(self) -> Instr:
@@ -126,11 +146,22 @@ class _Maker:
         if kind in (6, 7):
             p = rng.sample(self.predicates, min(len(self.predicates), rng.randint(1, 2)))
             q = (self.predicate(),) if rng.random() < 0.5 else ()
-            return Instr(Op.ISETP, srcs=(self.source(), self.source()), pdst=tuple(p), psrc=q, cmp=rng.choice((Cmp.LT, Cmp.NE)))
+            return Instr(
+                Op.ISETP,
+                srcs=(self.source(), self.source()),
+                pdst=tuple(p),
+                psrc=q,
+                cmp=rng.choice((Cmp.LT, Cmp.NE)),
+            )
         if kind == 8:
             return Instr(Op.SEL, dst=single, srcs=(self.source(), self.source()), psrc=(self.predicate(),))
         if kind == 9:
-            return Instr(Op.IADD, dst=single, srcs=(self.source(), self.source()), pdst=(rng.choice([*self.predicates, PT]),))
+            return Instr(
+                Op.IADD,
+                dst=single,
+                srcs=(self.source(), self.source()),
+                pdst=(rng.choice([*self.predicates, PT]),),
+            )
         return Instr(rng.choice((Op.IADD, Op.XOR)), dst=single, srcs=(self.source(), self.source()))
 
 
@@ -182,8 +213,10 @@ class Lane:
         if op is Op.LD:
             space = self.local if instr.space is Space.LOCAL else self.memory
             at = sources[0][0]
-            return [None if at is None else space.get(at % 256 + instr.offset + 4 * i, self._fresh(instr, at, i))
-                    for i in range(instr.size // 4)], []  # fmt: skip
+            return [
+                None if at is None else space.get(at % 256 + instr.offset + 4 * i, self._fresh(instr, at, i))
+                for i in range(instr.size // 4)
+            ], []
         if op is Op.ST:
             at = sources[0][0]
             assert at is not None
@@ -191,7 +224,9 @@ class Lane:
             for i, value in enumerate(sources[1]):
                 space[at + instr.offset + 4 * i] = value if runs else None
             if instr.space is not Space.LOCAL:
-                self.stores.append((at + instr.offset, tuple(sources[1]) if runs else (None,) * len(sources[1])))
+                self.stores.append(
+                    (at + instr.offset, tuple(sources[1]) if runs else (None,) * len(sources[1]))
+                )
             return [], []
         if op in (Op.NOP, Op.BRA, Op.EXIT, Op.BAR):
             return [], []
@@ -218,8 +253,8 @@ class Lane:
 
 
 def run_lane(kernel: Kernel, lane: int = 0, steps: int = 400) -> tuple[Lane, list[str]]:
-    """Run one thread; its final state and the labels of the blocks that it went through. A branch or store on an undefined
-    predicate ends the run, as does the limit of blocks."""
+    """Run one thread; its final state and the labels of the blocks that it went through. A branch or store on
+    an undefined predicate ends the run, as does the limit of blocks."""
     state, trail = Lane(lane), []
     index = {b.label: i for i, b in enumerate(kernel.blocks)}
     at = 0

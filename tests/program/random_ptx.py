@@ -1,7 +1,9 @@
-"""Random structured PTX kernels: branches, loops, predication, 32- and 64-bit arithmetic, every memory space, barriers.
+"""Random structured PTX kernels: branches, loops, predication, 32- and 64-bit arithmetic, every memory space,
+barriers.
 
-A program is drawn through a `choose(low, high)` function, so that hypothesis can drive and shrink it. Every thread writes only
-what it owns (or adds to counters), so the result does not depend on the order in which warps run.
+A program is drawn through a `choose(low, high)` function, so that hypothesis can drive and shrink it. Every
+thread writes only what it owns (or adds to counters), so the result does not depend on the order in which
+warps run.
 """
 
 from __future__ import annotations
@@ -22,17 +24,62 @@ RECORD = 4 * WORDS + 8 * WIDE + 4 * FLOATS
 INPUT_WORDS = 256
 COUNTERS = 8
 
-_BINARY = ("add.s32", "sub.s32", "mul.lo.s32", "mul.hi.u32", "mul.hi.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32",
-           "shl.b32", "shr.u32", "shr.s32", "div.u32", "rem.s32")  # fmt: skip
+_BINARY = (
+    "add.s32",
+    "sub.s32",
+    "mul.lo.s32",
+    "mul.hi.u32",
+    "mul.hi.s32",
+    "and.b32",
+    "or.b32",
+    "xor.b32",
+    "min.s32",
+    "max.u32",
+    "shl.b32",
+    "shr.u32",
+    "shr.s32",
+    "div.u32",
+    "rem.s32",
+)
 _UNARY = ("neg.s32", "not.b32", "abs.s32", "popc.b32", "clz.b32", "brev.b32")
 _WIDE = ("add.s64", "sub.s64", "mul.lo.s64", "and.b64", "or.b64", "xor.b64", "min.s64", "max.u64")
 _FLOAT = ("add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32")
 #: What a program's statements are made of; a few more opcodes stand in the frame around them.
-OPCODES = (*_BINARY, *_UNARY, *_WIDE, *_FLOAT, "mad.lo.s32", "mad.wide.s32", "prmt.b32", "lop3.b32", "bfe.u32", "bfe.s32",
-           "bfi.b32", "shl.b64", "shr.u64", "shr.s64", "mul.wide.u32", "mul.wide.s32", "cvt.u64.u32", "cvt.s64.s32",
-           "cvt.u32.u64",
-           "fma.rn.f32", "neg.f32", "cvt.rn.f32.s32", "cvt.rzi.s32.f32", "selp.b32", "ld.const.u16", "ld.const.s8", "ld.local.u8",
-           "ld.local.s16", "st.shared.u32", "ld.shared.u64", "red.global.add.u32", "bar.sync", "bra.uni")  # fmt: skip
+OPCODES = (
+    *_BINARY,
+    *_UNARY,
+    *_WIDE,
+    *_FLOAT,
+    "mad.lo.s32",
+    "mad.wide.s32",
+    "prmt.b32",
+    "lop3.b32",
+    "bfe.u32",
+    "bfe.s32",
+    "bfi.b32",
+    "shl.b64",
+    "shr.u64",
+    "shr.s64",
+    "mul.wide.u32",
+    "mul.wide.s32",
+    "cvt.u64.u32",
+    "cvt.s64.s32",
+    "cvt.u32.u64",
+    "fma.rn.f32",
+    "neg.f32",
+    "cvt.rn.f32.s32",
+    "cvt.rzi.s32.f32",
+    "selp.b32",
+    "ld.const.u16",
+    "ld.const.s8",
+    "ld.local.u8",
+    "ld.local.s16",
+    "st.shared.u32",
+    "ld.shared.u64",
+    "red.global.add.u32",
+    "bar.sync",
+    "bra.uni",
+)
 _COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -62,7 +109,11 @@ class _Writer:
         return f"%p{self.choose(0, PREDICATES - 1)}"
 
     def source(self) -> str:
-        return self.r() if self.choose(0, 2) else str(self.pick((0, 1, -1, 7, 31, 255, 65535, -2147483648, 0x12345678)))
+        return (
+            self.r()
+            if self.choose(0, 2)
+            else str(self.pick((0, 1, -1, 7, 31, 255, 65535, -2147483648, 0x12345678)))
+        )
 
     def label(self) -> str:
         self.labels += 1
@@ -77,7 +128,9 @@ class _Writer:
         kind = self.choose(0, 17)
         if kind <= 3:
             op = self.pick(_BINARY)
-            if op.startswith(("div", "rem")):  # a division by zero has no defined result: make the divisor odd and not -1
+            if op.startswith(
+                ("div", "rem")
+            ):  # a division by zero has no defined result: make the divisor odd and not -1
                 self.emit(f"and.b32 %t0, {self.r()}, 4095")
                 self.emit("or.b32 %t0, %t0, 1")
                 self.emit(f"{guard}{op} {self.r()}, {self.r()}, %t0")
@@ -92,27 +145,51 @@ class _Writer:
         elif kind == 6:
             position, length = self.choose(0, 40), self.choose(0, 40)
             if self.choose(0, 1):
-                self.emit(f"{guard}bfe.{self.pick(('u32', 's32'))} {self.r()}, {self.r()}, {position}, {length}")
+                self.emit(
+                    f"{guard}bfe.{self.pick(('u32', 's32'))} {self.r()}, {self.r()}, {position}, {length}"
+                )
             else:
                 self.emit(f"{guard}bfi.b32 {self.r()}, {self.r()}, {self.r()}, {position}, {length}")
         elif kind <= 8:
             self.emit(f"{guard}{self.pick(_WIDE)} {self.d()}, {self.d()}, {self.d()}")
         elif kind == 9:
             amount = self.pick((self.r(), "3", "32", "40", "63", "64"))
-            self.emit(f"{guard}{self.pick(('shl.b64', 'shr.u64', 'shr.s64'))} {self.d()}, {self.d()}, {amount}")
+            self.emit(
+                f"{guard}{self.pick(('shl.b64', 'shr.u64', 'shr.s64'))} {self.d()}, {self.d()}, {amount}"
+            )
         elif kind == 10:
-            self.emit(f"{guard}{self.pick(('mul.wide.u32', 'mul.wide.s32'))} {self.d()}, {self.r()}, {self.source()}")
+            self.emit(
+                f"{guard}{self.pick(('mul.wide.u32', 'mul.wide.s32'))} {self.d()}, {self.r()}, "
+                f"{self.source()}"
+            )
         elif kind == 11:
-            self.emit(guard + self.pick((f"cvt.u64.u32 {self.d()}, {self.r()}", f"cvt.s64.s32 {self.d()}, {self.r()}",
-                                         f"cvt.u32.u64 {self.r()}, {self.d()}", f"mov.b64 {{{self.r()}, %t0}}, {self.d()}",
-                                         f"mad.wide.s32 {self.d()}, {self.r()}, {self.r()}, {self.d()}")))  # fmt: skip
+            self.emit(
+                guard
+                + self.pick(
+                    (
+                        f"cvt.u64.u32 {self.d()}, {self.r()}",
+                        f"cvt.s64.s32 {self.d()}, {self.r()}",
+                        f"cvt.u32.u64 {self.r()}, {self.d()}",
+                        f"mov.b64 {{{self.r()}, %t0}}, {self.d()}",
+                        f"mad.wide.s32 {self.d()}, {self.r()}, {self.r()}, {self.d()}",
+                    )
+                )
+            )
         elif kind == 12:
             self.emit(f"{guard}{self.pick(_FLOAT)} {self.f()}, {self.f()}, {self.f()}")
         elif kind == 13:
-            self.emit(guard + self.pick((f"fma.rn.f32 {self.f()}, {self.f()}, {self.f()}, {self.f()}",
-                                         f"neg.f32 {self.f()}, {self.f()}",
-                                         f"cvt.rn.f32.s32 {self.f()}, {self.r()}", f"cvt.rzi.s32.f32 {self.r()}, {self.f()}",
-                                         f"mov.b32 {self.r()}, {self.f()}")))  # fmt: skip
+            self.emit(
+                guard
+                + self.pick(
+                    (
+                        f"fma.rn.f32 {self.f()}, {self.f()}, {self.f()}, {self.f()}",
+                        f"neg.f32 {self.f()}, {self.f()}",
+                        f"cvt.rn.f32.s32 {self.f()}, {self.r()}",
+                        f"cvt.rzi.s32.f32 {self.r()}, {self.f()}",
+                        f"mov.b32 {self.r()}, {self.f()}",
+                    )
+                )
+            )
         elif kind == 14:
             self.emit(f"{guard}selp.b32 {self.r()}, {self.r()}, {self.source()}, {self.p()}")
         elif kind == 15:
@@ -126,11 +203,16 @@ class _Writer:
             case 0:
                 self.emit(f"setp.{how}.{self.pick(('s64', 'u64'))} {target}, {self.d()}, {self.d()}")
             case 1:
-                self.emit(f"setp.{how}.{self.pick(('and', 'or', 'xor'))}.s32 {target}, {self.r()}, {self.source()}, {self.p()}")
+                self.emit(
+                    f"setp.{how}.{self.pick(('and', 'or', 'xor'))}.s32 {target}, {self.r()}, "
+                    f"{self.source()}, {self.p()}"
+                )
             case 2:
                 self.emit(f"setp.{how}.f32 {target}, {self.f()}, {self.f()}")
             case _:
-                unsigned = how if how in ("eq", "ne") else {"lt": "lo", "le": "ls", "gt": "hi", "ge": "hs"}[how]
+                unsigned = (
+                    how if how in ("eq", "ne") else {"lt": "lo", "le": "ls", "gt": "hi", "ge": "hs"}[how]
+                )
                 self.emit(f"setp.{unsigned}.u32 {target}, {self.r()}, {self.source()}")
 
     def memory(self, guard: str) -> None:
@@ -149,13 +231,18 @@ class _Writer:
             case 2:
                 self.emit(f"{guard}st.local.u32 [%frame+{4 * self.choose(0, 7)}], {self.r()}")
             case 3:
-                self.emit(f"{guard}ld.local.{self.pick(('u32', 'u8', 's16'))} {self.r()}, [%frame+{4 * self.choose(0, 7)}]")
+                self.emit(
+                    f"{guard}ld.local.{self.pick(('u32', 'u8', 's16'))} {self.r()}, "
+                    f"[%frame+{4 * self.choose(0, 7)}]"
+                )
             case 4:
                 self.emit(f"{guard}st.shared.u32 [%own+{4 * self.choose(0, 1)}], {self.r()}")
             case 5:
                 self.emit(f"{guard}ld.shared.u64 {self.d()}, [%own]")
             case _:
-                self.emit(f"{guard}red.global.add.u32 [%counters+{4 * self.choose(0, COUNTERS - 1)}], {self.r()}")
+                self.emit(
+                    f"{guard}red.global.add.u32 [%counters+{4 * self.choose(0, COUNTERS - 1)}], {self.r()}"
+                )
 
     def statements(self, depth: int, uniform: bool) -> None:
         for _ in range(self.choose(2, 10)):
@@ -208,13 +295,16 @@ class _Writer:
 
 
 def random_job(choose: Choose, seed: int, *, threads: int = 40, ctas: int = 2) -> Job:
-    """A random kernel with its buffers: `threads` per CTA (not a multiple of 32: the last warp is partial)."""
+    """A random kernel with its buffers: `threads` per CTA (not a multiple of 32: the last warp is
+    partial)."""
     writer = _Writer(choose, threads)
     for _ in range(choose(2, 4)):
         writer.statements(depth=choose(0, 3), uniform=True)
         if choose(0, 2) == 0:
             writer.exchange()
-        if choose(0, 5) == 0:  # some lanes leave early, after they stored nothing: their record stays as it was
+        if (
+            choose(0, 5) == 0
+        ):  # some lanes leave early, after they stored nothing: their record stays as it was
             writer.compare("%q")
             writer.emit("@%q exit")
     rng = np.random.default_rng(seed)

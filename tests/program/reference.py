@@ -1,7 +1,8 @@
-"""An independent reading of PTX for tests: one thread at a time, plain Python integers, straight from the parsed text.
+"""An independent reading of PTX for tests: one thread at a time, plain Python integers, straight from the
+parsed text.
 
-It knows only what `random_ptx` writes. It shares nothing with the lowering, the allocator or the emulator, so that an error in
-one of them cannot hide in it.
+It knows only what `random_ptx` writes. It shares nothing with the lowering, the allocator or the emulator, so
+that an error in one of them cannot hide in it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ from fractions import Fraction
 import numpy as np
 
 from warpbank.program.launch import Job
-from warpbank.program.ptx.ast import Address, Immediate, Instruction, Label, Negated, Register, Special, Symbol, Vector
+from warpbank.program.ptx.ast import (
+    Address,
+    Immediate,
+    Instruction,
+    Label,
+    Negated,
+    Register,
+    Special,
+    Symbol,
+    Vector,
+)
 from warpbank.program.ptx.parser import parse
 
 M32, M64 = 2**32 - 1, 2**64 - 1
@@ -45,7 +56,9 @@ def _fma(a: float, b: float, c: float) -> int:
             return _bits(float(np.float64(a) * np.float64(b) + np.float64(c)))
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
-        return _bits(float(np.float64(a) * np.float64(b) + np.float64(c)))  # exact, so only the sign of zero is at stake
+        return _bits(
+            float(np.float64(a) * np.float64(b) + np.float64(c))
+        )  # exact, so only the sign of zero is at stake
     return _round_f32(exact)
 
 
@@ -158,7 +171,11 @@ def _compare(how: str, kind: str, a: int, b: int) -> bool:
             return False
     else:
         bits = int(kind[1:])
-        x, y = (_signed(a, bits), _signed(b, bits)) if kind[0] == "s" else (a & (1 << bits) - 1, b & (1 << bits) - 1)
+        x, y = (
+            (_signed(a, bits), _signed(b, bits))
+            if kind[0] == "s"
+            else (a & (1 << bits) - 1, b & (1 << bits) - 1)
+        )
     how = _UNSIGNED.get(how, how)
     return {"eq": x == y, "ne": x != y, "lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y}[how]
 
@@ -257,7 +274,9 @@ class _Thread:
                 return _prmt(v[0], v[1] & M32, v[2])
             case "lop3":
                 a, b, c = v[0], v[1] & M32, v[2]
-                return sum((v[3] >> ((a >> n & 1) * 4 + (b >> n & 1) * 2 + (c >> n & 1)) & 1) << n for n in range(32))
+                return sum(
+                    (v[3] >> ((a >> n & 1) * 4 + (b >> n & 1) * 2 + (c >> n & 1)) & 1) << n for n in range(32)
+                )
             case "bfe":
                 return _bfe(kind, v[0], v[1] & 255, v[2] & 255)
             case "bfi":
@@ -267,7 +286,11 @@ class _Thread:
             case "setp":
                 truth = _compare(mods[0], kind, v[0], v[1])
                 if mods[1] in ("and", "or", "xor"):
-                    truth = {"and": truth and bool(v[2]), "or": truth or bool(v[2]), "xor": truth != bool(v[2])}[mods[1]]
+                    truth = {
+                        "and": truth and bool(v[2]),
+                        "or": truth or bool(v[2]),
+                        "xor": truth != bool(v[2]),
+                    }[mods[1]]
                 return int(truth)
             case "cvt":
                 return self.convert(mods, v[0])

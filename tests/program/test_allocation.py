@@ -1,4 +1,5 @@
-"""Allocation: the symbolic check on random machine code and on the shipped kernels, and what a broken allocator looks like."""
+"""Allocation: the symbolic check on random machine code and on the shipped kernels, and what a broken
+allocator looks like."""
 
 from __future__ import annotations
 
@@ -89,7 +90,9 @@ def test_mma_accumulators_stay_in_place():
 def test_undefined_reads_are_allowed_and_cost_nothing():
     k = fresh()
     a, b = k.new_register(), k.new_register(4)
-    result, _ = allocate_with_report(straight(k, Instr(Op.ST, srcs=(Imm(0), b), size=16), Instr(Op.ST, srcs=(Imm(0), a))))
+    result, _ = allocate_with_report(
+        straight(k, Instr(Op.ST, srcs=(Imm(0), b), size=16), Instr(Op.ST, srcs=(Imm(0), a)))
+    )
     assert result.registers == 4
 
 

@@ -48,7 +48,11 @@ def test_post_dominators_with_imaginary_exits(shape):
     assert set(cfg.imaginary_exits) <= endless
     for b in range(cfg.exit):
         assert cfg.exit in reaches(graph, b, None)
-        after = {p for p in range(cfg.exit + 1) if (p != b and cfg.exit not in reaches(graph, b, p)) or p == cfg.exit}
+        after = {
+            p
+            for p in range(cfg.exit + 1)
+            if (p != b and cfg.exit not in reaches(graph, b, p)) or p == cfg.exit
+        }
         assert cfg.ipdom[b] in after
         assert after == {p for p in range(cfg.exit + 1) if p != b and cfg.post_dominates(p, b)}
 
@@ -98,7 +102,11 @@ def test_early_exits_do_not_keep_the_others_from_meeting():
 
 def test_an_exit_deep_inside_a_branch_does_not_undo_the_meeting_point():
     # 0: if (a) { 1: if (b) { 2: if (c) 3: ; 4: return } 5: } 6:
-    cfg = Cfg(kernel_of([("branch", 6), ("branch", 5), ("branch", 4), ("fall", 0), ("exit", 0), ("fall", 0), ("fall", 0)]))
+    cfg = Cfg(
+        kernel_of(
+            [("branch", 6), ("branch", 5), ("branch", 4), ("fall", 0), ("exit", 0), ("fall", 0), ("fall", 0)]
+        )
+    )
     assert cfg.ipdom[0] == cfg.ipdom[1] == cfg.exit
     assert [cfg.reconvergence_block(b) for b in (0, 1, 2)] == [6, 5, 4]
 

@@ -25,7 +25,8 @@ PTX = """\
 .address_size 64
 .const .align 4 .b8 weights[16];
 .shared .b32 tile;
-.visible .entry k(.param .u64 p, .param .u32 n, .param .f32 a, .param .align 4 .b8 s[12], .param .b32 b) .maxntid 256 { ret; }
+.visible .entry k(.param .u64 p, .param .u32 n, .param .f32 a, .param .align 4 .b8 s[12],
+.param .b32 b) .maxntid 256 { ret; }
 .visible .entry bare() .reqntid 32, 2 { ret; }
 """
 BUFFERS = '[buffers.x]\ntype = "f32"\nshape = 4\n'
@@ -50,7 +51,9 @@ def load(tmp_path: Path):
 def test_the_example() -> None:
     job = load_job(SAXPY)
     assert (job.name, job.ptx, job.ptx_path) == ("saxpy", SAXPY.read_text(), str(SAXPY))
-    assert job.launches == [Launch("saxpy", (2, 1, 1), (128, 1, 1), ("x", "y", np.float32(2.0), np.uint32(1000)))]
+    assert job.launches == [
+        Launch("saxpy", (2, 1, 1), (128, 1, 1), ("x", "y", np.float32(2.0), np.uint32(1000)))
+    ]
     assert job.expected["y"].rtol == 1e-6
     np.testing.assert_array_equal(job.expected["y"].value, 2 * job.buffers["x"] + job.buffers["y"])
 
@@ -94,7 +97,10 @@ def test_launch_shapes_and_shared(load) -> None:
         ('type = "f64"\nshape = [2, 3]\narange = true', np.arange(6.0).reshape(2, 3)),
         ('type = "u8"\nshape = 4\narange = { start = 254, step = 1 }', np.array([254, 255, 0, 1], np.uint8)),
         ('type = "s16"\nshape = 3\narange = { step = -2 }', np.array([0, -2, -4], np.int16)),
-        ('type = "f32"\nshape = 3\narange = { start = 0.5, step = 0.25 }', np.array([0.5, 0.75, 1], np.float32)),
+        (
+            'type = "f32"\nshape = 3\narange = { start = 0.5, step = 0.25 }',
+            np.array([0.5, 0.75, 1], np.float32),
+        ),
         ('type = "u64"\nvalues = [18446744073709551615, 0]', np.array([2**64 - 1, 0], np.uint64)),
         ('type = "s8"\nvalues = [[1, 2], [3, -128]]', np.array([[1, 2], [3, -128]], np.int8)),
         ('type = "s32"\nshape = [2, 2]\nvalues = [1, 2, 3, 4]', np.array([[1, 2], [3, 4]], np.int32)),
@@ -161,7 +167,11 @@ def test_symbols(load) -> None:
         ('[buffers.x]\ntype = "f32"\nshape = 0\n' + BARE, "buffers.x.shape", ["positive"]),
         ('[buffers.x]\ntype = "f32"\nshape = []\n' + BARE, "buffers.x.shape", ["positive"]),
         ('[buffers.x]\ntype = "f32"\nshape = [2, -1]\n' + BARE, "buffers.x.shape", ["positive"]),
-        ('[buffers.x]\ntype = "f32"\nshape = true\n' + BARE, "buffers.x.shape", ["integer or a list", "True"]),
+        (
+            '[buffers.x]\ntype = "f32"\nshape = true\n' + BARE,
+            "buffers.x.shape",
+            ["integer or a list", "True"],
+        ),
         ('[buffers.x]\ntype = "f32"\nshape = [99999, 99999, 99]\n' + BARE, "buffers.x.shape", ["at most"]),
         (BUFFERS + "fil = 3\n" + BARE, "buffers.x.fil", ["no such key", "'fill'"]),
         (BUFFERS + "fill = 3\nzeros = true\n" + BARE, "buffers.x", ["choose one"]),
@@ -175,17 +185,53 @@ def test_symbols(load) -> None:
         (BUFFERS + "values = [[1, 2], [3]]\n" + BARE, "buffers.x.values", ["equal lengths"]),
         (BUFFERS + 'values = ["1"]\n' + BARE, "buffers.x.values", ["'1' is not a number"]),
         (BUFFERS + "values = []\n" + BARE, "buffers.x.values", ["empty"]),
-        ('[buffers.x]\ntype = "u8"\nvalues = [256]\n' + BARE, "buffers.x.values", ["256 does not fit type u8"]),
+        (
+            '[buffers.x]\ntype = "u8"\nvalues = [256]\n' + BARE,
+            "buffers.x.values",
+            ["256 does not fit type u8"],
+        ),
         ('[buffers.x]\ntype = "u8"\nvalues = [1.5]\n' + BARE, "buffers.x.values", ["1.5 is not an integer"]),
-        ('[buffers.x]\ntype = "u8"\nshape = 2\narange = { step = 0.5 }\n' + BARE, "buffers.x.arange.step", ["64-bit integer"]),
-        (BUFFERS + 'random = { distribution = "gauss" }\n' + BARE, "buffers.x.random.distribution", ["'gauss'", "normal"]),
+        (
+            '[buffers.x]\ntype = "u8"\nshape = 2\narange = { step = 0.5 }\n' + BARE,
+            "buffers.x.arange.step",
+            ["64-bit integer"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "gauss" }\n' + BARE,
+            "buffers.x.random.distribution",
+            ["'gauss'", "normal"],
+        ),
         (BUFFERS + "random = { seed = 3 }\n" + BARE, "buffers.x.random", ["'distribution' is missing"]),
-        (BUFFERS + 'random = { distribution = "normal", seed = -1 }\n' + BARE, "buffers.x.random.seed", ["negative"]),
-        (BUFFERS + 'random = { distribution = "normal", std = -1 }\n' + BARE, "buffers.x.random.std", ["negative"]),
-        (BUFFERS + 'random = { distribution = "normal", low = 1 }\n' + BARE, "buffers.x.random.low", ["no such key", "mean"]),
-        (BUFFERS + 'random = { distribution = "uniform", low = 2 }\n' + BARE, "buffers.x.random.high", ["not below low"]),
-        (BUFFERS + 'random = { distribution = "integers" }\n' + BARE, "buffers.x.random", ["'high' is missing"]),
-        (BUFFERS + 'random = { distribution = "integers", high = 0 }\n' + BARE, "buffers.x.random.high", ["no", "range"]),
+        (
+            BUFFERS + 'random = { distribution = "normal", seed = -1 }\n' + BARE,
+            "buffers.x.random.seed",
+            ["negative"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "normal", std = -1 }\n' + BARE,
+            "buffers.x.random.std",
+            ["negative"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "normal", low = 1 }\n' + BARE,
+            "buffers.x.random.low",
+            ["no such key", "mean"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "uniform", low = 2 }\n' + BARE,
+            "buffers.x.random.high",
+            ["not below low"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "integers" }\n' + BARE,
+            "buffers.x.random",
+            ["'high' is missing"],
+        ),
+        (
+            BUFFERS + 'random = { distribution = "integers", high = 0 }\n' + BARE,
+            "buffers.x.random.high",
+            ["no", "range"],
+        ),
         (
             '[buffers.x]\ntype = "u8"\nshape = 2\nrandom = { distribution = "uniform" }\n' + BARE,
             "buffers.x.random.distribution",
@@ -199,7 +245,11 @@ def test_symbols(load) -> None:
         (BUFFERS + "[expected.x]\nfill = 1\nrtol = -1\n" + BARE, "expected.x.rtol", ["negative"]),
         (BUFFERS + "[expected.x]\nvalues = [1]\n" + BARE, "expected.x.values", ["shape [1]", "[4]"]),
         (BUFFERS + '[expected.x]\ntype = "f32"\nfill = 1\n' + BARE, "expected.x.type", ["no such key"]),
-        ('[symbols.w]\ntype = "u8"\nshape = 1\n' + BARE, "symbols.w", ["no .const or .global variable 'w'", "weights"]),
+        (
+            '[symbols.w]\ntype = "u8"\nshape = 1\n' + BARE,
+            "symbols.w",
+            ["no .const or .global variable 'w'", "weights"],
+        ),
         ('[symbols.tile]\ntype = "u8"\nshape = 1\n' + BARE, "symbols.tile", ["no .const or .global"]),
         ('[symbols.weights]\ntype = "f32"\nshape = 5\n' + BARE, "symbols.weights", ["20 bytes", "only 16"]),
         ("[[launch]]\ngrid = 1\nblock = 1\n", "launch[0]", ["'entry' is missing", "k, bare"]),
@@ -214,7 +264,11 @@ def test_symbols(load) -> None:
         (BARE.replace("[32, 2]", "2048"), "launch[0].block", ["at most", "1024"]),
         (BARE.replace("[32, 2]", "[64, 32]"), "launch[0].block", ["2048 threads", "1024"]),
         (BARE.replace("[32, 2]", "[64, 1]"), "launch[0].block", ["[32, 2, 1]", ".reqntid"]),
-        (BUFFERS + LAUNCH.replace("block = 32", "block = 512"), "launch[0].block", ["512 threads", "256", ".maxntid"]),
+        (
+            BUFFERS + LAUNCH.replace("block = 32", "block = 512"),
+            "launch[0].block",
+            ["512 threads", "256", ".maxntid"],
+        ),
         (BARE + "shared = -1\n", "launch[0].shared", ["-1"]),
         (BARE + "shard = 1\n", "launch[0].shard", ["'shared'"]),
         (BARE + 'args = ["x"]\n', "launch[0].args", ["1 arguments", "0 parameters: none"]),
@@ -224,14 +278,26 @@ def test_symbols(load) -> None:
         (BUFFERS + LAUNCH.replace('"x"', '"x+17"'), "launch[0].args[0]", ["offset 17", "16 bytes"]),
         (BUFFERS + LAUNCH.replace('"x"', "{ f64 = 1 }"), "launch[0].args[0]", ["p is .u64", "given is f64"]),
         (BUFFERS + LAUNCH.replace('"x"', "1.5"), "launch[0].args[0]", ["1.5 is not an integer"]),
-        (BUFFERS + LAUNCH.replace(" 3,", ' "x",'), "launch[0].args[1]", ["n is .u32 of 4 bytes", "address of buffer 'x'"]),
+        (
+            BUFFERS + LAUNCH.replace(" 3,", ' "x",'),
+            "launch[0].args[1]",
+            ["n is .u32 of 4 bytes", "address of buffer 'x'"],
+        ),
         (BUFFERS + LAUNCH.replace(" 3,", " 4294967296,"), "launch[0].args[1]", ["does not fit type u32"]),
-        (BUFFERS + LAUNCH.replace(" 3,", " { u64 = 1 },"), "launch[0].args[1]", ["of 4 bytes", "u64 of 8 bytes"]),
+        (
+            BUFFERS + LAUNCH.replace(" 3,", " { u64 = 1 },"),
+            "launch[0].args[1]",
+            ["of 4 bytes", "u64 of 8 bytes"],
+        ),
         (BUFFERS + LAUNCH.replace(" 3,", " true,"), "launch[0].args[1]", ["True is not a number"]),
         (BUFFERS + LAUNCH.replace(" 3,", " {},"), "launch[0].args[1]", ["one key"]),
         (BUFFERS + LAUNCH.replace(" 3,", " { int = 1 },"), "launch[0].args[1]", ["no type 'int'"]),
         (BUFFERS + LAUNCH.replace(" 1.5,", " 1e300,"), "launch[0].args[2]", ["does not fit type f32"]),
-        (BUFFERS + LAUNCH.replace(" 1.5,", " { u32 = 1 },"), "launch[0].args[2]", ["a is .f32", "given is u32"]),
+        (
+            BUFFERS + LAUNCH.replace(" 1.5,", " { u32 = 1 },"),
+            "launch[0].args[2]",
+            ["a is .f32", "given is u32"],
+        ),
         (BUFFERS + LAUNCH.replace("00 01", "00"), "launch[0].args[3]", ["12 bytes", "11 bytes are given"]),
         (BUFFERS + LAUNCH.replace("00 01", "zz"), "launch[0].args[3]", ["hexadecimal"]),
         (BUFFERS + re.sub(r"\{ bytes.*?\}", "7", LAUNCH), "launch[0].args[3]", ["structure of 12 bytes"]),
@@ -269,7 +335,9 @@ def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="cannot read the PTX file"):
         load_job(tmp_path / "none.ptx")
     (tmp_path / "k.ptx").write_text(PTX)
-    with pytest.raises(LaunchError, match=r"k\.toml: there is no launch description for k\.ptx.*docs/launch\.md"):
+    with pytest.raises(
+        LaunchError, match=r"k\.toml: there is no launch description for k\.ptx.*docs/launch\.md"
+    ):
         load_job(tmp_path / "k.ptx")
     with pytest.raises(LaunchError, match=r"other\.toml: cannot read the launch description"):
         load_job(tmp_path / "k.ptx", tmp_path / "other.toml")

@@ -14,7 +14,8 @@ from warpbank.program.liveness import members, thread_liveness
 def read_later(kernel: Kernel, cfg: Cfg, block: int, at: int, register: int) -> bool:
     """Whether some path from after instruction `at` reads the register before it is written.
 
-    A guarded write serves the reads of its block under the same guard, while the guard stays as it is."""
+    A guarded write serves the reads of its block under the same guard, while the guard stays as it is.
+    """
     seen, work = set(), [(block, at + 1)]
     while work:
         b, i = work.pop()
@@ -71,7 +72,9 @@ def test_guarded_writes():
     assert alive_at_start(write, use.copy(guard=Pred(0, True))) == [0]
     assert alive_at_start(write, test, use.copy(guard=P0)) == [0]  # another P0
     assert alive_at_start(write, use.copy(guard=P0), use) == [0]
-    assert alive_at_start(write, Instr(Op.ISETP, srcs=(R0, Imm(1)), pdst=(0,), guard=P0), use.copy(guard=P0)) == [0]
+    assert alive_at_start(
+        write, Instr(Op.ISETP, srcs=(R0, Imm(1)), pdst=(0,), guard=P0), use.copy(guard=P0)
+    ) == [0]
 
 
 def test_words_of_a_group_live_and_die_alone():

@@ -1,7 +1,8 @@
-"""Random structured kernels: lowering, allocation and the emulator against an interpreter that shares none of them.
+"""Random structured kernels: lowering, allocation and the emulator against an interpreter that shares none of
+them.
 
-The memory a program leaves must be the same, byte for byte, in the interpreter, on virtual registers, and after scheduling and
-allocation at every register limit.
+The memory a program leaves must be the same, byte for byte, in the interpreter, on virtual registers, and
+after scheduling and allocation at every register limit.
 """
 
 from __future__ import annotations
@@ -29,18 +30,24 @@ def _drawn(data: st.DataObject) -> Job:
 
 def _check(job: Job) -> None:
     expected = interpret(job)
-    forms = {"virtual": Options(schedule=False, allocate=False), "virtual, scheduled": Options(allocate=False)}
+    forms = {
+        "virtual": Options(schedule=False, allocate=False),
+        "virtual, scheduled": Options(allocate=False),
+    }
     for limit in LIMITS:
         forms[f"{limit} registers"] = Options(max_registers=limit, schedule=False)
         forms[f"{limit} registers, scheduled"] = Options(max_registers=limit)
     for form, options in forms.items():
         found = execute(job, options).buffers
         for name, contents in expected.items():
-            assert found[name].tobytes() == contents, f"{job.ptx_path}, {form}: buffer {name!r} differs\n{job.ptx}"
+            assert found[name].tobytes() == contents, (
+                f"{job.ptx_path}, {form}: buffer {name!r} differs\n{job.ptx}"
+            )
 
 
 def test_the_seeded_programs_use_everything() -> None:
-    """Every opcode the generator can write stands in one of the seeded programs, or they would test less than they seem to."""
+    """Every opcode the generator can write stands in one of the seeded programs, or they would test less than
+    they seem to."""
     text = "".join(random_job(random.Random(seed).randint, seed).ptx for seed in SEEDS)
     for op in OPCODES:
         assert f"{op} " in text, op
@@ -56,7 +63,8 @@ def test_memory_is_the_same_in_every_form(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_memory_is_the_same_in_every_form_seeded(seed: int) -> None:
-    """The same over fixed seeds: larger programs than hypothesis likes to draw. The test's name is its seed."""
+    """The same over fixed seeds: larger programs than hypothesis likes to draw. The test's name is its
+    seed."""
     _check(random_job(random.Random(seed).randint, seed))
 
 

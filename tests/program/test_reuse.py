@@ -27,7 +27,9 @@ def slow(trace: Trace, threshold: int, rows: list[int]) -> tuple[np.ndarray, np.
 
         def written(t: int, register: int, uops: np.ndarray = uops) -> bool:
             code = trace.code[uops[t]["pc"]]
-            return int(uops[t]["mask"]) == ALL and 0 <= register - int(code["destination"]) < int(code["count"])
+            return int(uops[t]["mask"]) == ALL and 0 <= register - int(code["destination"]) < int(
+                code["count"]
+            )
 
         def reads(t: int, register: int, uops: np.ndarray = uops) -> bool:
             code = trace.code[uops[t]["pc"]]

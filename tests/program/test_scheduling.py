@@ -94,7 +94,11 @@ def test_loads_come_early_and_their_uses_late():
         (load(1, volatile=True), load(2, Space.SHARED), False),
         (Instr(Op.BAR, srcs=(Imm(0),)), load(1), False),
         (store(1), Instr(Op.MEMBAR), False),
-        (Instr(Op.MEMBAR), Instr(Op.SHFL, dst=Reg(1), srcs=(Reg(2), Imm(1), Imm(31)), aux=Shuffle.BFLY), False),
+        (
+            Instr(Op.MEMBAR),
+            Instr(Op.SHFL, dst=Reg(1), srcs=(Reg(2), Imm(1), Imm(31)), aux=Shuffle.BFLY),
+            False,
+        ),
         (Instr(Op.VOTE, dst=Reg(1), psrc=(Pred(0),), aux=3), Instr(Op.ACTIVEMASK, dst=Reg(3)), False),
         (Instr(Op.ATOM, srcs=(Imm(0), Reg(1)), aux=Atomic.ADD), load(2), False),
         (Instr(Op.S2R, dst=Reg(1), aux=Sreg.CLOCK), load(2), False),

@@ -22,7 +22,8 @@ class Violation(Exception):
 
 
 class Warp:
-    """Lanes that run together. After every instruction what is declared dead is poisoned, in every lane that has not exited."""
+    """Lanes that run together. After every instruction what is declared dead is poisoned, in every lane that
+    has not exited."""
 
     def __init__(self, kernel: Kernel, live: SimtLiveness, seed: int, lanes: int = 4) -> None:
         self.kernel, self.live, self.cfg = kernel, live, live.cfg
@@ -44,7 +45,8 @@ class Warp:
             pass
 
     def group(self, lanes: list[int], block: int, stop: int | None) -> Iterator[None]:
-        """Run lanes from a block up to the block `stop`; yields at barriers, where another group may go on."""
+        """Run lanes from a block up to the block `stop`; yields at barriers, where another group may go
+        on."""
         while block != stop and block < len(self.kernel.blocks) and lanes and self.budget > 0:
             self.budget -= 1
             self.enter(block)
@@ -193,15 +195,29 @@ def diamond(first: Instr) -> Kernel:
     return Kernel(
         "k",
         [
-            Block("A", [first, Instr(Op.MOV, dst=r2, srcs=(Imm(9),)), Instr(Op.ISETP, srcs=(r0, Imm(2)), pdst=(p,)),
-                        Instr(Op.BRA, guard=Pred(p), target="C")]),
-            Block("B", [Instr(Op.MOV, dst=r1, srcs=(r2,)), Instr(Op.MOV, dst=r2, srcs=(Imm(0),)), Instr(Op.BRA, target="D")]),
+            Block(
+                "A",
+                [
+                    first,
+                    Instr(Op.MOV, dst=r2, srcs=(Imm(9),)),
+                    Instr(Op.ISETP, srcs=(r0, Imm(2)), pdst=(p,)),
+                    Instr(Op.BRA, guard=Pred(p), target="C"),
+                ],
+            ),
+            Block(
+                "B",
+                [
+                    Instr(Op.MOV, dst=r1, srcs=(r2,)),
+                    Instr(Op.MOV, dst=r2, srcs=(Imm(0),)),
+                    Instr(Op.BRA, target="D"),
+                ],
+            ),
             Block("C", [Instr(Op.MOV, dst=r1, srcs=(Imm(1),))]),
             Block("D", [Instr(Op.ST, srcs=(Imm(0), r1)), Instr(Op.EXIT)]),
         ],
         {VIRTUAL: 1, VIRTUAL + 1: 1, VIRTUAL + 2: 1},
         1,
-    )  # fmt: skip
+    )
 
 
 def test_diamond_under_a_divergent_and_a_uniform_branch():

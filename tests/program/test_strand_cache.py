@@ -1,4 +1,5 @@
-"""What the compiler keeps in a register file cache, by hand; that it is safe shows in tests/golden/hierarchy/test_rfc.py."""
+"""What the compiler keeps in a register file cache, by hand; that it is safe shows in
+tests/golden/hierarchy/test_rfc.py."""
 
 from __future__ import annotations
 
@@ -10,8 +11,15 @@ BOTH = TO_COLLECTOR | TO_BANKS
 NOWHERE: frozenset[int] = frozenset()
 
 
-def _step(written: tuple[int, ...] = (), sources: tuple[int, ...] = (), *, certain: bool = True, distant: bool = False,
-          ends: bool = False, after: int = 0) -> Step:
+def _step(
+    written: tuple[int, ...] = (),
+    sources: tuple[int, ...] = (),
+    *,
+    certain: bool = True,
+    distant: bool = False,
+    ends: bool = False,
+    after: int = 0,
+) -> Step:
     return Step(sources, written, certain, distant, ends, after)
 
 
@@ -38,7 +46,11 @@ def test_strands_end() -> None:
     assert _hints(first, reader, distant=frozenset({5}))[0] == [0, 0]
     assert _hints(_step((5,), distant=True), first, reader)[0] == [0, 0, 0]
     assert _hints(first, _step(ends=True), reader)[0] == [0, 0, 0]
-    assert _hints(_step((3,), (5,)), first, reader, distant=frozenset({5}))[0] == [0, KEPT, 1]  # the first has waited for it
+    assert _hints(_step((3,), (5,)), first, reader, distant=frozenset({5}))[0] == [
+        0,
+        KEPT,
+        1,
+    ]  # the first has waited for it
 
 
 def test_two_values_in_one_place() -> None:
@@ -50,7 +62,8 @@ def test_two_values_in_one_place() -> None:
 
 
 def test_guards() -> None:
-    """A guarded result is not kept; a guarded read alone is not sure to happen; a guarded write needs the banks below it."""
+    """A guarded result is not kept; a guarded read alone is not sure to happen; a guarded write needs the
+    banks below it."""
     assert _hints(_step((1,), certain=False), _step((2,), (1,)))[0] == [0, 0]
     assert _hints(_step((1,)), _step((2,), (1,), certain=False))[0] == [0, 0]
     guarded = (_step((1,)), _step((2,), (1,)), _step((1,), (3,), certain=False), _step((4,), (1,)))

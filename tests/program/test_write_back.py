@@ -17,14 +17,24 @@ from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from warpbank.program.runner import Options, compile_job, execute, trace_job
 from warpbank.program.simt_liveness import SimtLiveness
 from warpbank.program.trace.schema import Trace
-from warpbank.program.write_back import WINDOWS, Shares, WriteBack, shares, transient_registers, write_back, write_back_hints
+from warpbank.program.write_back import (
+    WINDOWS,
+    Shares,
+    WriteBack,
+    shares,
+    transient_registers,
+    write_back,
+    write_back_hints,
+)
 from warpbank.studies.reproduce.snippet import snippet_kernel, snippet_trace
 
 SEEDS = range(16)
 
 
 @njit(cache=True)
-def _replay(pcs, masks, first, length, values, value_rows, sources, source_count, destination, count, bits, window):
+def _replay(
+    pcs, masks, first, length, values, value_rows, sources, source_count, destination, count, bits, window
+):
     """One warp through a window that holds values. Returns wrong reads and dropped dirty values."""
     right = np.zeros((256, 32), np.uint32)
     bank = np.zeros((256, 32), np.uint32)
@@ -125,7 +135,8 @@ def test_no_read_needs_a_dropped_value_in_the_workloads(name: str) -> None:
 
 
 def caught(more: int = 0) -> bool:
-    """Whether some random program reads a dropped value. more: uops by which the pass takes the window for wider than it is."""
+    """Whether some random program reads a dropped value. more: uops by which the pass takes the window for
+    wider than it is."""
     for seed in SEEDS:
         for registers in (16, 255):
             kernels, trace = drawn(seed, registers)
@@ -179,7 +190,8 @@ def test_one_pair_of_bits_serves_all_destinations() -> None:
 
 
 def test_a_guarded_read_does_not_prolong_the_stay() -> None:
-    """Read two uops later under a guard and two more later: in a window of 3 only if the first read surely happens."""
+    """Read two uops later under a guard and two more later: in a window of 3 only if the first read surely
+    happens."""
 
     def first(guard: Pred | None) -> int:
         code = [

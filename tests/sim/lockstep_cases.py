@@ -20,7 +20,18 @@ from warpbank.sim.lockstep import Outcome, lockstep
 PRESETS = ("tiny", "turing", "pascal", "fermi")
 SCHEDULERS = ("gto", "lrr")
 #: Kernels that are run at `small`, too: every unit, memory, barriers, divergence, several launches.
-SMALL = ("vectoradd", "sgemm", "matrixmul", "reduction", "blackscholes", "mma_gemm", "spmv", "bfs", "pathfinder", "scan")
+SMALL = (
+    "vectoradd",
+    "sgemm",
+    "matrixmul",
+    "reduction",
+    "blackscholes",
+    "mma_gemm",
+    "spmv",
+    "bfs",
+    "pathfinder",
+    "scan",
+)
 BASELINE = parse_scheme("baseline")
 
 
@@ -58,6 +69,8 @@ def hinted(kernel: str, size: str, config: SmConfig, scheme: Scheme) -> Trace:
     return annotate(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
 
 
-def compare(kernel: str, size: str, config: SmConfig, *, scheme: Scheme = BASELINE, fast: bool = False) -> Outcome:
+def compare(
+    kernel: str, size: str, config: SmConfig, *, scheme: Scheme = BASELINE, fast: bool = False
+) -> Outcome:
     """Golden and Verilator in lockstep."""
     return lockstep(hinted(kernel, size, config, scheme), config, scheme, VerilatorEngine(Build(fast=fast)))

@@ -1,4 +1,5 @@
-"""Lockstep: golden and RTL are equal, event by event; what differs is found, shown, and ends with exit code 1."""
+"""Lockstep: golden and RTL are equal, event by event; what differs is found, shown, and ends with exit code
+1."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.events import Batch, encode, ordered, same
 from warpbank.sim.lockstep import first_difference, lockstep
 
-#: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor, special functions.
+#: Kernels of the default suite: memory, shared memory and barriers, divergence, several launches, tensor,
+#: special functions.
 KERNELS = ("vectoradd", "sgemm", "reduction", "bfs", "mma_gemm", "blackscholes", "pathfinder", "gaussian")
 
 
@@ -39,8 +41,17 @@ def test_random_traces_in_pysim(seed: int) -> None:
 
 
 def test_command() -> None:
-    done = warpbank("lockstep", "vectoradd", "--size", "tiny", "--preset", "tiny", "--set",
-                    "sub_core.front_end.scheduler=gto", "--json")
+    done = warpbank(
+        "lockstep",
+        "vectoradd",
+        "--size",
+        "tiny",
+        "--preset",
+        "tiny",
+        "--set",
+        "sub_core.front_end.scheduler=gto",
+        "--json",
+    )
     assert done.code == 0, done.err
     content = json.loads(done.out)
     assert content["equal"]
@@ -56,7 +67,9 @@ def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         def open(self, trace, config, scheme, **options):  # type: ignore[no-untyped-def]
             return super().open(trace, slower, scheme, **options)
 
-    outcome = lockstep(random_trace(5, ctas=1, warps=2, length=20), config, parse_scheme("baseline"), Slower())
+    outcome = lockstep(
+        random_trace(5, ctas=1, warps=2, length=20), config, parse_scheme("baseline"), Slower()
+    )
     found = outcome.divergence
     assert found is not None
     assert found.cycle is not None
@@ -75,11 +88,14 @@ def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "DIFFERENT" in done.out
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["lockstep", "vectorad"], "vectoradd"),
-    (["lockstep", "vectoradd", "--preset", "tinny"], "tiny"),
-    (["lockstep", "vectoradd", "--set", "sub_core.banks=3"], "power of two"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["lockstep", "vectorad"], "vectoradd"),
+        (["lockstep", "vectoradd", "--preset", "tinny"], "tiny"),
+        (["lockstep", "vectoradd", "--set", "sub_core.banks=3"], "power of two"),
+    ],
+)
 def test_user_errors(arguments: list[str], words: str) -> None:
     done = warpbank(*arguments)
     assert done.code == 2

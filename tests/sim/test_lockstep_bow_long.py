@@ -1,6 +1,7 @@
-"""BOW's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores, most of it builds.
+"""BOW's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores, most
+of it builds.
 
-    pytest -m long tests/sim/test_lockstep_bow_long.py
+pytest -m long tests/sim/test_lockstep_bow_long.py
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") f
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["bow", "bow-wb", "bow-wr"])
-@pytest.mark.parametrize(("window", "entries"), [(window, entries) for window, kinds in ENTRIES.items() for entries in kinds])
+@pytest.mark.parametrize(
+    ("window", "entries"), [(window, entries) for window, kinds in ENTRIES.items() for entries in kinds]
+)
 @pytest.mark.parametrize("name", ["pascal", "turing"])
 def test_every_event_of_every_cycle(name: str, window: int, entries: str, scheme: str) -> None:
     overrides = (f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}")

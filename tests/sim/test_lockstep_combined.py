@@ -19,14 +19,32 @@ from warpbank.studies.combinations import combinations
 
 LEGAL = [each.scheme for each in combinations() if each.legal and "+" in each.scheme]
 #: A counter that says that what is joined does something.
-BUSY = {"renaming": "renaming.unmaps", "gscalar": "rf.arrays.read", "gscalar-half": "rf.arrays.read", "bdi": "rf.arrays.read",
-        **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills")}
+BUSY = {
+    "renaming": "renaming.unmaps",
+    "gscalar": "rf.arrays.read",
+    "gscalar-half": "rf.arrays.read",
+    "bdi": "rf.arrays.read",
+    **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills"),
+}
 CASES = ["bow-wb+renaming", "malekeh+gscalar", "bow-wb+renaming+gscalar", "ltrf+renaming"]
 MORE = [
-    "bow+renaming", "malekeh+renaming", "ccu-lru-gto+renaming", "renaming+gscalar-half", "bow+gscalar", "bow-wb+gscalar",
-    "bow-wr+gscalar-half", "bow-wb+renaming+bdi", "malekeh+bdi", "ltrf+gscalar", "ltrf-plus+bow-wb+gscalar", "ltrf+malekeh+bdi",
-    "ltrf-plus+malekeh+renaming", "ltrf-strand+bow-wr+renaming", "ltrf+renaming+gscalar",
-    "ltrf-plus+bow-wb+renaming+gscalar-half", "ltrf+malekeh+renaming+bdi",
+    "bow+renaming",
+    "malekeh+renaming",
+    "ccu-lru-gto+renaming",
+    "renaming+gscalar-half",
+    "bow+gscalar",
+    "bow-wb+gscalar",
+    "bow-wr+gscalar-half",
+    "bow-wb+renaming+bdi",
+    "malekeh+bdi",
+    "ltrf+gscalar",
+    "ltrf-plus+bow-wb+gscalar",
+    "ltrf+malekeh+bdi",
+    "ltrf-plus+malekeh+renaming",
+    "ltrf-strand+bow-wr+renaming",
+    "ltrf+renaming+gscalar",
+    "ltrf-plus+bow-wb+renaming+gscalar-half",
+    "ltrf+malekeh+renaming+bdi",
 ]
 
 
@@ -42,7 +60,8 @@ def test_every_event_of_every_cycle(scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", LEGAL)
 def test_operands_are_right(scheme: str) -> None:
-    """The golden model alone, whose operand checker sees values that were lost, mixed up or read after their release."""
+    """The golden model alone, whose operand checker sees values that were lost, mixed up or read after their
+    release."""
     chosen, config = parse_scheme(scheme), preset("tiny")
     result = simulate(random_for(chosen, config, 2, ctas=3, warps=3, length=25), config, chosen)
     assert result.operands_checked > 100

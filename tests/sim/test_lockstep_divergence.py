@@ -1,7 +1,7 @@
 """Divergence under G-Scalar, through model and RTL with values: one run, a warp for each case.
 
-The RTL must report the model's events in every cycle and deliver the architectural values to every uop; so what the model says of
-a case holds for the RTL.
+The RTL must report the model's events in every cycle and deliver the architectural values to every uop; so
+what the model says of a case holds for the RTL.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ TINY = preset("tiny")  # four lanes
 LOW, HIGH, THREE = 0b0011, 0b1100, 0b0111
 #: Uops and their results, by case: a number for all lanes, or one per lane.
 NESTED: tuple[list[Op], list[Any]] = (
-    [alu(1), alu(1, mask=LOW), alu(1, 1, mask=1), alu(1, mask=HIGH), alu(2, 1)], [5, 6, 7, 8, 9],
+    [alu(1), alu(1, mask=LOW), alu(1, 1, mask=1), alu(1, mask=HIGH), alu(2, 1)],
+    [5, 6, 7, 8, 9],
 )
 FIG_7B: tuple[list[Op], list[Any]] = (
-    [alu(2), alu(2, 2, mask=LOW), alu(1, 2, mask=LOW), alu(1, 2, mask=HIGH), alu(3, 1, 2)], [[0, 1, 2, 3], 4, 1, 2, 3],
+    [alu(2), alu(2, 2, mask=LOW), alu(1, 2, mask=LOW), alu(1, 2, mask=HIGH), alu(3, 1, 2)],
+    [[0, 1, 2, 3], 4, 1, 2, 3],
 )
 WHOLE: tuple[list[Op], list[Any]] = (
-    [alu(1), alu(1, mask=LOW), alu(1), alu(3, 1), alu(1, mask=LOW), alu(2, 1)], [5, 6, 7, 1, 8, 9],
+    [alu(1), alu(1, mask=LOW), alu(1), alu(3, 1), alu(1, mask=LOW), alu(2, 1)],
+    [5, 6, 7, 1, 8, 9],
 )
 PARTIAL: tuple[list[Op], list[Any]] = (
-    [alu(2, mask=THREE), alu(1, 2, mask=THREE), alu(2, mask=LOW), alu(1, 2, mask=THREE)], [[3, 3, 3, 77], 1, 4, 2],
+    [alu(2, mask=THREE), alu(1, 2, mask=THREE), alu(2, mask=LOW), alu(1, 2, mask=THREE)],
+    [[3, 3, 3, 77], 1, 4, 2],
 )
 
 
@@ -47,7 +51,9 @@ def made() -> Trace:
     builder = TraceBuilder().launch([ops for ops, _ in whole]).launch([PARTIAL[0]], mask=THREE)
     trace = builder.build()
     values = trace.values.copy()
-    for row, value in zip(values, [value for _, results in (*whole, PARTIAL) for value in results], strict=True):
+    for row, value in zip(
+        values, [value for _, results in (*whole, PARTIAL) for value in results], strict=True
+    ):
         row[:4] = value
     count = len(trace.code)
     return changed(trace, values=values, hints=changed(Hints.none(count), scalar=np.ones(count, np.uint8)))
@@ -55,7 +61,8 @@ def made() -> Trace:
 
 @dataclass(frozen=True)
 class Run:
-    """Lanes clocked and kind of scalar execution of every uop, in program order, and the moves, by launch and warp."""
+    """Lanes clocked and kind of scalar execution of every uop, in program order, and the moves, by launch and
+    warp."""
 
     lanes: dict[tuple[int, int], list[tuple[int, Scalar]]]
     moves: dict[tuple[int, int], int]

@@ -1,5 +1,5 @@
-"""The matrix of G-Scalar and what it is compared with, through Verilator: all kernels at `tiny`, eight at `small`. Many hours on
-two cores, most of it builds.
+"""The matrix of G-Scalar and what it is compared with, through Verilator: all kernels at `tiny`, eight at
+`small`. Many hours on two cores, most of it builds.
 
     pytest -m long tests/sim/test_lockstep_gscalar_long.py
     pytest -m long tests/sim/test_lockstep_gscalar_long.py -k "fermi and scalar-rf"

@@ -1,4 +1,5 @@
-"""The whole promise: every kernel at `tiny` and many at `small`, four presets, both schedulers. `pytest -m long tests/sim`."""
+"""The whole promise: every kernel at `tiny` and many at `small`, four presets, both schedulers.
+`pytest -m long tests/sim`."""
 
 from __future__ import annotations
 

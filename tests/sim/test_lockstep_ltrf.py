@@ -1,4 +1,5 @@
-"""Golden and RTL in lockstep with a register file cache, on randomly divided random programs; slow banks without one."""
+"""Golden and RTL in lockstep with a register file cache, on randomly divided random programs; slow banks
+without one."""
 
 from __future__ import annotations
 
@@ -12,10 +13,9 @@ from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 
 CORE = "sub_core."
-CASES = [
-    ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
-]
-#: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_ltrf.py`.
+CASES = [("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3"))]
+#: Each is a simulation of a whole SM in Python, so these wait for
+#: `pytest -m long tests/sim/test_lockstep_ltrf.py`.
 MORE = [
     ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
     ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
@@ -25,7 +25,9 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
+@pytest.mark.parametrize(
+    ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
+)
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
     trace = with_prefetches(random_trace(5, ctas=2, length=20), config.sub_core.cache.registers, 5)
@@ -36,14 +38,22 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert counters["cache.reads"] > 0
     assert counters["cache.fetches"] > 0
     assert counters["rf.write_backs"] > 0
-    assert counters["rf.reads"] == counters["cache.fetches"], "an operand was read from the main register file"
+    assert counters["rf.reads"] == counters["cache.fetches"], (
+        "an operand was read from the main register file"
+    )
     assert counters["cache.interval_reads"] == 0
 
 
-@pytest.mark.parametrize(("scheme", "latency"), [
-    ("baseline", 630),
-    *(pytest.param(*case, marks=pytest.mark.long) for case in (("baseline", 125), ("bow-wb", 125), ("bow-wb", 630))),
-])
+@pytest.mark.parametrize(
+    ("scheme", "latency"),
+    [
+        ("baseline", 630),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (("baseline", 125), ("bow-wb", 125), ("bow-wb", 630))
+        ),
+    ],
+)
 def test_slow_banks(scheme: str, latency: int) -> None:
     config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])
     outcome = lockstep(random_trace(6, ctas=2, length=15), config, parse_scheme(scheme), PysimEngine())

@@ -2,10 +2,10 @@
 
     pytest -m long tests/sim/test_lockstep_ltrf_long.py -k pairs
 
-Five schemes, three sizes, two active sets, three latencies and two presets are 180 machines, each with a build of its own.
-`pairs` runs 15 of them, a covering array: every value of a parameter meets every value of every other one in some machine, but
-three values need not meet (tests/test_covering.py checks the list). It takes hours on two cores, most of them builds. `rest` runs
-the others, which takes days.
+Five schemes, three sizes, two active sets, three latencies and two presets are 180 machines, each with a
+build of its own. `pairs` runs 15 of them, a covering array: every value of a parameter meets every value of
+every other one in some machine, but three values need not meet (tests/test_covering.py checks the list). It
+takes hours on two cores, most of them builds. `rest` runs the others, which takes days.
 """
 
 from __future__ import annotations
@@ -22,16 +22,27 @@ from warpbank.arch.schemes import parse_scheme
 
 RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") for kernel in SMALL[:8]]
 #: Schemes, registers of an interval or of a warp in the cache, active warps, latencies, presets.
-PARAMETERS = (("ltrf", "ltrf-plus", "ltrf-strand", "rfc", "sw-rfc"), (8, 16, 32), (4, 8), (100, 280, 630), ("maxwell", "turing"))
+PARAMETERS = (
+    ("ltrf", "ltrf-plus", "ltrf-strand", "rfc", "sw-rfc"),
+    (8, 16, 32),
+    (4, 8),
+    (100, 280, 630),
+    ("maxwell", "turing"),
+)
 CROSSING = list(product(*PARAMETERS))
 SHORT = all_pairs(*PARAMETERS)
 REST = [cell for cell in CROSSING if cell not in SHORT]
 
 
 def _lockstep(scheme: str, registers: int, active: int, latency: int, name: str) -> None:
-    config = with_overrides(preset(name), [
-        f"sub_core.bank_latency={latency}", f"sub_core.active_warps={active}", f"sub_core.cache.registers={registers}",
-    ])  # fmt: skip
+    config = with_overrides(
+        preset(name),
+        [
+            f"sub_core.bank_latency={latency}",
+            f"sub_core.active_warps={active}",
+            f"sub_core.cache.registers={registers}",
+        ],
+    )
     for kernel, size in RUNS:
         if not fits(kernel, size, config):
             continue

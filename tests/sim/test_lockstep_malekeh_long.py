@@ -1,9 +1,11 @@
-"""Malekeh's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores, most of it builds.
+"""Malekeh's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores,
+most of it builds.
 
     pytest -m long tests/sim/test_lockstep_malekeh_long.py
 
-Each of the 20 machines is a build of its own: the waiting time is a constant of the hardware. With a unit per warp there are as
-many units as warps, and nobody waits. Kernels with few warps do not wait either: that is seen at `small`.
+Each of the 20 machines is a build of its own: the waiting time is a constant of the hardware. With a unit per
+warp there are as many units as warps, and nobody waits. Kernels with few warps do not wait either: that is
+seen at `small`.
 """
 
 from __future__ import annotations
@@ -30,8 +32,11 @@ MOVING = ("sgemm", "reduction", "scan", "hotspot")
 
 
 def _machine(scheme: str, units: int, sthld: str) -> tuple[SmConfig, Scheme]:
-    overrides = (f"sub_core.collectors={units}", f"sub_core.collector.sthld={sthld}",
-                 f"sub_core.collector.sthld_interval={INTERVAL}")
+    overrides = (
+        f"sub_core.collectors={units}",
+        f"sub_core.collector.sthld={sthld}",
+        f"sub_core.collector.sthld_interval={INTERVAL}",
+    )
     return with_overrides(preset("turing"), overrides), parse_scheme(scheme)
 
 

@@ -1,5 +1,6 @@
-"""Golden and RTL in lockstep under register renaming, with release flags, fewer registers than the static demand, and a table so
-small that some are not renamed. The other policies and schedulers on random programs with
+"""Golden and RTL in lockstep under register renaming, with release flags, fewer registers than the static
+demand, and a table so small that some are not renamed. The other policies and schedulers on random programs
+with
 
     pytest -m long tests/sim/test_lockstep_renaming.py
 """
@@ -22,8 +23,12 @@ from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 
 SCHEME = parse_scheme("renaming")
-CASES = [pytest.param(policy, scheduler, marks=() if (policy, scheduler) == ("wear_level", "lrr") else pytest.mark.long)
-         for policy, scheduler in product(POLICIES, ("two_level", "gto", "lrr"))]
+CASES = [
+    pytest.param(
+        policy, scheduler, marks=() if (policy, scheduler) == ("wear_level", "lrr") else pytest.mark.long
+    )
+    for policy, scheduler in product(POLICIES, ("two_level", "gto", "lrr"))
+]
 
 
 def test_every_event_of_every_cycle() -> None:
@@ -39,10 +44,16 @@ def test_every_event_of_every_cycle() -> None:
 @pytest.mark.parametrize(("policy", "scheduler"), CASES)
 def test_policies_and_schedulers(policy: str, scheduler: str) -> None:
     """A random program whose R2 and R5 are exempt, on 24 physical registers for two warps of twelve."""
-    config = with_overrides(preset("tiny"), [
-        "sub_core.warps=2", "sub_core.rows=12", "lanes=2", f"sub_core.mapping.policy={policy}",
-        f"sub_core.front_end.scheduler={scheduler}",
-    ])  # fmt: skip
+    config = with_overrides(
+        preset("tiny"),
+        [
+            "sub_core.warps=2",
+            "sub_core.rows=12",
+            "lanes=2",
+            f"sub_core.mapping.policy={policy}",
+            f"sub_core.front_end.scheduler={scheduler}",
+        ],
+    )
     exempt = 0b100100
     trace = with_flags(random_trace(6, ctas=2, warps=2, length=10, barriers=0), 6, exempt=exempt)
     outcome = lockstep(trace, config, SCHEME, PysimEngine())

@@ -1,9 +1,10 @@
-"""Renaming's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores, most of it builds.
+"""Renaming's lockstep matrix through Verilator: all kernels at `tiny`, eight at `small`. Hours on two cores,
+most of it builds.
 
     pytest -m long tests/sim/test_lockstep_renaming_long.py
 
-Every two values of any two parameters stand together in some machine. The size of the table changes no hardware, only which
-registers the compiler exempts.
+Every two values of any two parameters stand together in some machine. The size of the table changes no
+hardware, only which registers the compiler exempts.
 """
 
 from __future__ import annotations
@@ -23,22 +24,34 @@ RUNS = [(kernel, "tiny") for kernel in workloads.names()] + [(kernel, "small") f
 VALUES = (("fermi", "turing"), ("consolidate", "wear_level"), ("two_level", "gto", "lrr"), (256, 1024, 2048))
 #: Preset, policy, scheduler, bytes of the renaming table.
 MACHINES = [
-    ("fermi", "consolidate", "two_level", 256), ("turing", "wear_level", "two_level", 1024),
-    ("fermi", "wear_level", "two_level", 2048), ("turing", "wear_level", "gto", 256),
-    ("fermi", "consolidate", "gto", 1024), ("turing", "consolidate", "gto", 2048),
-    ("fermi", "wear_level", "lrr", 256), ("turing", "consolidate", "lrr", 1024), ("turing", "wear_level", "lrr", 2048),
-]  # fmt: skip
+    ("fermi", "consolidate", "two_level", 256),
+    ("turing", "wear_level", "two_level", 1024),
+    ("fermi", "wear_level", "two_level", 2048),
+    ("turing", "wear_level", "gto", 256),
+    ("fermi", "consolidate", "gto", 1024),
+    ("turing", "consolidate", "gto", 2048),
+    ("fermi", "wear_level", "lrr", 256),
+    ("turing", "consolidate", "lrr", 1024),
+    ("turing", "wear_level", "lrr", 2048),
+]
 
 
 def _machine(name: str, policy: str, scheduler: str, table: int) -> SmConfig:
-    return with_overrides(preset(name), [
-        f"sub_core.front_end.scheduler={scheduler}", f"sub_core.mapping.policy={policy}", f"sub_core.mapping.table_bytes={table}",
-    ])  # fmt: skip
+    return with_overrides(
+        preset(name),
+        [
+            f"sub_core.front_end.scheduler={scheduler}",
+            f"sub_core.mapping.policy={policy}",
+            f"sub_core.mapping.table_bytes={table}",
+        ],
+    )
 
 
 def test_every_pair_of_values() -> None:
     for one, other in combinations(range(len(VALUES)), 2):
-        assert {(machine[one], machine[other]) for machine in MACHINES} == set(product(VALUES[one], VALUES[other]))
+        assert {(machine[one], machine[other]) for machine in MACHINES} == set(
+            product(VALUES[one], VALUES[other])
+        )
 
 
 @pytest.mark.long

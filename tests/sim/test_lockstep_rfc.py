@@ -1,6 +1,6 @@
 """Golden and RTL in lockstep with register file caches that results are written into, on random programs.
 
-    pytest -m "long or not long" tests/sim/test_lockstep_rfc.py
+pytest -m "long or not long" tests/sim/test_lockstep_rfc.py
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from warpbank.sim.lockstep import lockstep
 
 CORE = "sub_core."
 CASES = [
-    ("rfc", ("cache.registers=8", "cache.replacement=lru", "active_warps=3", "bank_latency=280", "collectors=3")),
+    (
+        "rfc",
+        ("cache.registers=8", "cache.replacement=lru", "active_warps=3", "bank_latency=280", "collectors=3"),
+    ),
     ("sw-rfc", ("cache.registers=16", "active_warps=3", "bank_latency=280", "collectors=3")),
 ]
 MORE = [
@@ -32,7 +35,9 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
+@pytest.mark.parametrize(
+    ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
+)
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
     if scheme == "rfc":

@@ -18,11 +18,9 @@ from warpbank.sim.lockstep import lockstep
 
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
-CASES = [
-    ("malekeh", ("sub_core.collector.sthld_interval=32",)),
-    ("ccu-lru-gto", ("sub_core.collectors=3",)),
-]
-#: Each is a simulation of a whole SM in Python, so these wait for `pytest -m long tests/sim/test_lockstep_schemes.py`.
+CASES = [("malekeh", ("sub_core.collector.sthld_interval=32",)), ("ccu-lru-gto", ("sub_core.collectors=3",))]
+#: Each is a simulation of a whole SM in Python, so these wait for
+#: `pytest -m long tests/sim/test_lockstep_schemes.py`.
 MORE = [
     ("bow", ()),
     ("bow-wr", (ENTRIES + "half",)),
@@ -39,7 +37,8 @@ MORE = [
 
 
 def hinted(seed: int) -> Trace:
-    """A random program. Any value of `near` is safe, since it steers only what is kept; of `write_back`, those with the banks."""
+    """A random program. Any value of `near` is safe, since it steers only what is kept; of `write_back`,
+    those with the banks."""
     trace = random_trace(seed)
     rng = np.random.default_rng(seed)
     count = len(trace.code)
@@ -48,15 +47,21 @@ def hinted(seed: int) -> Trace:
     return replace(trace, hints=replace(hints, write_back=write_back, near=near))
 
 
-@pytest.mark.parametrize(("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)])
+@pytest.mark.parametrize(
+    ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
+)
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
-    outcome = lockstep(hinted(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine())
+    outcome = lockstep(
+        hinted(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine()
+    )
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["boc.forwards"]
 
 
-@pytest.mark.parametrize("active", [2, *(pytest.param(active, marks=pytest.mark.long) for active in (1, 3, 8, 20))])
+@pytest.mark.parametrize(
+    "active", [2, *(pytest.param(active, marks=pytest.mark.long) for active in (1, 3, 8, 20))]
+)
 def test_two_levels(active: int) -> None:
     config = with_overrides(preset("tiny"), [TWO_LEVEL, f"sub_core.active_warps={active}"])
     outcome = lockstep(random_trace(2), config, parse_scheme("baseline"), PysimEngine())
@@ -78,7 +83,9 @@ SIMILAR = [
 @pytest.mark.parametrize(("scheme", "overrides"), SIMILAR)
 def test_registers_that_resemble_each_other(scheme: str, overrides: tuple[str, ...]) -> None:
     """Compression, decompress moves and scalar execution."""
-    outcome = lockstep(similar_trace(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine())
+    outcome = lockstep(
+        similar_trace(1), with_overrides(preset("tiny"), overrides), parse_scheme(scheme), PysimEngine()
+    )
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
     assert outcome.result is not None
     counters = outcome.result.counters

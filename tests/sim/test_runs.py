@@ -104,15 +104,21 @@ def test_results_are_those_of_single_runs(cache: Path) -> None:
 def test_keys_tell_runs_apart() -> None:
     base = RunSpec("vectoradd", "tiny")
     others = [
-        RunSpec("vectoradd", "small"), RunSpec("nn", "tiny"), RunSpec("vectoradd", "tiny", "bow"),
-        RunSpec("vectoradd", "tiny", preset="pascal"), RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
-        RunSpec("vectoradd", "tiny", max_registers=16), RunSpec("vectoradd", "tiny", engine="verilator"),
+        RunSpec("vectoradd", "small"),
+        RunSpec("nn", "tiny"),
+        RunSpec("vectoradd", "tiny", "bow"),
+        RunSpec("vectoradd", "tiny", preset="pascal"),
+        RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
+        RunSpec("vectoradd", "tiny", max_registers=16),
+        RunSpec("vectoradd", "tiny", engine="verilator"),
         RunSpec("vectoradd", "tiny", observer="warpbank.studies.reproduce.observe:Stages"),
-    ]  # fmt: skip
+    ]
     keys = [spec.key() for spec in (base, *others)]
     assert len(set(keys)) == len(keys)
     assert RunSpec("vectoradd", "tiny").key() == base.key()
-    assert RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=2",)).key() == base.key()  # the default, spelt out
+    assert (
+        RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=2",)).key() == base.key()
+    )  # the default, spelt out
 
 
 def test_changed_code_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +215,8 @@ from warpbank.sim.runs import execute
 from tests.sim.test_runs import Step
 if __name__ == "__main__":
     log, count, seconds, free = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-    outcomes = execute([Step(number, log, seconds, gated=number >= free) for number in range(count)], workers=2)
+    steps = [Step(number, log, seconds, gated=number >= free) for number in range(count)]
+    outcomes = execute(steps, workers=2)
     print([outcome.result["square"] for outcome in outcomes])
 """
 
@@ -220,8 +227,15 @@ def _start(folder: Path, log: Path, count: int, seconds: float, free: int) -> su
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(log), str(count), str(seconds), str(free)]
     # A shell that starts the tests in the background leaves SIGINT ignored, and that would be inherited.
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    return subprocess.Popen(
+        command,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def _wait(condition: Any, what: str) -> None:
@@ -241,7 +255,8 @@ def _group_alive(group: int) -> bool:
 
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_command_resumes(with_signal: signal.Signals, cache: Path, tmp_path: Path) -> None:
-    """Killed in the middle: its workers go too, what was done stays, what was not is done next time, nothing twice."""
+    """Killed in the middle: its workers go too, what was done stays, what was not is done next time, nothing
+    twice."""
     log = tmp_path / "log"
     process = _start(tmp_path, log, 8, 0.0, 4)
     _wait(lambda: len(list(store.folder().glob("*.json"))) >= 3, "no results appeared")
@@ -329,7 +344,9 @@ def _deaf(monkeypatch: pytest.MonkeyPatch, cluster: Deaf) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.01)
 
 
-def test_what_a_cluster_loses_is_given_again(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_cluster_loses_is_given_again(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster = Deaf(silent={0, 2}, cancels={1, 5})
     _deaf(monkeypatch, cluster)
     steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
@@ -337,7 +354,9 @@ def test_what_a_cluster_loses_is_given_again(cache: Path, tmp_path: Path, monkey
     assert cluster.given == 8  # four, the three that were lost, and one of these again
 
 
-def test_a_cluster_that_never_does_anything(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_never_does_anything(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _deaf(monkeypatch, Deaf(silent=set(range(1, 100)), cancels=set()))
     steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
     with pytest.raises(WarpbankError, match="did nothing with 3 tasks that it was given 3 times"):
@@ -349,12 +368,27 @@ def test_a_worker_elsewhere_dies(cache: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     log = tmp_path / "log"
     steps = [Step(number, str(log), fault="kills once" if number == 2 else "") for number in range(8)]
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
-    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as cluster:
-        workers = [subprocess.Popen([*command, cluster.scheduler_address], cwd=ROOT, stderr=subprocess.DEVNULL) for _ in range(2)]
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--no-nanny",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+    ]
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+        workers = [
+            subprocess.Popen([*command, cluster.scheduler_address], cwd=ROOT, stderr=subprocess.DEVNULL)
+            for _ in range(2)
+        ]
         try:
             cluster.wait_for_workers(2, timeout=120)
-            assert _squares(execute(steps, scheduler=cluster.scheduler_address)) == [number**2 for number in range(8)]
+            assert _squares(execute(steps, scheduler=cluster.scheduler_address)) == [
+                number**2 for number in range(8)
+            ]
         finally:
             for worker in workers:
                 worker.kill()

@@ -40,8 +40,17 @@ def _random(seed: int, path: Path, *, version: int = 5, mode: int = 2) -> int:
         )
         return rng.choice(kinds)
 
-    blocks = [[[*(line(16 * place) for place in range(rng.randrange(5, 25))), Line(0x500, "BAR.SYNC"), Line(0x510, "EXIT")]
-               for _ in range(3)] for _ in range(4)]
+    blocks = [
+        [
+            [
+                *(line(16 * place) for place in range(rng.randrange(5, 25))),
+                Line(0x500, "BAR.SYNC"),
+                Line(0x510, "EXIT"),
+            ]
+            for _ in range(3)
+        ]
+        for _ in range(4)
+    ]
     path.write_text(traceg(blocks, version=version, mode=mode, threads=96))
     return sum(len(warp) for block in blocks for warp in block)
 
@@ -62,8 +71,16 @@ def test_traces_run(scheme: str, tmp_path: Path) -> None:
     assert data["energy"]["dynamic_total"] > 0
 
 
-@pytest.mark.parametrize(("scheme", "says"), [("gscalar", "values"), ("gscalar-half", "values"), ("ltrf", "intervals"),
-                                              ("bow-wr", "write_back"), ("renaming", "release")])
+@pytest.mark.parametrize(
+    ("scheme", "says"),
+    [
+        ("gscalar", "values"),
+        ("gscalar-half", "values"),
+        ("ltrf", "intervals"),
+        ("bow-wr", "write_back"),
+        ("renaming", "release"),
+    ],
+)
 def test_schemes_that_cannot_run_say_so(scheme: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "kernel-1.traceg"
     _random(1, path)

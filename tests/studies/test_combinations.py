@@ -1,6 +1,7 @@
-"""All combinations of schemes: the list, and the check of them as a command. What it runs is `test_lockstep_combined.py`'s.
+"""All combinations of schemes: the list, and the check of them as a command. What it runs is
+`test_lockstep_combined.py`'s.
 
-    pytest -m long tests/studies/test_combinations.py
+pytest -m long tests/studies/test_combinations.py
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def test_what_is_legal_can_be_parsed_and_what_is_refused_has_a_sentence() -> Non
 
 def test_only_what_is_named() -> None:
     assert {"bow+renaming", "renaming"} < {each.scheme for each in named("renaming")}
-    assert {"bow+renaming", "bow+renaming+gscalar"} <= {each.scheme for each in named("renaming+bow") if each.legal}
+    assert {"bow+renaming", "bow+renaming+gscalar"} <= {
+        each.scheme for each in named("renaming+bow") if each.legal
+    }
     assert all({"bow", "renaming"} <= set(each.scheme.split("+")) for each in named("renaming+bow"))
     with pytest.raises(WarpbankError, match="names bows, and there is no such row; known: baseline"):
         named("bows")
@@ -64,7 +67,9 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
     def run(trace: Any, config: Any, scheme: Any, engine: Any, **more: Any) -> Outcome:
         calls.append(scheme.name)
-        found = Divergence(3, "The events of cycle 3 differ.", *(None, None)) if scheme.name == BROKEN else None  # type: ignore[arg-type]
+        found = (
+            Divergence(3, "The events of cycle 3 differ.", *(None, None)) if scheme.name == BROKEN else None
+        )  # type: ignore[arg-type]
         return Outcome(1, 7, None, found, {"build": 0.0, "run": 0.0, "rtl": 0.0})
 
     def here(tasks: list[LockstepRun], *, workers: int | None, progress: Progress | None) -> list[Ended]:
@@ -81,13 +86,17 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 def test_the_command_runs_all_and_says_what_failed(ran: list[str]) -> None:
-    result = CliRunner().invoke(app, ["schemes", "--check", "--only", "renaming", "--kernel", "vectoradd", "--json"])
+    result = CliRunner().invoke(
+        app, ["schemes", "--check", "--only", "renaming", "--kernel", "vectoradd", "--json"]
+    )
     assert result.exit_code == 1
     data = json.loads(result.stdout)
     legal = [each["scheme"] for each in data["combinations"] if each["legal"]]
     assert ran == legal
     assert not data["passed"]
-    assert {run["scheme"]: run["wrong"] for run in data["runs"] if run["wrong"]} == {BROKEN: "The events of cycle 3 differ."}
+    assert {run["scheme"]: run["wrong"] for run in data["runs"] if run["wrong"]} == {
+        BROKEN: "The events of cycle 3 differ."
+    }
 
 
 def test_a_check_goes_on_where_it_was_stopped(ran: list[str]) -> None:
@@ -115,5 +124,6 @@ def test_every_legal_combination(scheme: str) -> None:
 
 @pytest.mark.long
 def test_moves_through_collectors_of_several_uops() -> None:
-    """In Verilator, whose testbench has to find what a decompress move has read among the uops of its collector."""
+    """In Verilator, whose testbench has to find what a decompress move has read among the uops of its
+    collector."""
     assert LockstepRun("bow+gscalar", "spmv", "tiny", (), "verilator").compute()["cycles"] > 0

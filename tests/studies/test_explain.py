@@ -39,7 +39,11 @@ def test_release_flags_as_tables() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("--virtual",), "is on virtual registers"), (("--intervals",), "choose one"), (("-o", "x.svg"), "give both")],
+    [
+        (("--virtual",), "is on virtual registers"),
+        (("--intervals",), "choose one"),
+        (("-o", "x.svg"), "give both"),
+    ],
 )
 def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
     done = warpbank("explain", "spmv", "--release", *arguments)

@@ -29,7 +29,9 @@ from warpbank.studies.gating_plot import draw
 SMALL = with_overrides(preset("tiny"), ["sub_core.rows=8", "sub_core.mapping.subarrays=2"])
 
 
-def observed(trace: Trace, records: list[Record], end: int, at: int = 7, config: SmConfig = SMALL) -> dict[str, Any]:
+def observed(
+    trace: Trace, records: list[Record], end: int, at: int = 7, config: SmConfig = SMALL
+) -> dict[str, Any]:
     """What the observer makes of the records, given in two batches."""
     seen = Gating()
     seen.start(trace, config)
@@ -48,32 +50,51 @@ def one_launch(exempt: tuple[int, ...]) -> Trace:
 
 
 def test_renaming_by_hand() -> None:
-    """p0 in cycles 2 to 6 and again from 7 to 8; p1 in 4 and 5; p9 (row 4: the other sub-array) from 8 on, lost in 9, the end."""
+    """p0 in cycles 2 to 6 and again from 7 to 8; p1 in 4 and 5; p9 (row 4: the other sub-array) from 8 on,
+    lost in 9, the end."""
     records: list[Record] = [
-        (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)),
-        (2, 0, "map", (0, 1, 0, 0)), (6, 0, "unmap", (0, 1, 0, 0)), (4, 0, "map", (0, 2, 1, 0)), (5, 0, "unmap", (0, 2, 1, 0)),
-        (7, 0, "map", (0, 3, 0, 0)), (8, 0, "unmap", (0, 3, 0, 0)), (8, 0, "map", (0, 1, 1, 4)),
+        (0, -1, "cta_start", (0,)),
+        (0, 0, "warp_start", (0, 0)),
+        (9, -1, "cta_end", (0,)),
+        (2, 0, "map", (0, 1, 0, 0)),
+        (6, 0, "unmap", (0, 1, 0, 0)),
+        (4, 0, "map", (0, 2, 1, 0)),
+        (5, 0, "unmap", (0, 2, 1, 0)),
+        (7, 0, "map", (0, 3, 0, 0)),
+        (8, 0, "unmap", (0, 3, 0, 0)),
+        (8, 0, "map", (0, 1, 1, 4)),
         (9, 0, "write", (1, 4, 0, 0, 1, 15)),
-    ]  # fmt: skip
+    ]
     found = observed(one_launch((0,)), records, 11)
     registers = [0, 0, 1, 1, 2, 2, 1, 1, 2, 1, 0]
     subarrays = [0, 0, 1, 1, 2, 2, 1, 1, 2, 1, 0]
-    assert found["curve"] == {"step": 1, "given": [4.0] * 10 + [0.0], "registers": registers, "subarrays": subarrays}
+    assert found["curve"] == {
+        "step": 1,
+        "given": [4.0] * 10 + [0.0],
+        "registers": registers,
+        "subarrays": subarrays,
+    }
     assert (found["cycles"], found["given"], found["allocated"]) == (11, 4, 3)
     assert (found["of_registers"], found["of_subarrays"]) == (16, 4)
     assert found["registers"] == pytest.approx(sum(registers) / 11)
     assert found["used"] == pytest.approx(sum(registers) / 4 / 10)
-    assert found["parts"] == pytest.approx([sum(registers) / 4 / 1000, *[0] * 9])  # the first of ten parts; then nothing runs
+    assert found["parts"] == pytest.approx(
+        [sum(registers) / 4 / 1000, *[0] * 9]
+    )  # the first of ten parts; then nothing runs
     assert found["first"] == [[1, 2, 7], [1, 8, 10], [2, 4, 6], [3, 7, 9]]
 
 
 def test_first_touch_by_hand() -> None:
     """A register wakes up in the cycle before its first access and stays on, and its sub-array with it."""
     records: list[Record] = [
-        (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)),
-        (3, 0, "write", (0, 0, 0, 0, 1, 15)), (5, 0, "grant", (0, 0, 0, 0)), (8, 0, "write_back", (0, 1, 0, 2)),
+        (0, -1, "cta_start", (0,)),
+        (0, 0, "warp_start", (0, 0)),
+        (9, -1, "cta_end", (0,)),
+        (3, 0, "write", (0, 0, 0, 0, 1, 15)),
+        (5, 0, "grant", (0, 0, 0, 0)),
+        (8, 0, "write_back", (0, 1, 0, 2)),
         (9, 0, "write", (1, 5, 0, 0, 3, 15)),
-    ]  # fmt: skip
+    ]
     found = observed(one_launch(()), records, 11)
     assert WAKE_UP == 1
     assert found["curve"]["registers"] == [0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 3]
@@ -84,20 +105,31 @@ def test_first_touch_by_hand() -> None:
 def test_exempt_registers_stay_on_in_their_launch() -> None:
     """R0 of each of the eight warps is exempt: the first eight places, rows 0 to 3, are theirs."""
     records: list[Record] = [
-        (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)), (4, 0, "write", (0, 0, 0, 0, 0, 15)),
-        (2, 0, "map", (0, 1, 0, 4)), (4, 0, "unmap", (0, 1, 0, 4)), (3, 0, "write", (0, 4, 0, 0, 1, 15)),
-    ]  # fmt: skip
+        (0, -1, "cta_start", (0,)),
+        (0, 0, "warp_start", (0, 0)),
+        (9, -1, "cta_end", (0,)),
+        (4, 0, "write", (0, 0, 0, 0, 0, 15)),
+        (2, 0, "map", (0, 1, 0, 4)),
+        (4, 0, "unmap", (0, 1, 0, 4)),
+        (3, 0, "write", (0, 4, 0, 0, 1, 15)),
+    ]
     found = observed(one_launch((1,)), records, 11)
     assert found["curve"]["registers"] == [0, 0, 1, 2, 2, 1, 1, 1, 1, 1, 0]
 
 
 def test_registers_behind_those_of_the_slots_in_use_are_renamed() -> None:
-    """A table of six entries has room for the other three registers of two warps: exempt are the first two places only."""
+    """A table of six entries has room for the other three registers of two warps: exempt are the first two
+    places only."""
     config = with_overrides(SMALL, ["sub_core.mapping.table_bytes=3"])
     records: list[Record] = [
-        (0, -1, "cta_start", (0,)), (0, 0, "warp_start", (0, 0)), (9, -1, "cta_end", (0,)), (6, 0, "write", (1, 0, 0, 0, 0, 15)),
-        (2, 0, "map", (0, 1, 0, 1)), (4, 0, "unmap", (0, 1, 0, 1)), (3, 0, "write", (0, 1, 0, 0, 1, 15)),
-    ]  # fmt: skip
+        (0, -1, "cta_start", (0,)),
+        (0, 0, "warp_start", (0, 0)),
+        (9, -1, "cta_end", (0,)),
+        (6, 0, "write", (1, 0, 0, 0, 0, 15)),
+        (2, 0, "map", (0, 1, 0, 1)),
+        (4, 0, "unmap", (0, 1, 0, 1)),
+        (3, 0, "write", (0, 1, 0, 0, 1, 15)),
+    ]
     found = observed(one_launch((1,)), records, 11, config=config)
     assert found["curve"]["registers"] == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0]
     assert found["curve"]["subarrays"] == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0]
@@ -108,8 +140,11 @@ def test_spans_that_touch_or_overlap() -> None:
     assert spans.count(8).tolist() == [0, 1, 2, 1, 1, 1, 0, 0]
 
 
-def searched(records: list[Record], trace: Trace, config: Any, cycles: int, renames: bool) -> tuple[list[int], list[int]]:
-    """Registers and sub-arrays that are powered, cycle by cycle. With renaming, what is never given away is exempt."""
+def searched(
+    records: list[Record], trace: Trace, config: Any, cycles: int, renames: bool
+) -> tuple[list[int], list[int]]:
+    """Registers and sub-arrays that are powered, cycle by cycle. With renaming, what is never given away is
+    exempt."""
     core = config.sub_core
     shared = {(number, *values[2:]) for _, number, event, values in records if event == "map"}
     ends = sorted(record[0] for record in records if record[2] == "cta_end")
@@ -130,7 +165,9 @@ def searched(records: list[Record], trace: Trace, config: Any, cycles: int, rena
             if event in ("write", "grant") and (not renames or (number, *values[:2]) not in shared):
                 on[number, values[0], values[1]] = True
         registers.append(len(on))
-        subarrays.append(len({(number, bank, row * core.mapping.subarrays // core.rows) for number, bank, row in on}))
+        subarrays.append(
+            len({(number, bank, row * core.mapping.subarrays // core.rows) for number, bank, row in on})
+        )
         for place in off:
             del on[place]
         if renames and cycle in launch_ends:
@@ -141,7 +178,9 @@ def searched(records: list[Record], trace: Trace, config: Any, cycles: int, rena
 @pytest.mark.parametrize("scheme", ["renaming", "baseline"])
 @pytest.mark.parametrize("name", ["vectoradd", "reduction"])
 def test_against_a_search(name: str, scheme: str) -> None:
-    config = with_overrides(preset("tiny"), ["sub_core.rows=32", "sub_core.mapping.table_bytes=40", "sub_cores=2"])
+    config = with_overrides(
+        preset("tiny"), ["sub_core.rows=32", "sub_core.mapping.table_bytes=40", "sub_cores=2"]
+    )
     chosen = parse_scheme(scheme)
     job = workloads.get(name).job("tiny")
     trace = annotate(trace_job(job), chosen.hints, config, lambda: compile_job(job))
@@ -164,7 +203,12 @@ def test_nobody_waits_for_a_wake_up(name: str) -> None:
     config, scheme = preset("tiny"), parse_scheme("renaming")
     job = workloads.get(name).job("tiny")
     records: list[Record] = []
-    simulate(annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job)), config, scheme, events=records)
+    simulate(
+        annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job)),
+        config,
+        scheme,
+        events=records,
+    )
     given: dict[tuple[int, ...], int] = {}
     accesses = 0
     for cycle, core, event, values in sorted(records, key=lambda record: (record[0], record[2])):
@@ -182,7 +226,10 @@ def test_gating_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert done.code == 0, done.err
     assert "sub-arrays powered, mean" in done.out
     drawing = xml.fromstring((tmp_path / "vectoradd-gating.svg").read_text())
-    assert any("registers of a warp" in (text.text or "") for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
+    assert any(
+        "registers of a warp" in (text.text or "")
+        for text in drawing.iter("{http://www.w3.org/2000/svg}text")
+    )
     done = warpbank("gating", "vectoradd", "--size", "tiny", "--preset", "fermi", "--json")
     data = json.loads(done.out)
     assert data["renaming"]["registers"] < data["first touch"]["registers"]

@@ -27,7 +27,9 @@ PRICES = table("common")
 
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wb", "malekeh"])
 @pytest.mark.parametrize("intervals", [4, 1000])
-def test_the_intervals_add_up_to_the_run(scheme: str, intervals: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_intervals_add_up_to_the_run(
+    scheme: str, intervals: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(over_time, "INTERVALS", intervals)
     config, chosen = preset("tiny"), parse_scheme(scheme)
     seen = OverTime(chosen)
@@ -72,7 +74,18 @@ def test_live_registers_of_one_warp() -> None:
 
 @pytest.mark.parametrize("scheme", ["ltrf", "renaming", "gscalar", "bow-wr"])
 def test_files(scheme: str, tmp_path: Path) -> None:
-    common = ("run", "reduction", "--size", "tiny", "--preset", "tiny", "--scheme", scheme, "--json", "--over-time")
+    common = (
+        "run",
+        "reduction",
+        "--size",
+        "tiny",
+        "--preset",
+        "tiny",
+        "--scheme",
+        scheme,
+        "--json",
+        "--over-time",
+    )
     for suffix in ("csv", "json", "html"):
         path = tmp_path / f"run.{suffix}"
         done = warpbank(*common, str(path))
@@ -88,8 +101,15 @@ def test_files(scheme: str, tmp_path: Path) -> None:
     text = (tmp_path / "run.html").read_text()
     drawn = figures(text)
     assert [line.name for figure in drawn.values() for line in figure.data] == [
-        "ipc", "hit ratio", "live registers", "rf reads", "rf writes", "conflicts", "dynamic mw", "leakage mw",
-    ]  # fmt: skip
+        "ipc",
+        "hit ratio",
+        "live registers",
+        "rf reads",
+        "rf writes",
+        "conflicts",
+        "dynamic mw",
+        "leakage mw",
+    ]
     assert all(len(line.y) == len(told["rows"]) for figure in drawn.values() for line in figure.data)
     assert "<script src=" not in text
 

@@ -42,14 +42,30 @@ SMALL = Paper(
     "small",
     "A paper of this test",
     (
-        Figure("fig1", "Fig. 1: IPC", "uops", ("ipc", "twice"), _tasks,
-               lambda kernel, size, results: (results[_spec(kernel, size)]["ipc"], 2 * results[_spec(kernel, size)]["ipc"]),
-               "They had other kernels."),
-        Figure("fig2", "Fig. 2: cycles", "cycles", ("cycles",), _tasks,
-               lambda kernel, size, results: (float(results[_spec(kernel, size)]["cycles"]),), "Another machine.",
-               kernels=("nn",)),
+        Figure(
+            "fig1",
+            "Fig. 1: IPC",
+            "uops",
+            ("ipc", "twice"),
+            _tasks,
+            lambda kernel, size, results: (
+                results[_spec(kernel, size)]["ipc"],
+                2 * results[_spec(kernel, size)]["ipc"],
+            ),
+            "They had other kernels.",
+        ),
+        Figure(
+            "fig2",
+            "Fig. 2: cycles",
+            "cycles",
+            ("cycles",),
+            _tasks,
+            lambda kernel, size, results: (float(results[_spec(kernel, size)]["cycles"]),),
+            "Another machine.",
+            kernels=("nn",),
+        ),
     ),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -93,15 +109,24 @@ def test_a_failed_run_leaves_its_kernel_out(small: Paper) -> None:
 def test_every_run_failed(small: Paper) -> None:
     made = reproduce(small, ["nbody"], "tiny", figures=["fig1"])
     assert made.comparisons[0].rows == {}
-    assert made.comparisons[0].sentences == ["ipc: published 0.5 uops, ours is not here.", "They had other kernels."]
+    assert made.comparisons[0].sentences == [
+        "ipc: published 0.5 uops, ours is not here.",
+        "They had other kernels.",
+    ]
 
 
 def test_files(small: Paper, tmp_path: Path) -> None:
     made = reproduce(small, ["vectoradd", "nn"], "tiny")
     paths = write(made, tmp_path / "a" / "b")
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(
+        path.name for path in paths
+    )
     assert {path.name for path in paths} == {
-        "small.html", "small.md", "small.json", "small-fig1.csv", "small-fig2.csv",
+        "small.html",
+        "small.md",
+        "small.json",
+        "small-fig1.csv",
+        "small-fig2.csv",
     }
     data = json.loads((tmp_path / "a" / "b" / "small.json").read_text())
     assert data == json.loads(json.dumps(made.to_dict()))
@@ -122,24 +147,48 @@ def test_files(small: Paper, tmp_path: Path) -> None:
     assert [[trace["name"] for trace in traces] for traces in drawn] == [["ipc", "twice"], ["cycles"]]
     assert drawn[0][0]["x"] == ["vectoradd", "nn", "mean", "published"]
     assert drawn[0][0]["y"] == [made.comparisons[0].rows[kernel][0] for kernel in ("vectoradd", "nn")] + [
-        made.comparisons[0].mean[0], 0.5,
-    ]  # fmt: skip
+        made.comparisons[0].mean[0],
+        0.5,
+    ]
     page = (tmp_path / "a" / "b" / "small.md").read_text()
-    for part in ("# A paper of this test", "## Fig. 1: IPC", "their Fig. 1", "| kernel | ipc | twice |", by["command"]):
+    for part in (
+        "# A paper of this test",
+        "## Fig. 1: IPC",
+        "their Fig. 1",
+        "| kernel | ipc | twice |",
+        by["command"],
+    ):
         assert part in page
 
 
 def test_command(small: Paper, tmp_path: Path) -> None:
-    arguments = ("reproduce", "small", "--size", "tiny", "--kernel", "vectoradd", "--output", str(tmp_path / "out"))
+    arguments = (
+        "reproduce",
+        "small",
+        "--size",
+        "tiny",
+        "--kernel",
+        "vectoradd",
+        "--output",
+        str(tmp_path / "out"),
+    )
     done = warpbank(*arguments)
     assert done.code == 0, done.err
-    for part in ("A paper of this test", "Fig. 1: IPC", "published", "They had other kernels.", "made by: warpbank reproduce"):
+    for part in (
+        "A paper of this test",
+        "Fig. 1: IPC",
+        "published",
+        "They had other kernels.",
+        "made by: warpbank reproduce",
+    ):
         assert part in done.out
     stored = {path: path.stat().st_mtime_ns for path in store.folder().glob("*.json")}
     again = warpbank(*arguments, "--json")
     assert again.code == 0, again.err
     assert json.loads(again.out)["papers"][0]["figures"][0]["rows"].keys() == {"vectoradd"}
-    assert stored == {path: path.stat().st_mtime_ns for path in store.folder().glob("*.json")}  # nothing was computed again
+    assert stored == {
+        path: path.stat().st_mtime_ns for path in store.folder().glob("*.json")
+    }  # nothing was computed again
     failed = warpbank("reproduce", "small", "--size", "tiny", "--kernel", "nbody", "--figure", "fig1")
     assert failed.code == 1
     assert "1 runs failed" in failed.err
@@ -164,7 +213,9 @@ def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
 
 def test_output_that_cannot_be_made(small: Paper, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = warpbank("reproduce", "small", "--size", "tiny", "--kernel", "nn", "--output", str(tmp_path / "file" / "out"))
+    done = warpbank(
+        "reproduce", "small", "--size", "tiny", "--kernel", "nn", "--output", str(tmp_path / "file" / "out")
+    )
     assert done.code == 2
     assert "cannot make the folder" in done.err
 
@@ -181,10 +232,17 @@ def test_published_values_name_figures_and_columns(small: Paper, tmp_path: Path)
             published(small)
 
 
-def _drawn(shape: str, columns: tuple[str, ...], rows: dict[str, tuple[float, ...]], beside: tuple[str, ...] = (),
-           level: tuple[str, float] | None = None) -> Any:
+def _drawn(
+    shape: str,
+    columns: tuple[str, ...],
+    rows: dict[str, tuple[float, ...]],
+    beside: tuple[str, ...] = (),
+    level: tuple[str, float] | None = None,
+) -> Any:
     """The plot of a figure whose first column is published as 7, and the most of it as 9."""
-    figure = Figure("fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.", shape=shape, beside=beside, level=level)
+    figure = Figure(
+        "fig", "Fig.", "%", columns, _tasks, lambda *_: (), "Why.", shape=shape, beside=beside, level=level
+    )
     mean = tuple(sum(column) / len(rows) for column in zip(*rows.values(), strict=True))
     part = Comparison(figure, rows, mean, Published({columns[0]: 7.0}, {}, {columns[0]: 9.0}, "there"), {})
     (section,) = page(Reproduction(Paper("p", "P", (figure,)), (part,), {})).sections
@@ -196,7 +254,10 @@ def test_shapes() -> None:
     rows = {"a": (1.0, 2.0), "b": (3.0, 4.0)}
     names = ["a", "b", "mean", "published", "published, most"]
     bars = _drawn("bars", ("x", "y"), rows)
-    assert [(trace["type"], trace["name"], trace["x"]) for trace in bars.data] == [("bar", "x", names), ("bar", "y", names)]
+    assert [(trace["type"], trace["name"], trace["x"]) for trace in bars.data] == [
+        ("bar", "x", names),
+        ("bar", "y", names),
+    ]
     assert bars.data[0]["y"] == [1.0, 3.0, 2.0, 7.0, 9.0]
     assert bars.layout["barmode"] == "group"
     assert "shapes" not in bars.layout
@@ -214,8 +275,9 @@ def test_shapes() -> None:
     assert lines.data[3]["mode"] == "markers"
     curves = _drawn("curves", ("c, 1", "d, 1", "c, 2", "d, 2"), {"a": (1.0, 2.0, 3.0, 4.0)})
     assert [(trace["name"], trace["x"], trace["y"]) for trace in curves.data] == [
-        ("c", ["1", "2"], [1.0, 3.0]), ("d", ["1", "2"], [2.0, 4.0]),
-    ]  # fmt: skip
+        ("c", ["1", "2"], [1.0, 3.0]),
+        ("d", ["1", "2"], [2.0, 4.0]),
+    ]
 
 
 def test_sentences_on_extremes_and_on_what_is_not_here() -> None:
@@ -224,13 +286,17 @@ def test_sentences_on_extremes_and_on_what_is_not_here() -> None:
     stated = Published({"x": 7.0}, {"y": 1.0}, {"x": 9.0}, "there")
     part = Comparison(figure, {"a": (1.0, 2.0), "b": (3.0, 4.0)}, (2.0, 3.0), stated, {})
     assert part.sentences == [
-        "x: ours 2.0 %, published 7 %, difference -5.0.", "x, most: ours 3.0 % (b), published 9 %, difference -6.0.",
-        "y, least: ours 2.0 % (a), published 1 %, difference +1.0.", "Why.",
-    ]  # fmt: skip
+        "x: ours 2.0 %, published 7 %, difference -5.0.",
+        "x, most: ours 3.0 % (b), published 9 %, difference -6.0.",
+        "y, least: ours 2.0 % (a), published 1 %, difference +1.0.",
+        "Why.",
+    ]
     assert Comparison(figure, {}, (), stated, {}).sentences == [
-        "x: published 7 %, ours is not here.", "x, most: published 9 %, ours is not here.",
-        "y, least: published 1 %, ours is not here.", "Why.",
-    ]  # fmt: skip
+        "x: published 7 %, ours is not here.",
+        "x, most: published 9 %, ours is not here.",
+        "y, least: published 1 %, ours is not here.",
+        "Why.",
+    ]
 
 
 def test_a_line_across_is_in_the_table() -> None:
@@ -272,7 +338,8 @@ def test_bow_on_two_kernels() -> None:
         assert set(part.rows) == (set(kernels) if part.figure.row else set())
         assert all(len(row) == len(part.figure.columns) for row in part.rows.values())
     runs = {
-        scheme: exp.run(RunSpec("sad", "tiny", scheme, "pascal").experiment()).result for scheme in ("baseline", "bow", "bow-wr")
+        scheme: exp.run(RunSpec("sad", "tiny", scheme, "pascal").experiment()).result
+        for scheme in ("baseline", "bow", "bow-wr")
     }
     columns = {
         name: dict(zip(part.figure.columns, part.rows["sad"], strict=True))
@@ -309,7 +376,9 @@ def test_observed_stages_agree_with_counters(kernel: str) -> None:
         assert seen["memory"]["uops"] + seen["other"]["uops"] == data["warp_instructions"]
         assert seen["memory"]["collect"] + seen["other"]["collect"] == counters["collector.residency"]
         for stages in (seen["memory"], seen["other"]):
-            assert 0 < stages["operands"] <= stages["collect"] - stages["uops"] // 2  # dispatched a cycle later at the earliest
+            assert (
+                0 < stages["operands"] <= stages["collect"] - stages["uops"] // 2
+            )  # dispatched a cycle later at the earliest
         held = sum(int(entries) * cycles for entries, cycles in seen["occupancy"].items())
         assert (held > 0) == (scheme == "bow-wr")
         core = preset("pascal").sub_core
@@ -319,20 +388,32 @@ def test_observed_stages_agree_with_counters(kernel: str) -> None:
 def test_stages_by_hand() -> None:
     """Two warps one after the other in slot 1 of a machine with two banks, and one value held for ten cycles.
 
-    The second uop finds r2, which the first has asked for, and waits for r1; the third is inserted a cycle late.
+    The second uop finds r2, which the first has asked for, and waits for r1; the third is inserted a cycle
+    late.
     """
     records = [
         (0, 0, "warp_start", (1, 4)),
-        (1, 0, "issue", (1, 0, 0)), (1, 0, "allocate", (1, 1, 0)), (2, 0, "grant", (1, 5, 1, 0)),
-        (2, 0, "issue", (1, 1, 1)), (2, 0, "allocate", (1, 1, 1)), (2, 0, "forward", (1, 1, 1, 1, 1)),
+        (1, 0, "issue", (1, 0, 0)),
+        (1, 0, "allocate", (1, 1, 0)),
+        (2, 0, "grant", (1, 5, 1, 0)),
+        (2, 0, "issue", (1, 1, 1)),
+        (2, 0, "allocate", (1, 1, 1)),
+        (2, 0, "forward", (1, 1, 1, 1, 1)),
         (3, 0, "grant", (0, 4, 1, 1)),
-        (6, 0, "dispatch", (1, int(Unit.LSU), 1, 0)), (8, 0, "dispatch", (1, int(Unit.ALU), 1, 1)),
-        (20, 0, "retire", (1, 0)), (21, 0, "retire", (1, 1)),
-        (30, 0, "issue", (1, 0, 1)), (30, 0, "allocate", (1, 1, 0)), (31, 0, "forward", (1, 1, 0, 3, 2)),
-        (33, 0, "dispatch", (1, int(Unit.ALU), 1, 0)), (36, 0, "retire", (1, 0)),
-        (40, 0, "issue", (1, 1, 2)), (40, 0, "retire", (1, 1)),
-        (50, 0, "window", (0, 2)), (60, 0, "window", (0, 0)),
-    ]  # fmt: skip
+        (6, 0, "dispatch", (1, int(Unit.LSU), 1, 0)),
+        (8, 0, "dispatch", (1, int(Unit.ALU), 1, 1)),
+        (20, 0, "retire", (1, 0)),
+        (21, 0, "retire", (1, 1)),
+        (30, 0, "issue", (1, 0, 1)),
+        (30, 0, "allocate", (1, 1, 0)),
+        (31, 0, "forward", (1, 1, 0, 3, 2)),
+        (33, 0, "dispatch", (1, int(Unit.ALU), 1, 0)),
+        (36, 0, "retire", (1, 0)),
+        (40, 0, "issue", (1, 1, 2)),
+        (40, 0, "retire", (1, 1)),
+        (50, 0, "window", (0, 2)),
+        (60, 0, "window", (0, 0)),
+    ]
     trace = TraceBuilder().launch([[alu(9, 2), alu(9, 1, 2), BRANCH]]).build()
     stages = Stages()
     stages.start(trace, with_overrides(preset("tiny"), ["sub_core.banks=2"]))
@@ -347,13 +428,23 @@ def test_stages_by_hand() -> None:
 
 def test_table_1_is_measured_on_the_machine() -> None:
     """BOW, Fig. 6: bank writes of r0..r4. The result of r4 comes when its entry has left."""
-    figures = {part.figure.name: part for part in reproduce(PAPERS["bow"], ["nn"], "tiny", figures=[
-        "table1-bow", "table1-bow-wb", "table1-bow-wr"]).comparisons}
+    figures = {
+        part.figure.name: part
+        for part in reproduce(
+            PAPERS["bow"], ["nn"], "tiny", figures=["table1-bow", "table1-bow-wb", "table1-bow-wr"]
+        ).comparisons
+    }
     rows = {name: part.rows["btree_snippet"][:5] for name, part in figures.items()}
-    assert rows == {"table1-bow": (3, 4, 3, 1, 1), "table1-bow-wb": (1, 2, 2, 1, 1), "table1-bow-wr": (0, 1, 0, 1, 1)}
+    assert rows == {
+        "table1-bow": (3, 4, 3, 1, 1),
+        "table1-bow-wb": (1, 2, 2, 1, 1),
+        "table1-bow-wr": (0, 1, 0, 1, 1),
+    }
 
 
 def test_kernels_separated_by_commas(small: Paper) -> None:
-    done = warpbank("reproduce", "small", "--size", "tiny", "--kernels", "vectoradd, nn", "--figure", "fig1", "--json")
+    done = warpbank(
+        "reproduce", "small", "--size", "tiny", "--kernels", "vectoradd, nn", "--figure", "fig1", "--json"
+    )
     assert done.code == 0, done.err
     assert json.loads(done.out)["papers"][0]["figures"][0]["rows"].keys() == {"vectoradd", "nn"}

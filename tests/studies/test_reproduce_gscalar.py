@@ -31,7 +31,11 @@ def test_rows_by_hand() -> None:
         percent = 100 / found.instructions
         values, hardware = found.by_values, found.by_hardware
         assert rows["fig1"][name] == pytest.approx(
-            (percent * found.divergent, percent * values.divergent, 100 * values.divergent / max(found.divergent, 1))
+            (
+                percent * found.divergent,
+                percent * values.divergent,
+                100 * values.divergent / max(found.divergent, 1),
+            )
         )
         accesses = [read + written for read, written in zip(found.reads, found.writes, strict=True)]
         none, one, two, three, scalar, divergent = (100 * count / sum(accesses) for count in accesses)
@@ -53,18 +57,24 @@ def test_power_by_hand() -> None:
     """Of `nn`: a few hundred accesses, and square roots that differ between threads."""
     made = reproduce(GSCALAR, ("nn",), "tiny", figures=("fig11", "fig11-ipc", "fig12"))
     assert made.failures == {}
-    rows = {part.figure.name: dict(zip(part.figure.columns, part.rows["nn"], strict=True)) for part in made.comparisons}
+    rows = {
+        part.figure.name: dict(zip(part.figure.columns, part.rows["nn"], strict=True))
+        for part in made.comparisons
+    }
     results = {scheme: run("nn", "tiny", scheme).compute() for scheme in (BASELINE, "scalar-rf", "gscalar")}
     plain, scalar, small = (results[scheme]["counters"] for scheme in results)
     cycles = [results[scheme]["cycles"] for scheme in results]
     before = 33.08 * (8 * plain["rf.reads"] + small["rf.arrays.plain_write"] - 8 * small["issue.moves"])
     spent = [
-        33.08 * (scalar["rf.arrays.read"] + scalar["rf.arrays.write"]) + 13.76 * (scalar["scalar_rf.reads"]
-        + scalar["scalar_rf.writes"]) + 11.59 * scalar["rf.writes"]
+        33.08 * (scalar["rf.arrays.read"] + scalar["rf.arrays.write"])
+        + 13.76 * (scalar["scalar_rf.reads"] + scalar["scalar_rf.writes"])
+        + 11.59 * scalar["rf.writes"]
         + 0.0038 * (scalar["rf.reads"] + scalar["scalar_rf.reads"] + scalar["rf.writes"]),
-        33.08 * (small["rf.arrays.read"] + small["rf.arrays.write"]) + 13.76 * (small["rf.reads"] + small["rf.writes"])
-        + 11.59 * small["rf.writes"] + 11.33 * small["rf.reads"],
-    ]  # fmt: skip
+        33.08 * (small["rf.arrays.read"] + small["rf.arrays.write"])
+        + 13.76 * (small["rf.reads"] + small["rf.writes"])
+        + 11.59 * small["rf.writes"]
+        + 11.33 * small["rf.reads"],
+    ]
     for scheme, energy, time in zip(("scalar-rf", "gscalar"), spent, cycles[1:], strict=True):
         assert rows["fig12"][scheme] == pytest.approx(100 * energy / before * cycles[0] / time)
         assert rows["fig11-ipc"][scheme] == pytest.approx(100 * cycles[0] / time - 100)
@@ -77,7 +87,11 @@ def test_power_by_hand() -> None:
 def count_lanes(scheme: str) -> float:
     """Lanes of `nn`, those of the special-function unit more: of the trace, or of a run."""
     code = run("nn", "tiny", scheme).experiment()
-    found = lanes(code.job, compile_options(code)) if scheme == BASELINE else run("nn", "tiny", scheme).compute()["observed"]
+    found = (
+        lanes(code.job, compile_options(code))
+        if scheme == BASELINE
+        else run("nn", "tiny", scheme).compute()["observed"]
+    )
     return sum(found.values()) + 7.5 * found["sfu"]
 
 
@@ -94,7 +108,8 @@ def test_a_register_file_without_scalar_execution_clocks_all_lanes() -> None:
 def test_published_values_are_of_columns_there_are() -> None:
     assert PAPERS["gscalar"] is GSCALAR
     assert published(GSCALAR)["fig9"].values["all"] == sum(
-        published(GSCALAR)["fig9"].values[part] for part in ("ALU", "SFU and memory", "half-warp", "divergent")
+        published(GSCALAR)["fig9"].values[part]
+        for part in ("ALU", "SFU and memory", "half-warp", "divergent")
     )
 
 

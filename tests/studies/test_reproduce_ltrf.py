@@ -14,15 +14,22 @@ KERNEL = "vectoradd"
 
 
 def _run(scheme: str, *overrides: str) -> exp.Report:
-    return exp.run(RunSpec(KERNEL, "tiny", scheme, "maxwell", tuple(f"sub_core.{each}" for each in overrides)).experiment())
+    return exp.run(
+        RunSpec(
+            KERNEL, "tiny", scheme, "maxwell", tuple(f"sub_core.{each}" for each in overrides)
+        ).experiment()
+    )
 
 
 def test_a_kernel() -> None:
     """Every figure has the kernel's row, and rows hold what the runs say."""
     made = reproduce(PAPERS["ltrf"], [KERNEL], "tiny")
     assert made.failures == {}
-    rows = {part.figure.name: dict(zip(part.figure.columns, part.rows[KERNEL], strict=True)) for part in made.comparisons
-            if not part.figure.kernels and part.figure.row}  # fmt: skip
+    rows = {
+        part.figure.name: dict(zip(part.figure.columns, part.rows[KERNEL], strict=True))
+        for part in made.comparisons
+        if not part.figure.kernels and part.figure.row
+    }
     base = _run("baseline", "rows=136").result
     slow = {scheme: _run(scheme, "bank_latency=630", "rows=1024").result for scheme in ("ltrf", "ltrf-plus")}
     for column, scheme in (("LTRF #7", "ltrf"), ("LTRF+ #7", "ltrf-plus")):
@@ -33,7 +40,8 @@ def test_a_kernel() -> None:
     for column, scheme in (("hardware", "rfc"), ("software", "sw-rfc")):
         counters = _run(scheme, "bank_latency=100").result.counters
         assert rows["fig4"][column] == pytest.approx(
-            100 * counters["cache.reads"] / (counters["cache.reads"] + counters["rf.reads"]))
+            100 * counters["cache.reads"] / (counters["cache.reads"] + counters["rf.reads"])
+        )
     ratio = (100 + rows["fig9"]["LTRF #7"]) / (100 + rows["fig9"]["ideal"])
     assert rows["fig9-ideal"]["LTRF #7"] == pytest.approx(100 * ratio - 100)
     assert rows["fig10"]["LTRF+"] < 0

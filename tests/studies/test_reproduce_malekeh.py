@@ -32,16 +32,28 @@ def test_two_kernels() -> None:
         if not part.figure.kernels
     }
 
-    runs = {scheme: exp.run(RunSpec("hotspot", "tiny", scheme).experiment()) for scheme in ("baseline", "malekeh", "malekeh-pr")}
+    runs = {
+        scheme: exp.run(RunSpec("hotspot", "tiny", scheme).experiment())
+        for scheme in ("baseline", "malekeh", "malekeh-pr")
+    }
     results = {scheme: report.result for scheme, report in runs.items()}
-    assert columns["fig12"]["Malekeh"] == pytest.approx(100 * results["malekeh"].ipc / results["baseline"].ipc - 100)
+    assert columns["fig12"]["Malekeh"] == pytest.approx(
+        100 * results["malekeh"].ipc / results["baseline"].ipc - 100
+    )
     found, read = results["malekeh"].counters["boc.forwards"], results["malekeh"].counters["rf.reads"]
-    assert columns["fig13"]["Malekeh"] == columns["fig17"]["Malekeh"] == pytest.approx(100 * found / (found + read))
+    assert (
+        columns["fig13"]["Malekeh"]
+        == columns["fig17"]["Malekeh"]
+        == pytest.approx(100 * found / (found + read))
+    )
     hits = columns["fig13"]
     assert hits["Malekeh_PR"] - hits["BOW"] == pytest.approx(columns["fig13-pairs"]["Malekeh_PR over BOW"])
     ratio = (100 + columns["fig12"]["BOW"]) / (100 + columns["fig12"]["Malekeh"])
     assert columns["fig12-pairs"]["BOW over Malekeh"] == pytest.approx(100 * ratio - 100)
-    spent = [energy(runs[name].to_dict(), table("common"), preset("turing")).dynamic_total for name in ("malekeh", "baseline")]
+    spent = [
+        energy(runs[name].to_dict(), table("common"), preset("turing")).dynamic_total
+        for name in ("malekeh", "baseline")
+    ]
     assert columns["fig15"]["Malekeh"] == pytest.approx(100 * spent[0] / spent[1] - 100)
     assert columns["fig15"]["Malekeh"] < 0
 
@@ -55,7 +67,9 @@ def test_two_kernels() -> None:
 
     fixed = figures["fig7-hits"].rows["hotspot"]
     assert fixed[-1] > fixed[0] > 0  # whoever waits longer, finds more
-    assert columns["reads"]["Malekeh"] == pytest.approx(100 - 100 * read / results["baseline"].counters["rf.reads"])
+    assert columns["reads"]["Malekeh"] == pytest.approx(
+        100 - 100 * read / results["baseline"].counters["rf.reads"]
+    )
     results_kept = columns["fig16"]
     assert results_kept["Malekeh"] < 100
     assert 0 < results_kept["Malekeh, reused"] <= 100
@@ -64,7 +78,13 @@ def test_two_kernels() -> None:
 def test_storage_is_as_published() -> None:
     made = reproduce(PAPERS["malekeh"], ["nn"], "tiny", figures=["storage", "storage-shares"])
     rooms, shares = (part.rows["one SM"] for part in made.comparisons)
-    assert rooms == (6.0, 8.0, 32.0, 96.0, 2.0)  # KiB: 4 sub-cores of 2 x 6, 2 x 8, 8 x 8, 8 x 24 registers of 128 bytes
+    assert rooms == (
+        6.0,
+        8.0,
+        32.0,
+        96.0,
+        2.0,
+    )  # KiB: 4 sub-cores of 2 x 6, 2 x 8, 8 x 8, 8 x 24 registers of 128 bytes
     assert shares == pytest.approx((0.78125, 100 / 12, 100 / 3))
 
 
@@ -79,17 +99,29 @@ def test_kept_results_agree_with_counters(scheme: str) -> None:
 
 
 def test_kept_by_hand() -> None:
-    """r1 is kept and found twice, which counts once; r2 is kept, leaves, and is fetched anew, which counts as none; r3 is never
-    read; what another warp keeps is its own."""
+    """r1 is kept and found twice, which counts once; r2 is kept, leaves, and is fetched anew, which counts as
+    none; r3 is never read; what another warp keeps is its own."""
     records = [
-        (0, 0, "warp_start", (1, 4)), (0, 0, "warp_start", (2, 8)),
-        (1, 0, "collector_write", (0, 1, 9, 1)), (1, 0, "collector_write", (0, 1, 9, 2)), (1, 0, "collector_write", (0, 1, 9, 3)),
-        (2, 0, "issue", (1, 0, 0)), (2, 0, "forward", (0, 1, 0, 1, 1)), (4, 0, "dispatch", (0, 0, 1, 0)),
-        (5, 0, "issue", (1, 1, 0)), (5, 0, "forward", (0, 1, 1, 1, 1)), (7, 0, "dispatch", (0, 0, 1, 1)),
-        (8, 0, "issue", (1, 2, 1)), (9, 0, "dispatch", (0, 0, 1, 2)),
-        (10, 0, "issue", (1, 3, 1)), (10, 0, "forward", (0, 1, 3, 1, 1)), (12, 0, "dispatch", (0, 0, 1, 3)),
-        (13, 0, "issue", (2, 0, 0)), (13, 0, "forward", (1, 2, 0, 1, 1)), (14, 0, "dispatch", (1, 0, 2, 0)),
-    ]  # fmt: skip
+        (0, 0, "warp_start", (1, 4)),
+        (0, 0, "warp_start", (2, 8)),
+        (1, 0, "collector_write", (0, 1, 9, 1)),
+        (1, 0, "collector_write", (0, 1, 9, 2)),
+        (1, 0, "collector_write", (0, 1, 9, 3)),
+        (2, 0, "issue", (1, 0, 0)),
+        (2, 0, "forward", (0, 1, 0, 1, 1)),
+        (4, 0, "dispatch", (0, 0, 1, 0)),
+        (5, 0, "issue", (1, 1, 0)),
+        (5, 0, "forward", (0, 1, 1, 1, 1)),
+        (7, 0, "dispatch", (0, 0, 1, 1)),
+        (8, 0, "issue", (1, 2, 1)),
+        (9, 0, "dispatch", (0, 0, 1, 2)),
+        (10, 0, "issue", (1, 3, 1)),
+        (10, 0, "forward", (0, 1, 3, 1, 1)),
+        (12, 0, "dispatch", (0, 0, 1, 3)),
+        (13, 0, "issue", (2, 0, 0)),
+        (13, 0, "forward", (1, 2, 0, 1, 1)),
+        (14, 0, "dispatch", (1, 0, 2, 0)),
+    ]
     kept = Kept()
     kept.start(TraceBuilder().launch([[alu(9, 1), alu(9, 2)]]).build(), preset("tiny"))
     kept(Batch(0, 7, encode([record for record in records if record[0] < 7])))

@@ -1,6 +1,6 @@
 """`warpbank reproduce renaming`: rows from the passes.
 
-    pytest -m long tests/studies/test_reproduce_renaming.py
+pytest -m long tests/studies/test_reproduce_renaming.py
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ def test_rows_by_hand() -> None:
         assert rows["fig11-exempt"][name] == (most.registers, exempt)
         assert rows["fig11"][name] == (48 * most.registers * 10 / 8, 48 * (most.registers - exempt) * 10 / 8)
         few, every = growth(trace, release_all(kernels)), growth(trace, release_all(kernels, empty=True))
-        assert rows["fig12"][name] == pytest.approx((
-            100 * (few.pir + few.pbr) / few.code, 100 * (every.pir + every.pbr) / few.code,
-            100 * few.pbr_met / len(trace.dynamic), 100 * (few.pbr_met + few.pir_met) / len(trace.dynamic),
-        ))  # fmt: skip
+        assert rows["fig12"][name] == pytest.approx(
+            (
+                100 * (few.pir + few.pbr) / few.code,
+                100 * (every.pir + every.pbr) / few.code,
+                100 * few.pbr_met / len(trace.dynamic),
+                100 * (few.pbr_met + few.pir_met) / len(trace.dynamic),
+            )
+        )
         live, warps = live_registers(trace), trace.warps[:48]
         shares = np.zeros(int(warps["length"].max()))
         for warp in warps:
@@ -53,11 +57,16 @@ def test_rows_by_hand() -> None:
 
 
 def test_patterns_by_hand() -> None:
-    """One register of a warp holds a value throughout, one is used once, one twice; what is never read does not count."""
+    """One register of a warp holds a value throughout, one is used once, one twice; what is never read does
+    not count."""
     ops = [alu(0), alu(1), alu(2, 1), alu(4, 2), *(alu(3) for _ in range(6)), alu(2), alu(4, 2), alu(4, 0)]
     trace = TraceBuilder().launch([[*ops]], registers=5).build()
     with mock.patch.object(analyses.runner, "trace_job", return_value=trace):
-        assert analyses.patterns(workloads.get("nn").job("tiny"), Options()) == {"long": 1, "once": 1, "again": 1}
+        assert analyses.patterns(workloads.get("nn").job("tiny"), Options()) == {
+            "long": 1,
+            "once": 1,
+            "again": 1,
+        }
 
 
 @pytest.mark.long
@@ -74,22 +83,48 @@ def test_rows_of_both_tables() -> None:
 
 
 def test_rows_of_runs() -> None:
-    names = ("fig2-cycles", "fig2-curves", "fig3a", "fig9", "fig9-saving", "fig10", "fig10-table", "fig12-decoded", "fig12-time",
-             "fig13")
+    names = (
+        "fig2-cycles",
+        "fig2-curves",
+        "fig3a",
+        "fig9",
+        "fig9-saving",
+        "fig10",
+        "fig10-table",
+        "fig12-decoded",
+        "fig12-time",
+        "fig13",
+    )
     made = reproduce(RENAMING, ("vectoradd",), "tiny", figures=names)
     assert made.failures == {}
     rows = {part.figure.name: part.rows["vectoradd"] for part in made.comparisons}
-    specs = {(scheme, scheduler): _run(scheme, "vectoradd", "tiny", scheduler) for scheme, scheduler in
-             [("baseline", "two_level"), ("renaming", "two_level"), ("renaming", "gto"), ("renaming", "lrr")]}
-    results = {name: outcome.result or {} for name, outcome in zip(specs, execute(specs.values()), strict=True)}
+    specs = {
+        (scheme, scheduler): _run(scheme, "vectoradd", "tiny", scheduler)
+        for scheme, scheduler in [
+            ("baseline", "two_level"),
+            ("renaming", "two_level"),
+            ("renaming", "gto"),
+            ("renaming", "lrr"),
+        ]
+    }
+    results = {
+        name: outcome.result or {} for name, outcome in zip(specs, execute(specs.values()), strict=True)
+    }
     base, renamed = results["baseline", "two_level"], results["renaming", "two_level"]
     counters = renamed["counters"]
     assert rows["fig9"] == (renamed["observed"]["given"], renamed["observed"]["allocated"])
-    saved = [100 * (1 - made["observed"]["allocated"] / made["observed"]["given"]) for made in list(results.values())[1:]]
+    saved = [
+        100 * (1 - made["observed"]["allocated"] / made["observed"]["given"])
+        for made in list(results.values())[1:]
+    ]
     assert rows["fig13"] == pytest.approx([*saved, max(saved) - min(saved)])
     assert rows["fig9-saving"] == pytest.approx(saved[:1])
-    assert rows["fig10"] == pytest.approx([
-        100 * (1 - renamed["observed"][name] / base["observed"][name]) for name in ("subarrays", "registers")])
+    assert rows["fig10"] == pytest.approx(
+        [
+            100 * (1 - renamed["observed"][name] / base["observed"][name])
+            for name in ("subarrays", "registers")
+        ]
+    )
     assert rows["fig12-time"] == pytest.approx([100 * (renamed["cycles"] / base["cycles"] - 1)])
     flags = renamed["warp_instructions"] - base["warp_instructions"] + counters["renaming.flag_fetches"]
     assert rows["fig12-decoded"] == pytest.approx([100 * flags / base["warp_instructions"]])
@@ -105,7 +140,8 @@ def test_rows_of_runs() -> None:
 
 
 def test_the_red_line_of_fig_10a() -> None:
-    """First touch at the retention voltage of 45 nm: 0.65 of 1.0 V, as a row of the table and across the bars."""
+    """First touch at the retention voltage of 45 nm: 0.65 of 1.0 V, as a row of the table and across the
+    bars."""
     figures = {figure.name: figure for figure in RENAMING.figures}
     assert figures["fig10"].level == ("first touch at retention voltage", 35.0)
 

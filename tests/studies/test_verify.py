@@ -46,14 +46,24 @@ def test_failures_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "def test_mutants_are_caught(): pass\n"
         "def test_bad(): assert 1 == 2, 'one is not two'\n"
         "@pytest.mark.skip(reason='no tool')\n"
-        "def test_skipped(): pass\n")
+        "def test_skipped(): pass\n"
+    )
     monkeypatch.setattr(verify, "ROOT", tmp_path)
-    shown = verify.climb("RTL", ["test_it.py"], everything=False, workers=1, junit=tmp_path / "r.xml", coverage=tmp_path)
+    shown = verify.climb(
+        "RTL", ["test_it.py"], everything=False, workers=1, junit=tmp_path / "r.xml", coverage=tmp_path
+    )
     assert (shown.passed, shown.mutants, shown.failed, shown.skipped) == (2, 1, 1, 1)
     assert "test_bad" in shown.failures[0]
     assert "one is not two" in shown.failures[0]
     with pytest.raises(WarpbankError, match="pytest did not run"):
-        verify.climb("RTL", ["test_other.py"], everything=False, workers=1, junit=tmp_path / "none.xml", coverage=tmp_path)
+        verify.climb(
+            "RTL",
+            ["test_other.py"],
+            everything=False,
+            workers=1,
+            junit=tmp_path / "none.xml",
+            coverage=tmp_path,
+        )
     with pytest.raises(WarpbankError, match="source checkout"):
         verify.ladder(None)
 
@@ -62,7 +72,11 @@ def _coverage(path: Path, zero: int, other: int) -> None:
     hit = (zero > 0) + (other > 0)
     group = {"cover_percentage": 50.0 * hit, "coverage": hit, "size": 2}
     bins = {**group, "at_least": 1, "weight": 1, "bins:_hits": {"zero": zero, "other": other}}
-    path.write_text(yaml.dump({"warpbank": group, "warpbank.u": group, "warpbank.u.ports": group, "warpbank.u.ports.p": bins}))
+    path.write_text(
+        yaml.dump(
+            {"warpbank": group, "warpbank.u": group, "warpbank.u.ports": group, "warpbank.u.ports.p": bins}
+        )
+    )
 
 
 def test_coverage_is_merged(tmp_path: Path) -> None:
@@ -73,10 +87,10 @@ def test_coverage_is_merged(tmp_path: Path) -> None:
     assert verify.covered(tmp_path) == verify.Covered(2, 2, ())
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["verify", "gtoo"], "gto"),
-    (["verify", "gto", "--rung", "top"], "rungs are golden, RTL"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["verify", "gtoo"], "gto"), (["verify", "gto", "--rung", "top"], "rungs are golden, RTL")],
+)
 def test_user_errors(arguments: list[str], words: str) -> None:
     done = warpbank(*arguments)
     assert done.code == 2

@@ -26,7 +26,17 @@ CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(2, 7)
 
 
 def _experiment(*overrides: str, scheme: str = "malekeh") -> exp.Experiment:
-    return exp.find(str(FOLDER / "phases.ptx"), "small", None, "turing", None, scheme, list(overrides), None, MAX_INSTRUCTIONS)
+    return exp.find(
+        str(FOLDER / "phases.ptx"),
+        "small",
+        None,
+        "turing",
+        None,
+        scheme,
+        list(overrides),
+        None,
+        MAX_INSTRUCTIONS,
+    )
 
 
 def test_expected_values_are_those_of_a_numpy_reference() -> None:
@@ -48,14 +58,26 @@ def test_ptx_is_what_the_compiler_makes() -> None:
 
 
 def test_the_machine_leaves_a_knee_and_finds_another() -> None:
-    """It climbs until more waiting costs IPC, retreats and holds; at the other phase it leaves, retreats further and holds."""
+    """It climbs until more waiting costs IPC, retreats and holds; at the other phase it leaves, retreats
+    further and holds."""
     seen = watch(_experiment("sub_core.collector.sthld_interval=1000"))[:40]
     groups = groupby(seen, key=lambda interval: interval.state)
     walk = [(state, [interval.sthld for interval in group]) for state, group in groups]
     assert [state for state, _ in walk] == [
-        CLIMB, SPECULATE, CLIMB, SPECULATE, RETREAT, CONFIRM, RETREAT, CONFIRM, HOLD,  # the first phase
-        SPECULATE, RETREAT, CONFIRM, HOLD,  # the second one
-    ]  # fmt: skip
+        CLIMB,
+        SPECULATE,
+        CLIMB,
+        SPECULATE,
+        RETREAT,
+        CONFIRM,
+        RETREAT,
+        CONFIRM,
+        HOLD,  # the first phase
+        SPECULATE,
+        RETREAT,
+        CONFIRM,
+        HOLD,  # the second one
+    ]
     (_, first), (_, second) = [part for part in walk if part[0] == HOLD]
     assert len(first) >= 5
     assert len(second) >= 4
@@ -67,12 +89,15 @@ def test_the_machine_leaves_a_knee_and_finds_another() -> None:
 
 
 def test_more_waiting_costs_less_in_the_first_phase() -> None:
-    """What the machine follows: a wait of four cycles costs the first phase nothing, and the second one an eighth."""
+    """What the machine follows: a wait of four cycles costs the first phase nothing, and the second one an
+    eighth."""
 
     def cycles(first: int, second: int, sthld: int) -> int:
         experiment = _experiment(f"sub_core.collector.sthld={sthld}")
         launch = experiment.job.launches[0]
-        launch = type(launch)(launch.entry, launch.grid, launch.block, (launch.args[0], np.uint32(first), np.uint32(second)))
+        launch = type(launch)(
+            launch.entry, launch.grid, launch.block, (launch.args[0], np.uint32(first), np.uint32(second))
+        )
         experiment.job.launches[:] = [launch]
         experiment.job.expected.clear()
         return exp.run(experiment).result.cycles
@@ -87,7 +112,11 @@ def test_more_waiting_costs_less_in_the_first_phase() -> None:
         ("baseline", (), "does not adapt with scheme baseline"),
         ("malekeh-pr", (), "does not adapt with scheme malekeh-pr"),
         ("malekeh", ("sub_core.collector.sthld=3",), "STHLD '3'"),
-        ("malekeh", ("sub_core.collector.sthld_interval=50000",), "ends within two intervals of 50000 cycles"),
+        (
+            "malekeh",
+            ("sub_core.collector.sthld_interval=50000",),
+            "ends within two intervals of 50000 cycles",
+        ),
     ],
 )
 def test_mistakes(scheme: str, overrides: tuple[str, ...], message: str) -> None:
@@ -97,11 +126,15 @@ def test_mistakes(scheme: str, overrides: tuple[str, ...], message: str) -> None
 
 def test_command(tmp_path: Path) -> None:
     interval = ("--set", "sub_core.collector.sthld_interval=64")
-    done = warpbank("waiting", "nn", "--size", "tiny", *interval, "--json", "--output", str(tmp_path / "nn.svg"))
+    done = warpbank(
+        "waiting", "nn", "--size", "tiny", *interval, "--json", "--output", str(tmp_path / "nn.svg")
+    )
     assert done.code == 0, done.err
     data = json.loads(done.out)
     assert data["kernel"] == "nn"
-    assert [interval["end"] for interval in data["intervals"]] == [64 * k + 63 for k in range(len(data["intervals"]))]
+    assert [interval["end"] for interval in data["intervals"]] == [
+        64 * k + 63 for k in range(len(data["intervals"]))
+    ]
     drawing = xml.parse(tmp_path / "nn.svg").getroot()
     assert drawing.tag.endswith("svg")
     texts = [element.text for element in drawing.iter() if element.tag.endswith("text")]
@@ -111,7 +144,13 @@ def test_command(tmp_path: Path) -> None:
 
 def test_an_observed_run_counts_what_it_issues() -> None:
     """IPC of the intervals is the run's, but for what comes after the last one."""
-    spec = RunSpec("nn", "tiny", "malekeh", overrides=("sub_core.collector.sthld_interval=16",), observer="warpbank.studies.waiting:Waiting")
+    spec = RunSpec(
+        "nn",
+        "tiny",
+        "malekeh",
+        overrides=("sub_core.collector.sthld_interval=16",),
+        observer="warpbank.studies.waiting:Waiting",
+    )
     data = spec.compute()
     issued = sum(interval["ipc"] * 16 for interval in data["observed"]["intervals"])
     assert data["counters"]["issue.uops"] - 64 <= issued <= data["counters"]["issue.uops"]

@@ -1,4 +1,5 @@
-"""A cell library of our own, small enough to read: made-up numbers in the form of a real one, for tests of the flow."""
+"""A cell library of our own, small enough to read: made-up numbers in the form of a real one, for tests of
+the flow."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ _HEAD = """library (small) {
   capacitive_load_unit (1,ff);
   nom_voltage : 1.0;
   default_wire_load : "short"
-  wire_load ("short") { capacitance : 0.2; resistance : 0; slope : 2; fanout_length (1, 1.0); fanout_length (2, 2.5); }
+  wire_load ("short") { capacitance : 0.2; resistance : 0; slope : 2;
+    fanout_length (1, 1.0); fanout_length (2, 2.5); }
   lu_table_template (delay) {
     variable_1 : input_net_transition;
     variable_2 : total_output_net_capacitance;
@@ -36,21 +38,30 @@ def _tables(base: float) -> str:
     )
 
 
-def _gate(name: str, area: float, function: str, inputs: str, base: float, sense: str = "negative_unate") -> str:
+def _gate(
+    name: str, area: float, function: str, inputs: str, base: float, sense: str = "negative_unate"
+) -> str:
     pins = "".join(f"pin ({pin}) {{ direction : input; capacitance : 1.0; }}\n" for pin in inputs)
-    arcs = "".join(f'timing () {{ related_pin : "{pin}"; timing_sense : {sense};\n{_tables(base)}}}\n' for pin in inputs)
+    arcs = "".join(
+        f'timing () {{ related_pin : "{pin}"; timing_sense : {sense};\n{_tables(base)}}}\n' for pin in inputs
+    )
     tables = 'rise_power (scalar) { values ("0.5"); } fall_power (scalar) { values ("0.3"); }'
     energy = 'internal_power () { related_pin : "%s"; ' + tables + " }"
     powers = "".join(energy % pin for pin in inputs)
-    return (f'cell ({name}) {{ area : {area}; cell_leakage_power : {10 * area};\n{pins}'
-            f'pin (Y) {{ direction : output; function : "{function}";\n{arcs}{powers}}}\n}}\n')
+    return (
+        f"cell ({name}) {{ area : {area}; cell_leakage_power : {10 * area};\n{pins}"
+        f'pin (Y) {{ direction : output; function : "{function}";\n{arcs}{powers}}}\n}}\n'
+    )
 
 
-_SETUP = "".join(f'{edge}_constraint (hold) {{ values ("0.03, 0.04", "0.02, 0.03"); }}\n' for edge in ("rise", "fall"))
+_SETUP = "".join(
+    f'{edge}_constraint (hold) {{ values ("0.03, 0.04", "0.02, 0.03"); }}\n' for edge in ("rise", "fall")
+)
 _FLOP = f"""cell (DFF) {{ area : 4.0; cell_leakage_power : 40;
   ff ("IQ", "IQN") {{ clocked_on : "C"; next_state : "D"; }}
   pin (C) {{ direction : input; clock : true; capacitance : 1.0;
-    internal_power () {{ rise_power (scalar) {{ values ("2.0"); }} fall_power (scalar) {{ values ("1.0"); }} }} }}
+    internal_power () {{ rise_power (scalar) {{ values ("2.0"); }}
+      fall_power (scalar) {{ values ("1.0"); }} }} }}
   pin (D) {{ direction : input; capacitance : 1.0;
     timing () {{ related_pin : "C"; timing_type : setup_rising;
 {_SETUP}}} }}

@@ -1,6 +1,7 @@
 """Baselines: every unit has a size, what moved is named, and a few units are measured again.
 
-In a cell library where one is found (`WARPBANK_LIBERTY`, or an installed PDK), all of them, for hours on a slow machine:
+In a cell library where one is found (`WARPBANK_LIBERTY`, or an installed PDK), all of them, for hours on a
+slow machine:
 
     pytest -m long tests/synth/test_baselines.py
 """
@@ -28,7 +29,8 @@ def test_every_unit_has_a_size() -> None:
 
 @pytest.mark.parametrize("path", sorted(baselines.FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_the_files_say_what_made_them(path: Path) -> None:
-    """Configuration and tools. One that was recorded for another configuration is not compared, and says so."""
+    """Configuration and tools. One that was recorded for another configuration is not compared, and says
+    so."""
     known = json.loads(path.read_text())
     assert known["unit"] == path.stem
     if not baselines.same_machine(known, baselines.SIZES[path.stem].machine()[0]):
@@ -78,12 +80,17 @@ def test_what_moved_is_named() -> None:
     made = baselines.measure("lrr", [])
     known = baselines.recorded("lrr")
     assert known is not None
-    known["results"]["generic"] = {"tools": made.tools, "liberty_digest": None, "flops": made.flops,
-                                   "transistors": made.transistors, "logic_depth": made.depth}
+    known["results"]["generic"] = {
+        "tools": made.tools,
+        "liberty_digest": None,
+        "flops": made.flops,
+        "transistors": made.transistors,
+        "logic_depth": made.depth,
+    }
     assert baselines.compare(made, known).sentences() == []
     other = copy.deepcopy(known)
     other["results"]["generic"]["transistors"] = round(made.transistors / 1.05)  # type: ignore[operator]
-    sentence, = baselines.compare(made, other).sentences()
+    (sentence,) = baselines.compare(made, other).sentences()
     assert sentence.startswith("lrr: transistors moved by +")
     other = copy.deepcopy(known)
     other["results"]["generic"]["tools"] = made.tools | {"pyosys": "0.1"}

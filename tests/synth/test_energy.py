@@ -42,20 +42,28 @@ HEAD = 'title = "a test"\nclock_mhz = 500\n'
 
 def _result(scheme: str = "baseline", cycles: int = 1000, **counters: int) -> dict[str, object]:
     """What a run would give; counters by name with `_` for the dot."""
-    counted = dict.fromkeys(COUNTERS, 0) | {name.replace("_", ".", 1): count for name, count in counters.items()}
+    counted = dict.fromkeys(COUNTERS, 0) | {
+        name.replace("_", ".", 1): count for name, count in counters.items()
+    }
     return {"scheme": scheme, "cycles": cycles, "counters": counted}
 
 
 def test_sums_by_hand() -> None:
     """BOW on its machine: 32 banks of 8 KB, 32 BOCs of 12 entries."""
-    result = _result("bow-wr", 2000, rf_reads=100, rf_writes=50, collector_deliveries=100, boc_forwards=40, boc_writes=60)
+    result = _result(
+        "bow-wr", 2000, rf_reads=100, rf_writes=50, collector_deliveries=100, boc_forwards=40, boc_writes=60
+    )
     spent = energy(result, table("bow"), preset("pascal"))
-    assert spent.dynamic == pytest.approx({
-        "banks": 150 * 185.26,
-        "collectors": (100 + 60) * 2.72 + (100 + 40) * 2.72,  # written, read
-        "network": 60 * 2.075,
-    })
-    assert spent.leakage == pytest.approx({"banks": 4 * 111.84 * 2000, "collectors": 32 * 1.11 * 2000})  # mW x ns
+    assert spent.dynamic == pytest.approx(
+        {
+            "banks": 150 * 185.26,
+            "collectors": (100 + 60) * 2.72 + (100 + 40) * 2.72,  # written, read
+            "network": 60 * 2.075,
+        }
+    )
+    assert spent.leakage == pytest.approx(
+        {"banks": 4 * 111.84 * 2000, "collectors": 32 * 1.11 * 2000}
+    )  # mW x ns
     assert spent.dynamic_total == pytest.approx(sum(spent.dynamic.values()))
     assert spent.leakage_total == pytest.approx(sum(spent.leakage.values()))
 
@@ -65,7 +73,9 @@ def test_leakage_follows_the_machine_and_the_scheme() -> None:
     half = with_overrides(preset("pascal"), ["sub_core.collector.boc_entries=half"])
     assert energy(_result("bow"), table("bow"), half).leakage["collectors"] == pytest.approx(16 * 1.11 * 1000)
     turing = energy(_result("bow"), table("bow"), preset("turing"))
-    assert turing.leakage["collectors"] == pytest.approx(32 * 1.11 * 1000)  # 8 collectors, one per warp with the scheme
+    assert turing.leakage["collectors"] == pytest.approx(
+        32 * 1.11 * 1000
+    )  # 8 collectors, one per warp with the scheme
 
 
 def test_rows_of_other_schemes_do_not_count() -> None:
@@ -86,7 +96,9 @@ def test_missing_counter_names_the_row() -> None:
     text = HEAD + ROW.replace('"rf.writes"', '"boc.nothing"') + 'room = "collector"\nunits = ["boc"]\n'
     made = parse_table("t", text)
     assert energy(_result(), made, preset("turing")).dynamic == {}
-    with pytest.raises(WarpbankError, match=r"table t, event\[0\] \(banks\): the run of bow-wr has no counter 'boc.nothing'"):
+    with pytest.raises(
+        WarpbankError, match=r"table t, event\[0\] \(banks\): the run of bow-wr has no counter 'boc.nothing'"
+    ):
         energy(_result("bow-wr"), made, preset("turing"))
 
 
@@ -106,7 +118,10 @@ def test_shipped_tables(name: str) -> None:
         ('title = "x"\nclock_mhz = 0\n' + ROW, "clock_mhz: must be a finite number, above zero, and is 0.0"),
         (HEAD, "a table has at least one row"),
         (HEAD + "color = 1\n" + ROW, "color: there is no such key"),
-        (HEAD + ROW.replace("rf.reads", "rf.read"), r"event\[0\].counters: Unknown counter 'rf.read'. Did you mean rf.reads"),
+        (
+            HEAD + ROW.replace("rf.reads", "rf.read"),
+            r"event\[0\].counters: Unknown counter 'rf.read'. Did you mean rf.reads",
+        ),
         (HEAD + ROW.replace("10", "-1"), r"event\[0\].picojoules: must be a finite number, not negative"),
         (HEAD + ROW.replace("10", "nan"), "picojoules: must be a finite number"),
         (HEAD + ROW.replace('"this test"', '" "'), "source: must not be empty"),
@@ -117,7 +132,10 @@ def test_shipped_tables(name: str) -> None:
         (HEAD + ROW + 'room = "storage"\n', "has one of the keys 'room' and 'units'"),
         (HEAD + ROW + LEAK.replace('"bank"', '"mile"'), "there is no amount 'mile'"),
         (HEAD + ROW + LEAK.replace("2", "0", 1), "must be a finite number, above zero"),
-        (HEAD + ROW + LEAK.replace("amount", "amounts"), "amounts: there is no such key; did you mean 'amount'"),
+        (
+            HEAD + ROW + LEAK.replace("amount", "amounts"),
+            "amounts: there is no such key; did you mean 'amount'",
+        ),
     ],
 )
 def test_wrong_tables(text: str, message: str) -> None:
@@ -151,55 +169,114 @@ def test_run_reports_energy() -> None:
 
 def test_compressed_banks_by_hand() -> None:
     """Six reads and five writes that activate thirty of their 88 arrays."""
-    counters = {"rf_reads": 6, "rf_writes": 5, "collector_deliveries": 6, "rf_arrays.read": 10, "rf_arrays.write": 20}
+    counters = {
+        "rf_reads": 6,
+        "rf_writes": 5,
+        "collector_deliveries": 6,
+        "rf_arrays.read": 10,
+        "rf_arrays.write": 20,
+    }
     spent = energy(_result("gscalar", **counters), table("common"), preset("turing"))
-    assert spent.dynamic == pytest.approx({
-        "banks": 30 * 23.16, "base array": 11 * 9.63, "compressor": 5 * 8.11, "decompressor": 6 * 7.93,
-        "collectors": 2 * 6 * 2.72, "network": 6 * 2.075,
-    })
+    assert spent.dynamic == pytest.approx(
+        {
+            "banks": 30 * 23.16,
+            "base array": 11 * 9.63,
+            "compressor": 5 * 8.11,
+            "decompressor": 6 * 7.93,
+            "collectors": 2 * 6 * 2.72,
+            "network": 6 * 2.075,
+        }
+    )
     assert spent.leakage["base array"] == pytest.approx(4 * 4.15 * 1000)  # 256 KB of banks
 
 
-@pytest.mark.parametrize(("scheme", "storage", "enc"), [("gscalar", GScalar, (0,)), ("gscalar-half", GScalarHalf, (0, 0)),
-                                                        ("bdi", BdiBanks, (Delta.RAW,))])
+@pytest.mark.parametrize(
+    ("scheme", "storage", "enc"),
+    [("gscalar", GScalar, (0,)), ("gscalar-half", GScalarHalf, (0, 0)), ("bdi", BdiBanks, (Delta.RAW,))],
+)
 @pytest.mark.parametrize(("machine", "lanes"), [("tiny", 4), ("turing", 32)])
-def test_a_bank_of_few_lanes_is_a_bank(scheme: str, storage: type[NotingBanks], enc: tuple[int, ...], machine: str,
-                                       lanes: int) -> None:
+def test_a_bank_of_few_lanes_is_a_bank(
+    scheme: str, storage: type[NotingBanks], enc: tuple[int, ...], machine: str, lanes: int
+) -> None:
     """What is not compressed activates all arrays of a bank, and costs what a plain bank costs."""
     assert preset(machine).lanes == lanes
     arrays = storage(preset(machine).sub_core, lanes).arrays_read(Note(False, enc, False, (0,)))
     counters = {"rf_reads": 6, "rf_writes": 5, "rf_arrays.read": 6 * arrays, "rf_arrays.write": 5 * arrays}
-    plain, packed = (energy(_result(name, **counters), table("common"), preset(machine)) for name in ("baseline", scheme))
+    plain, packed = (
+        energy(_result(name, **counters), table("common"), preset(machine)) for name in ("baseline", scheme)
+    )
     assert packed.dynamic["banks"] == pytest.approx(plain.dynamic["banks"], rel=1e-3)
 
 
 def test_a_cache_over_compressed_banks_by_hand() -> None:
-    """Ten reads and five writes of the cache, four registers fetched, three written back: nothing is charged as a plain bank."""
-    counters = {"rf_reads": 4, "rf_writes": 3, "rf_write_backs": 3, "collector_deliveries": 10, "cache_reads": 10,
-                "cache_writes": 5, "cache_fills": 4, "rf_arrays.read": 9, "rf_arrays.write": 7}
+    """Ten reads and five writes of the cache, four registers fetched, three written back: nothing is charged
+    as a plain bank."""
+    counters = {
+        "rf_reads": 4,
+        "rf_writes": 3,
+        "rf_write_backs": 3,
+        "collector_deliveries": 10,
+        "cache_reads": 10,
+        "cache_writes": 5,
+        "cache_fills": 4,
+        "rf_arrays.read": 9,
+        "rf_arrays.write": 7,
+    }
     spent = energy(_result("ltrf+gscalar", **counters), table("common"), preset("maxwell"))
-    assert spent.dynamic == pytest.approx({
-        "banks": 16 * 23.16, "base array": 7 * 9.63 + 19 * 0.101, "compressor": 8 * 8.11, "decompressor": 4 * 7.93,
-        "register file cache": 22 * 2.72, "network": (10 + 7) * 2.075, "warp control blocks": 22 * 0.013,
-        "collectors": 2 * 10 * 2.72,
-    })
+    assert spent.dynamic == pytest.approx(
+        {
+            "banks": 16 * 23.16,
+            "base array": 7 * 9.63 + 19 * 0.101,
+            "compressor": 8 * 8.11,
+            "decompressor": 4 * 7.93,
+            "register file cache": 22 * 2.72,
+            "network": (10 + 7) * 2.075,
+            "warp control blocks": 22 * 0.013,
+            "collectors": 2 * 10 * 2.72,
+        }
+    )
 
 
 def test_a_register_file_cache_by_hand() -> None:
-    """Ten reads and five writes of the cache; four registers fetched, three written back, four placed by two PREFETCHes."""
-    counters = {"rf_reads": 4, "rf_writes": 3, "rf_write_backs": 3, "collector_deliveries": 10, "cache_reads": 10,
-                "cache_writes": 5, "cache_fills": 4, "cache_fetches": 4, "cache_allocations": 4, "cache_prefetches": 2}
+    """Ten reads and five writes of the cache; four registers fetched, three written back, four placed by two
+    PREFETCHes."""
+    counters = {
+        "rf_reads": 4,
+        "rf_writes": 3,
+        "rf_write_backs": 3,
+        "collector_deliveries": 10,
+        "cache_reads": 10,
+        "cache_writes": 5,
+        "cache_fills": 4,
+        "cache_fetches": 4,
+        "cache_allocations": 4,
+        "cache_prefetches": 2,
+    }
     spent = energy(_result("ltrf", **counters), table("common"), preset("maxwell"))
-    assert spent.dynamic == pytest.approx({
-        "banks": 7 * 185.26, "register file cache": 22 * 2.72, "network": (10 + 7) * 2.075,
-        "warp control blocks": 26 * 0.013 + 2 * 1.36, "collectors": 2 * 10 * 2.72,
-    })
-    assert spent.leakage["register file cache"] == pytest.approx(16 * 0.74 * 1000)  # 16 registers of 8 warps, 128 B each
+    assert spent.dynamic == pytest.approx(
+        {
+            "banks": 7 * 185.26,
+            "register file cache": 22 * 2.72,
+            "network": (10 + 7) * 2.075,
+            "warp control blocks": 26 * 0.013 + 2 * 1.36,
+            "collectors": 2 * 10 * 2.72,
+        }
+    )
+    assert spent.leakage["register file cache"] == pytest.approx(
+        16 * 0.74 * 1000
+    )  # 16 registers of 8 warps, 128 B each
 
 
 def test_renaming_by_hand() -> None:
-    counters = {"rf_reads": 6, "rf_writes": 5, "renaming_lookups": 7, "renaming_maps": 4, "renaming_unmaps": 3,
-                "renaming_flag_hits": 2, "renaming_flag_fetches": 1}
+    counters = {
+        "rf_reads": 6,
+        "rf_writes": 5,
+        "renaming_lookups": 7,
+        "renaming_maps": 4,
+        "renaming_unmaps": 3,
+        "renaming_flag_hits": 2,
+        "renaming_flag_fetches": 1,
+    }
     spent = energy(_result("renaming", **counters), table("renaming"), preset("fermi"))
     assert spent.dynamic == pytest.approx({"banks": 11 * 4.68, "tables": 19 * 1.14})
     common = energy(_result("renaming", **counters), table("common"), preset("fermi"))
@@ -210,10 +287,15 @@ def test_a_caching_collector_pays_for_tags_and_slots() -> None:
     """Ten sources, four of them found; five results, two of them kept."""
     counters = {"rf_reads": 6, "rf_writes": 5, "collector_deliveries": 6, "boc_forwards": 4, "boc_writes": 2}
     spent = energy(_result("malekeh", **counters), table("common"), preset("turing"))
-    assert spent.dynamic == pytest.approx({
-        "banks": 11 * 185.26, "collectors": (6 + 2 + 10) * 2.72, "network": 8 * 2.075,
-        "tags": (10 + 5) * 0.17, "operand table": 2 * 10 * 0.013,
-    })
+    assert spent.dynamic == pytest.approx(
+        {
+            "banks": 11 * 185.26,
+            "collectors": (6 + 2 + 10) * 2.72,
+            "network": 8 * 2.075,
+            "tags": (10 + 5) * 0.17,
+            "operand table": 2 * 10 * 0.013,
+        }
+    )
     assert "tags" not in energy(_result("baseline", **counters), table("common"), preset("turing")).dynamic
     bow = energy(_result("bow", **counters), table("common"), preset("turing"))
     assert bow.dynamic["tags"] == pytest.approx((10 + 2) * 0.255)

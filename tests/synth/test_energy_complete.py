@@ -1,4 +1,5 @@
-"""The common table leaves nothing out silently: every event of every scheme is priced, or listed as free with a reason."""
+"""The common table leaves nothing out silently: every event of every scheme is priced, or listed as free with
+a reason."""
 
 from __future__ import annotations
 
@@ -35,13 +36,17 @@ def test_events_of_a_run_are_priced_for_its_scheme(name: str) -> None:
         seen.update(NAMES[number] for number in set(batch.records["event"].tolist()))
 
     free = {event for row in common.free for event in row.events}
-    experiment = exp.find(KERNEL, "tiny", None, "tiny", None, name, ["sub_core.rows=256"], None, MAX_INSTRUCTIONS)
+    experiment = exp.find(
+        KERNEL, "tiny", None, "tiny", None, name, ["sub_core.rows=256"], None, MAX_INSTRUCTIONS
+    )
     report = exp.run(experiment, Recorded(see))
     spent = energy(report.to_dict(), common, experiment.config)
     assert all(value > 0 for value in spent.dynamic.values()), spent.dynamic
     assert all(value > 0 for value in spent.leakage.values())
     assert len(seen) > 10
-    assert seen <= common.priced(scheme) | free, f"neither priced nor free: {sorted(seen - common.priced(scheme) - free)}"
+    assert seen <= common.priced(scheme) | free, (
+        f"neither priced nor free: {sorted(seen - common.priced(scheme) - free)}"
+    )
 
 
 class Recorded(GoldenEngine):
@@ -57,7 +62,9 @@ class Recorded(GoldenEngine):
 
 def test_tables_cover_the_schemes_of_their_papers() -> None:
     """`common` covers all; the others what they were printed for, and the baseline."""
-    covered = {name: {scheme for scheme in SCHEMES if table(name).covers(parse_scheme(scheme))} for name in tables()}
+    covered = {
+        name: {scheme for scheme in SCHEMES if table(name).covers(parse_scheme(scheme))} for name in tables()
+    }
     assert covered["common"] == set(SCHEMES)
     assert covered["bow"] == {"baseline", "bow", "bow-wb", "bow-wr"}
     assert covered["gscalar"] == {"baseline", "gscalar", "gscalar-half", "bdi", "scalar-rf"}

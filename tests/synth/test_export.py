@@ -1,4 +1,5 @@
-"""Exported Verilog: the same every time, says what it is, and is taken by Verilator's lint, Yosys and, if there, Icarus."""
+"""Exported Verilog: the same every time, says what it is, and is taken by Verilator's lint, Yosys and, if
+there, Icarus."""
 
 from __future__ import annotations
 
@@ -23,29 +24,57 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 #: One warp, one bank, lanes and queues of one: where widths become zero or one.
-ODD = with_overrides(TINY, ["lanes=1", "sub_cores=3", "sub_core.warps=1", "sub_core.banks=1", "sub_core.collectors=1",
-                            "l1.sets=1", "l1.ways=1", "l1.mshrs=1", "l1.merges=1",
-                            "lsu.pending=1", "lsu.queue=1", "memory.queue=1"])
+ODD = with_overrides(
+    TINY,
+    [
+        "lanes=1",
+        "sub_cores=3",
+        "sub_core.warps=1",
+        "sub_core.banks=1",
+        "sub_core.collectors=1",
+        "l1.sets=1",
+        "l1.ways=1",
+        "l1.mshrs=1",
+        "l1.merges=1",
+        "lsu.pending=1",
+        "lsu.queue=1",
+        "memory.queue=1",
+    ],
+)
 
 #: A collector and its forwarding logic for each warp: half a minute of elaboration and passes.
 LARGE = ("boc", "boc_write_through")
 
 
-@pytest.mark.parametrize("unit", [pytest.param(unit, marks=[pytest.mark.long] * (unit in LARGE)) for unit in UNITS])
+@pytest.mark.parametrize(
+    "unit", [pytest.param(unit, marks=[pytest.mark.long] * (unit in LARGE)) for unit in UNITS]
+)
 def test_tools_take_it(unit: str, tmp_path: Path) -> None:
     """Verilator's lint, Yosys, and Icarus, if there."""
     (tmp_path / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v"))
     _lint(unit, tmp_path)
     _read(unit, tmp_path)
     if shutil.which("iverilog") is not None:
-        subprocess.run(["iverilog", "-g2005-sv", "-s", unit, "-o", os.devnull, str(tmp_path / f"{unit}.v")], check=True)
+        subprocess.run(
+            ["iverilog", "-g2005-sv", "-s", unit, "-o", os.devnull, str(tmp_path / f"{unit}.v")], check=True
+        )
 
 
 def _lint(unit: str, folder: Path) -> None:
     tool = toolchain.verilator()
-    command = [str(tool.binary), "--lint-only", "-Wall", "--no-timing", "--top-module", unit, str(ROOT / "synth" / "lint.vlt"),
-               str(folder / f"{unit}.v")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
+    command = [
+        str(tool.binary),
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        "--top-module",
+        unit,
+        str(ROOT / "synth" / "lint.vlt"),
+        str(folder / f"{unit}.v"),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)}
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -55,12 +84,24 @@ def _read(unit: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["arbiter", "ltrf", "rfc"])
 def test_event_ports_are_no_loops(unit: str, tmp_path: Path) -> None:
-    """Where every net is public, as in cocotb's builds, Verilator looks at buses as a whole: no bit may copy another one."""
+    """Where every net is public, as in cocotb's builds, Verilator looks at buses as a whole: no bit may copy
+    another one."""
     (tmp_path / f"{unit}.v").write_text(exported(unit, TINY, BASELINE, kind=".v", probe=True))
     tool = toolchain.verilator()
-    command = [str(tool.binary), "--lint-only", "-Wall", "--no-timing", "--public-flat-rw", "--top-module", unit,
-               str(ROOT / "synth" / "lint.vlt"), str(tmp_path / f"{unit}.v")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)})
+    command = [
+        str(tool.binary),
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        "--public-flat-rw",
+        "--top-module",
+        unit,
+        str(ROOT / "synth" / "lint.vlt"),
+        str(tmp_path / f"{unit}.v"),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "VERILATOR_ROOT": str(tool.root)}
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -114,7 +155,9 @@ def test_masked_writes_are_loops() -> None:
 
 
 def test_command(tmp_path: Path) -> None:
-    done = warpbank("export", "scoreboard", "--preset", "tiny", "--set", "sub_core.warps=8", "-o", str(tmp_path / "s.v"))
+    done = warpbank(
+        "export", "scoreboard", "--preset", "tiny", "--set", "sub_core.warps=8", "-o", str(tmp_path / "s.v")
+    )
     assert done.code == 0, done.err
     assert "module scoreboard(" in (tmp_path / "s.v").read_text()
     assert warpbank("export", "lrr", "--preset", "tiny", "-o", str(tmp_path / "l.il")).code == 0

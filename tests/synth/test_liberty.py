@@ -50,10 +50,18 @@ def test_tables_are_interpolated() -> None:
     assert Table((0.0,), (0.0,), ((3.0,),)).at(7, 7) == 3.0
 
 
-@pytest.mark.parametrize(("function", "inputs", "value"), [
-    ("!(A B)", "AB", 0b0111), ("(A+B)'", "AB", 0b0001), ("A ^ B", "AB", 0b0110),
-    ("((A1 & !B) | C)", ("A1", "B", "C"), 0b11110010), ("1", "A", 0b11), ("!A * B | A & !B", "AB", 0b0110), ("A'", "A", 0b01),
-])
+@pytest.mark.parametrize(
+    ("function", "inputs", "value"),
+    [
+        ("!(A B)", "AB", 0b0111),
+        ("(A+B)'", "AB", 0b0001),
+        ("A ^ B", "AB", 0b0110),
+        ("((A1 & !B) | C)", ("A1", "B", "C"), 0b11110010),
+        ("1", "A", 0b11),
+        ("!A * B | A & !B", "AB", 0b0110),
+        ("A'", "A", 0b01),
+    ],
+)
 def test_functions(function: str, inputs: str | tuple[str, ...], value: int) -> None:
     assert truth(function, tuple(inputs)) == value
 
@@ -84,7 +92,9 @@ def test_random_functions() -> None:
 
     for _ in range(50):
         function, python = made(4)
-        expected = sum(eval(python, {name: row >> n & 1 for n, name in enumerate("ABCD")}) << row for row in range(16))
+        expected = sum(
+            eval(python, {name: row >> n & 1 for n, name in enumerate("ABCD")}) << row for row in range(16)
+        )
         assert truth(function, tuple("ABCD")) == expected, function
 
 

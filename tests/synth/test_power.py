@@ -29,7 +29,10 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
     ports = netlist.ports(component)
     inputs: dict[str, list[int]] = {port.name: [] for port in ports if not port.output}
     outputs: dict[str, list[int]] = {port.name: [] for port in ports if port.output}
-    signals = {"__".join(map(str, path)): Value.cast(value) for path, _, value in component.signature.flatten(component)}
+    signals = {
+        "__".join(map(str, path)): Value.cast(value)
+        for path, _, value in component.signature.flatten(component)
+    }
 
     async def bench(ctx: Any) -> None:
         for _ in range(cycles):
@@ -47,8 +50,9 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
     return inputs, outputs
 
 
-def _netlist(folder: Path, name: str, component: Any, read: str = flow.PLAIN,
-             way: str = flow.SMALL) -> tuple[flow.Tools, mapped.Netlist]:
+def _netlist(
+    folder: Path, name: str, component: Any, read: str = flow.PLAIN, way: str = flow.SMALL
+) -> tuple[flow.Tools, mapped.Netlist]:
     (folder / "small.lib").write_text(library.text(inverted=read != flow.PLAIN))
     tools = pdk.load([folder / "small.lib"], folder)
     flow.coarse(netlist.to_rtlil(component, name), name, folder)
@@ -69,7 +73,9 @@ def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
     spent = power.estimate(net, tools, stimulus, 1.0)
     parts = ("clock", "combinational", "register", "leakage")
     assert spent["total"] == pytest.approx(sum(spent[name] for name in parts), abs=1e-5)
-    assert spent["leakage"] == pytest.approx(sum(tools.library[cell.type].leakage for cell in net.cells) * 1e-6, abs=1e-6)
+    assert spent["leakage"] == pytest.approx(
+        sum(tools.library[cell.type].leakage for cell in net.cells) * 1e-6, abs=1e-6
+    )
     flops = sum(1 for cell in net.cells if cell.type == "DFF")
     capacitance = flops + tools.library.wire(flops)
     assert spent["clock"] == pytest.approx((flops * 2 * 1.5 + capacitance) * 1e-3, abs=1e-5)
@@ -114,7 +120,11 @@ def test_gates_at_both_outputs_of_registers(tmp_path: Path) -> None:
     assert active.outputs == {name: column for name, column in outputs.items() if name in active.outputs}
     taken = {bit for cell in net.cells for pin, bit in cell.pins.items() if pin not in ("Q", "QN", "Y")}
     taken |= {bit for bits in net.outputs.values() for bit in bits}
-    used = [{pin for pin in ("Q", "QN") if cell.pins.get(pin) in taken} for cell in net.cells if cell.type == "DFF"]
+    used = [
+        {pin for pin in ("Q", "QN") if cell.pins.get(pin) in taken}
+        for cell in net.cells
+        if cell.type == "DFF"
+    ]
     assert {"Q", "QN"} in used
 
 

@@ -1,4 +1,5 @@
-"""The tables of docs/synthesis.md: they are what was recorded, nothing is left out, and arithmetic checked by hand."""
+"""The tables of docs/synthesis.md: they are what was recorded, nothing is left out, and arithmetic checked by
+hand."""
 
 from __future__ import annotations
 
@@ -39,10 +40,21 @@ def test_what_misses_the_clock_says_why() -> None:
 
 
 def test_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A compressor of 9000 um2 at 45 nm is one of 7111 at 40; OpenSTA is 10 % faster; what is 2 ns misses the clock."""
-    found = {"area_um2": 9000.0, "memory_um2": 0.0, "delay_ns": 2.0, "flops": 3, "nand2_equivalents": 1.0, "logic_depth": 4,
-             "delay_ns_guard_band": 2.5, "opensta_ns": 1.8, "start": "a", "end": "b",
-             "energy": {"kernel": "nn", "pj_per_cycle": 10.0, "leakage_mw": 0.5}}
+    """A compressor of 9000 um2 at 45 nm is one of 7111 at 40; OpenSTA is 10 % faster; what is 2 ns misses the
+    clock."""
+    found = {
+        "area_um2": 9000.0,
+        "memory_um2": 0.0,
+        "delay_ns": 2.0,
+        "flops": 3,
+        "nand2_equivalents": 1.0,
+        "logic_depth": 4,
+        "delay_ns_guard_band": 2.5,
+        "opensta_ns": 1.8,
+        "start": "a",
+        "end": "b",
+        "energy": {"kernel": "nn", "pj_per_cycle": 10.0, "leakage_mw": 0.5},
+    }
     (tmp_path / "compressor.json").write_text(json.dumps({"results": {report.LIBRARY: found}}))
     monkeypatch.setattr(baselines, "FOLDER", tmp_path)
     assert report.missing_the_clock() == ["compressor"]
@@ -58,7 +70,10 @@ def test_storage_by_hand() -> None:
     rows = {(row[0], row[1]): row[3] for row in report.published()}
     bits = 8 * 256 * 4 + 8 * 16 * 4 + 8 * 3 + 64 * 2 * 256
     assert rows["LTRF, storage cost", "warp control blocks"].startswith(f"{bits} bits")
-    assert [text.split(":")[0] for (_, what), text in rows.items() if "over" in what and "KB" in text] == ["+36 KB", "+2 KB"]
+    assert [text.split(":")[0] for (_, what), text in rows.items() if "over" in what and "KB" in text] == [
+        "+36 KB",
+        "+2 KB",
+    ]
 
 
 def test_command() -> None:

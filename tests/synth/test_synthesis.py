@@ -1,4 +1,5 @@
-"""`warpbank synth`: areas and paths that can be checked by hand, the same every time, and errors that say what to do."""
+"""`warpbank synth`: areas and paths that can be checked by hand, the same every time, and errors that say
+what to do."""
 
 from __future__ import annotations
 
@@ -154,11 +155,14 @@ def test_memories_are_never_silent(cells: Path) -> None:
     assert sum(memory["bits"] for memory in made.memories) == TINY.sub_core.banks * 64 * TINY.value_width
     assert made.flops == 0
     macro = memories.macros()[2]
-    assert made.memory_um2 == pytest.approx(TINY.sub_core.banks * macro.area_um2 * TINY.value_width / macro.width)
+    assert made.memory_um2 == pytest.approx(
+        TINY.sub_core.banks * macro.area_um2 * TINY.value_width / macro.width
+    )
 
 
 class Unread(wiring.Component):
-    """A memory that is written, and read by nothing inside: what reads a collector's operands is no part of the SM's RTL."""
+    """A memory that is written, and read by nothing inside: what reads a collector's operands is no part of
+    the SM's RTL."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -168,7 +172,12 @@ class Unread(wiring.Component):
         m = Module()
         m.submodules.slots = memory = Memory(shape=self._width, depth=6, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
-        m.d.comb += [write.en.eq(self.write), write.addr.eq(self.row), write.data.eq(self.value), read.addr.eq(self.row)]
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(self.row),
+            write.data.eq(self.value),
+            read.addr.eq(self.row),
+        ]
         m.d.sync += self.written.eq(self.write)
         return m
 
@@ -177,7 +186,7 @@ class Unread(wiring.Component):
 def test_what_is_read_from_outside_stays(width: int, kind: str, cells: Path, tmp_path: Path) -> None:
     tools = pdk.load([cells], tmp_path)
     flow.coarse(netlist.to_rtlil(Unread(width), "unread"), "unread", tmp_path)
-    memory, = memories.found(tmp_path / "coarse.json", "unread")
+    (memory,) = memories.found(tmp_path / "coarse.json", "unread")
     assert (memory.kind, memory.bits, memory.unread) == (kind, 6 * width, True)
     boxes = {memory.name: "box"} if kind == "array" else {}
     (tmp_path / "boxes.v").write_text("".join(memories.box(name, memory) for name in boxes.values()))
@@ -238,20 +247,38 @@ def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     assert price.timing.clock == pytest.approx(delay, rel=0.2)
 
 
-@pytest.mark.parametrize(("rows", "width", "reads", "kind"), [
-    (2048, 4, (None, None), "array"), (128, 32, (None,), "registers"), (64, 512, (None,), "array"),
-    (4096, 4, (None, 3), "registers"),
-])
+@pytest.mark.parametrize(
+    ("rows", "width", "reads", "kind"),
+    [
+        (2048, 4, (None, None), "array"),
+        (128, 32, (None,), "registers"),
+        (64, 512, (None,), "array"),
+        (4096, 4, (None, 3), "registers"),
+    ],
+)
 def test_kinds(rows: int, width: int, reads: tuple[int | None, ...], kind: str) -> None:
     assert memories.Memory("", rows, width, width, reads, (False,) * len(reads), False, 1, 12).kind == kind
 
 
 def test_command(cells: Path, tmp_path: Path) -> None:
-    done = warpbank("synth", "lrr", "--preset", "tiny", "--liberty", str(cells), "--json", "-o", str(tmp_path / "lrr.v"))
+    done = warpbank(
+        "synth", "lrr", "--preset", "tiny", "--liberty", str(cells), "--json", "-o", str(tmp_path / "lrr.v")
+    )
     assert done.code == 0, done.err
     data = json.loads(done.out)
-    assert {"unit", "config_hash", "liberty", "area_um2", "nand2_equivalents", "flops", "delay_ns", "critical_path", "power_mw",
-            "method", "tools"} <= set(data)
+    assert {
+        "unit",
+        "config_hash",
+        "liberty",
+        "area_um2",
+        "nand2_equivalents",
+        "flops",
+        "delay_ns",
+        "critical_path",
+        "power_mw",
+        "method",
+        "tools",
+    } <= set(data)
     assert data["liberty"] == "small"
     assert data["effort"] == "full"
     assert data["critical_path"]["start"]
@@ -259,16 +286,19 @@ def test_command(cells: Path, tmp_path: Path) -> None:
     assert str(tmp_path) not in done.out
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["--clock", "0"], "above 0"),
-    (["--clock", "nan"], "above 0"),
-    (["--clock", "inf"], "above 0"),
-    (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
-    (["--liberty", "no.lib"], "there is no Liberty file"),
-    (["--scheme", "bowl"], "bow"),
-    (["--effort", "much"], "full"),
-    (["--effort", "quick", "--check"], "leave out machine, --kernel, --clock, --effort"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--clock", "0"], "above 0"),
+        (["--clock", "nan"], "above 0"),
+        (["--clock", "inf"], "above 0"),
+        (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
+        (["--liberty", "no.lib"], "there is no Liberty file"),
+        (["--scheme", "bowl"], "bow"),
+        (["--effort", "much"], "full"),
+        (["--effort", "quick", "--check"], "leave out machine, --kernel, --clock, --effort"),
+    ],
+)
 def test_mistakes(arguments: list[str], words: str, cells: Path) -> None:
     rest = arguments if "--liberty" in arguments else [*arguments, "--liberty", str(cells)]
     done = warpbank("synth", "lrr", "--preset", "tiny", *rest)
@@ -291,6 +321,6 @@ def test_nets_assigned_together_are_assigned_one_by_one() -> None:
 
     head = "module a(x, y);\n  output [4:0] x;\n  input [1:0] y;\n"
     apart = ("x[4] = \\p[1] ", "x[3] = y[1]", "x[1] = y[0]", "x[0] = 1'h1")
-    assert opensta.one_by_one(head + "  assign { x[4:3], x[1:0] } = { \\p[1] , y, 1'h1 };\n  assign x[2] = y[0];\n") == (
-        head + "".join(f"  assign {one};\n" for one in (*apart, "x[2] = y[0]"))
-    )
+    assert opensta.one_by_one(
+        head + "  assign { x[4:3], x[1:0] } = { \\p[1] , y, 1'h1 };\n  assign x[2] = y[0];\n"
+    ) == (head + "".join(f"  assign {one};\n" for one in (*apart, "x[2] = y[0]")))

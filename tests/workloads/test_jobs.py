@@ -1,4 +1,5 @@
-"""Every shipped kernel: its jobs are well formed and deterministic, and its PTX is what the compiler makes of its source."""
+"""Every shipped kernel: its jobs are well formed and deterministic, and its PTX is what the compiler makes of
+its source."""
 
 import re
 from importlib.metadata import version
@@ -11,7 +12,8 @@ from warpbank import workloads
 from warpbank.program.cuda import DEFAULT_ARCH, CompileError, compile_cuda, source_arch
 from warpbank.program.launch import Pointer
 
-#: The ziglang wheel (that is, the LLVM) that made the committed PTX. Another may order registers and instructions differently.
+#: The ziglang wheel (that is, the LLVM) that made the committed PTX. Another may order registers and
+#: instructions differently.
 PTX_MADE_BY = "0.17"
 
 
@@ -42,7 +44,9 @@ def test_job_is_deterministic(name, size):
     one, other = workloads.get(name).job(size), workloads.get(name).job(size)
     assert_same_arrays(one.buffers, other.buffers)
     assert_same_arrays(one.symbols, other.symbols)
-    assert_same_arrays({k: e.value for k, e in one.expected.items()}, {k: e.value for k, e in other.expected.items()})
+    assert_same_arrays(
+        {k: e.value for k, e in one.expected.items()}, {k: e.value for k, e in other.expected.items()}
+    )
     assert one.launches == other.launches
 
 
@@ -65,7 +69,9 @@ def test_launches_fit_the_ptx(name, size):
                 sizes.append(8)
             else:
                 sizes.append(len(argument) if isinstance(argument, bytes) else argument.nbytes)
-        if not any(isinstance(argument, bytes) for argument in launch.args):  # structures are .b8 arrays in PTX
+        if not any(
+            isinstance(argument, bytes) for argument in launch.args
+        ):  # structures are .b8 arrays in PTX
             assert sizes == kernels[launch.entry]
     for symbol in job.symbols:
         assert re.search(rf"\.(const|global)\s.*\b{symbol}\b", job.ptx), f"the PTX has no variable {symbol}"
@@ -85,7 +91,8 @@ def test_expectations_fit_the_buffers(name, size):
         assert np.isfinite(expected.value).all(), buffer
         # An expectation that the initial content meets would show nothing.
     assert any(
-        not np.allclose(e.value, job.buffers[b], rtol=e.rtol, atol=e.atol, equal_nan=True) for b, e in job.expected.items()
+        not np.allclose(e.value, job.buffers[b], rtol=e.rtol, atol=e.atol, equal_nan=True)
+        for b, e in job.expected.items()
     )
 
 
@@ -103,7 +110,11 @@ def test_every_kernel_has_its_three_files(name):
 def test_no_orphans():
     package = files("warpbank.workloads")
     for folder in ("cuda", "ptx"):
-        stems = {f.name.rpartition(".")[0] for f in (package / folder).iterdir() if f.name.endswith((".cu", ".ptx"))}
+        stems = {
+            f.name.rpartition(".")[0]
+            for f in (package / folder).iterdir()
+            if f.name.endswith((".cu", ".ptx"))
+        }
         assert stems == set(workloads.names())
 
 

@@ -1,7 +1,8 @@
-"""The shipped kernels as other LLVMs print them: what changes is the dialect of PTX, not what the kernels compute.
+"""The shipped kernels as other LLVMs print them: what changes is the dialect of PTX, not what the kernels
+compute.
 
-`llvm/<version>/` holds what `warpbank compile` gave with the ziglang wheels 0.14.1 (LLVM 19), 0.15.2 (20) and 0.16.0 (21). The
-last one's compiler crashes on nbody and sgemm, so these two are not there.
+`llvm/<version>/` holds what `warpbank compile` gave with the ziglang wheels 0.14.1 (LLVM 19), 0.15.2 (20) and
+0.16.0 (21). The last one's compiler crashes on nbody and sgemm, so these two are not there.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ cli_gating.register(app)
 @app.callback()
 def _options(
     load: Annotated[
-        list[Path] | None, typer.Option("--load", metavar="FILE.py|FOLDER", help="Python that registers schemes of your own.")
+        list[Path] | None,
+        typer.Option("--load", metavar="FILE.py|FOLDER", help="Python that registers schemes of your own."),
     ] = None,
 ) -> None:
     extensions.inherit()
@@ -95,7 +96,9 @@ def _options(
         extensions.load(path)
 
 
-LivenessOption = Annotated[Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")]
+LivenessOption = Annotated[
+    Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")
+]
 
 
 @app.command()
@@ -124,8 +127,9 @@ def run(
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     prices = energies.table(energy)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment, notes = traced.choose(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions,
-                                      trace)
+    experiment, notes = traced.choose(
+        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
+    )
     for note in notes:
         Console(stderr=True).print(note, highlight=False, soft_wrap=True)
     seen = timeline.OverTime(experiment.scheme) if over_time is not None else None
@@ -156,15 +160,22 @@ def run(
 def kernels(as_json: JsonOption = False) -> None:
     """List the shipped kernels."""
     rows = [workloads.get(name) for name in workloads.names()]
-    data = [{"name": w.name, "summary": w.summary, "origin": w.origin, "sizes": list(workloads.SIZES)} for w in rows]
+    data = [
+        {"name": w.name, "summary": w.summary, "origin": w.origin, "sizes": list(workloads.SIZES)}
+        for w in rows
+    ]
     _emit({"kernels": data}, as_json, lambda: [render.kernel_table(rows)])
 
 
 @app.command("compile")
 def compile_(
     source: Annotated[Path, typer.Argument(metavar="FILE.cu", help="CUDA C source.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="PTX file [default: FILE.ptx].")] = None,
-    arch: Annotated[str | None, typer.Option(help="Target [default: as the source's first line says, or sm_75].")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="PTX file [default: FILE.ptx].")
+    ] = None,
+    arch: Annotated[
+        str | None, typer.Option(help="Target [default: as the source's first line says, or sm_75].")
+    ] = None,
 ) -> None:
     """Compile CUDA C to PTX with the LLVM of the ziglang wheel."""
     target = output or source.with_suffix(".ptx")
@@ -177,17 +188,29 @@ def explain(
     kernel: KernelArgument,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
-    max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+    max_registers: Annotated[
+        int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")
+    ] = 255,
     liveness: LivenessOption = Liveness.THREAD,
-    virtual: Annotated[bool, typer.Option("--virtual", help="Show the code before register allocation.")] = False,
-    intervals: Annotated[bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")] = False,
-    limit: Annotated[int, typer.Option("--registers-per-interval", min=8, max=256, help="Most registers of an interval.")] = 16,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL.svg].")] = None,
-    release: Annotated[bool, typer.Option("--release", help="Show the release flags of register renaming.")] = False,
+    virtual: Annotated[
+        bool, typer.Option("--virtual", help="Show the code before register allocation.")
+    ] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option("--registers-per-interval", min=8, max=256, help="Most registers of an interval.")
+    ] = 16,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL.svg].")
+    ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Show the release flags of register renaming.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness; or its release flags. Or draw its
-    register-intervals."""
+    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness; or its release
+    flags. Or draw its register-intervals."""
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
     code = runner.compile_job(job, options)
@@ -212,7 +235,9 @@ def trace_write(
     output: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file to write.")],
     size: SizeOption = Size.SMALL,
     launch: LaunchOption = None,
-    max_registers: Annotated[int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")] = 255,
+    max_registers: Annotated[
+        int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread.")
+    ] = 255,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
 ) -> None:
     """Emulate a kernel and write its trace (docs/trace.md)."""
@@ -223,13 +248,14 @@ def trace_write(
     with progress.reporter() as report:
         trace = runner.trace_job(job, options, on_emulate=report.emulating)
     write_trace(trace, output)
-    Console(stderr=True).print(f"wrote {output}: {trace.warp_instructions} warp instructions", highlight=False)
+    Console(stderr=True).print(
+        f"wrote {output}: {trace.warp_instructions} warp instructions", highlight=False
+    )
 
 
 @trace_app.command("inspect")
 def trace_inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file.")],
-    as_json: JsonOption = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file.")], as_json: JsonOption = False
 ) -> None:
     """Summarise a trace file."""
     from warpbank.program.trace.file import read_trace
@@ -249,7 +275,8 @@ def _emit(data: dict[str, Any], as_json: bool, tables: Any) -> None:
 
 
 def main() -> None:
-    """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback."""
+    """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a
+    traceback."""
     try:
         app()
     except WarpbankError as error:
@@ -261,4 +288,6 @@ def main() -> None:
 
 
 def _complain(error: Exception) -> None:
-    Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {render.escape(str(error))}", soft_wrap=True)
+    Console(stderr=True, highlight=False).print(
+        f"[bold red]error:[/] {render.escape(str(error))}", soft_wrap=True
+    )

@@ -45,28 +45,46 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    schemes: Annotated[str, typer.Option("--schemes", metavar="NAME,NAME|all", help="Register files (`warpbank schemes`).")] =
-    ",".join(DEFAULT_SCHEMES),
-    kernels: Annotated[str, typer.Option("--kernels", metavar="NAME,FILE.ptx|all", help="Kernels (`warpbank kernels`).")] =
-    ",".join(DEFAULT_KERNELS),
+    schemes: Annotated[
+        str, typer.Option("--schemes", metavar="NAME,NAME|all", help="Register files (`warpbank schemes`).")
+    ] = ",".join(DEFAULT_SCHEMES),
+    kernels: Annotated[
+        str, typer.Option("--kernels", metavar="NAME,FILE.ptx|all", help="Kernels (`warpbank kernels`).")
+    ] = ",".join(DEFAULT_KERNELS),
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,
     overrides: SetOption = None,
     engine: EngineOption = EngineName.GOLDEN,
-    output: Annotated[Path | None, typer.Option(
-        "--output", "-o", metavar="DIR", help=f"Folder for compare.html and compare.json [default: {FOLDER}; with --json none].",
-    )] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help=f"Folder for compare.html and compare.json [default: {FOLDER}; with --json none].",
+        ),
+    ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare register files on several kernels: IPC, traffic, hits, conflicts, energy, normalised to the baseline."""
+    """Compare register files on several kernels: IPC, traffic, hits, conflicts, energy, normalised to the
+    baseline."""
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):
             raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
     with runs() as report:
-        made = make(listed(schemes), listed(kernels), size=size, preset=preset or DEFAULT_PRESET, overrides=overrides or [],
-                    engine=engine, workers=workers, scheduler=scheduler, progress=report)
+        made = make(
+            listed(schemes),
+            listed(kernels),
+            size=size,
+            preset=preset or DEFAULT_PRESET,
+            overrides=overrides or [],
+            engine=engine,
+            workers=workers,
+            scheduler=scheduler,
+            progress=report,
+        )
     folder = output if output is not None or as_json else FOLDER
     written = write(made, folder) if folder is not None else []
     if as_json:
@@ -77,18 +95,24 @@ def compare(
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"wrote {path}", markup=False)
     if made.failures:
         failures = {f"{kernel} {scheme}": cause for (scheme, kernel), cause in made.failures.items()}
-        render.complain(f"{len(failures)} of {len(made.schemes) * len(made.kernels)} runs failed; means leave their kernels out:",
-                        failures)
+        render.complain(
+            f"{len(failures)} of {len(made.schemes) * len(made.kernels)} runs failed; means leave their "
+            "kernels out:",
+            failures,
+        )
         raise typer.Exit(1)
 
 
 def _print(made: Comparison) -> None:
-    """Means of everything, and the IPC of every kernel: as many schemes beside the baseline as the terminal is wide."""
+    """Means of everything, and the IPC of every kernel: as many schemes beside the baseline as the terminal
+    is wide."""
     console = Console()
     for schemes in _chunks(made.schemes, console.width - _NAMES):
         means = [
-            (measure.title if measure.relative else f"{measure.title}, {measure.unit}",
-             *(_text(made.mean(measure, scheme), measure.digits) for scheme in schemes))
+            (
+                measure.title if measure.relative else f"{measure.title}, {measure.unit}",
+                *(_text(made.mean(measure, scheme), measure.digits) for scheme in schemes),
+            )
             for measure in MEASURES
         ]
         means.append(("units of known area", *(_area(made.area[scheme]) for scheme in schemes)))
@@ -99,11 +123,14 @@ def _print(made: Comparison) -> None:
             (label, *(_text(values[scheme].get(kernel), MEASURES[0].digits) for scheme in schemes))
             for kernel, label in zip(made.kernels, labels(made.kernels), strict=True)
         ]
-        console.print(render.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes)))
+        console.print(
+            render.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes))
+        )
 
 
 def _area(parts: Mapping[str, Mapping[str, Any] | None]) -> str:
-    """How many of a scheme's units have been recorded: areas of different machines cannot be added (see the page)."""
+    """How many of a scheme's units have been recorded: areas of different machines cannot be added (see the
+    page)."""
     known = sum(found is not None for found in parts.values())
     return f"{known} of {len(parts)}" if known else "not recorded"
 

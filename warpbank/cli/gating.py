@@ -12,7 +12,16 @@ import typer
 from rich.console import Console
 
 from warpbank.arch.config import with_overrides
-from warpbank.cli.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
+from warpbank.cli.options import (
+    ConfigOption,
+    JsonOption,
+    KernelArgument,
+    LaunchOption,
+    PresetOption,
+    SetOption,
+    Size,
+    SizeOption,
+)
 from warpbank.cli.tables import table
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
@@ -25,8 +34,13 @@ from warpbank.studies.gating import Gating
 
 #: Keys of `Gating.result` -> what they are.
 _ROWS = {
-    "cycles": "cycles", "given": "registers given to the warps that run, most", "allocated": "registers ever powered",
-    "registers": "registers powered, mean", "of_registers": "of", "subarrays": "sub-arrays powered, mean", "of_subarrays": "of",
+    "cycles": "cycles",
+    "given": "registers given to the warps that run, most",
+    "allocated": "registers ever powered",
+    "registers": "registers powered, mean",
+    "of_registers": "of",
+    "subarrays": "sub-arrays powered, mean",
+    "of_subarrays": "of",
 }
 
 
@@ -43,13 +57,18 @@ def gating(
     config: ConfigOption = None,
     scheme: Annotated[str, typer.Option("--scheme", help="Register file that renames.")] = "renaming",
     overrides: SetOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-gating.svg].")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-gating.svg].")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw which registers and sub-arrays are powered in a run with register renaming, and without it by first touch."""
+    """Draw which registers and sub-arrays are powered in a run with register renaming, and without it by
+    first touch."""
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
     if experiment.scheme.mapping != "renaming":
-        raise WarpbankError(f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as renaming")
+        raise WarpbankError(
+            f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as renaming"
+        )
     name = experiment.job.name
     found = {"renaming": _observe(experiment), "first touch": _observe(_unrenamed(experiment))}
     if as_json:

@@ -26,8 +26,11 @@ def tables(outcome: Outcome, title: str) -> list[RenderableType]:
         rows.append(("first difference in cycle", found.cycle))
     rows += [("cycles", outcome.cycles), ("events compared", outcome.events)]
     if outcome.result is not None:
-        rows += [("counters", len(outcome.result.counters)), ("warp instructions", outcome.result.warp_instructions),
-                 ("operands checked", outcome.result.operands_checked)]
+        rows += [
+            ("counters", len(outcome.result.counters)),
+            ("warp instructions", outcome.result.warp_instructions),
+            ("operands checked", outcome.result.operands_checked),
+        ]
     rows += [(f"seconds, {name}", seconds) for name, seconds in outcome.seconds.items()]
     made: list[RenderableType] = [table(title, ("", "value"), rows, numbers=1)]
     if found is not None:
@@ -39,7 +42,12 @@ def tables(outcome: Outcome, title: str) -> list[RenderableType]:
 
 def side_by_side(found: Divergence) -> Table:
     """The events of both sides, cycle by cycle; `<` marks what only golden did, `>` what only the RTL did."""
-    made = Table(title="Last cycles (< only golden, > only RTL)", title_justify="left", title_style="bold", show_lines=False)
+    made = Table(
+        title="Last cycles (< only golden, > only RTL)",
+        title_justify="left",
+        title_style="bold",
+        show_lines=False,
+    )
     made.add_column("cycle", justify="right")
     made.add_column("golden")
     made.add_column("")
@@ -49,7 +57,12 @@ def side_by_side(found: Divergence) -> Table:
         first = True
         for left, mark, right in _pairs(golden.get(cycle, []), rtl.get(cycle, [])):
             style = "bold red" if mark else ""
-            made.add_row(str(cycle) if first else "", Text(left, style=style), Text(mark, style=style), Text(right, style=style))
+            made.add_row(
+                str(cycle) if first else "",
+                Text(left, style=style),
+                Text(mark, style=style),
+                Text(right, style=style),
+            )
             first = False
     return made
 
@@ -77,6 +90,8 @@ def _pairs(golden: list[_Event], rtl: list[_Event]) -> list[tuple[str, str, str]
 
 def describe(core: int, name: str, values: tuple[int, ...]) -> str:
     """One event in words: `core 0: issue warp 2 seq 17 pc 5`."""
-    fields = " ".join(f"{field} {value:#x}" if kind in ("mask", "line") else f"{field} {value}"
-                      for (field, kind), value in zip(EVENTS[name].fields, values, strict=True))
+    fields = " ".join(
+        f"{field} {value:#x}" if kind in ("mask", "line") else f"{field} {value}"
+        for (field, kind), value in zip(EVENTS[name].fields, values, strict=True)
+    )
     return f"{'shared' if core < 0 else f'core {core}'}: {name} {fields}"

@@ -37,47 +37,90 @@ class RtlName(StrEnum):
     PYSIM = "pysim"
 
 
-KernelArgument = Annotated[str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")]
+KernelArgument = Annotated[
+    str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")
+]
 SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
-LaunchOption = Annotated[Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")]
-PresetOption = Annotated[str | None, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)} [default: turing].")]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")]
+LaunchOption = Annotated[
+    Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")
+]
+PresetOption = Annotated[
+    str | None, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)} [default: turing].")
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")
+]
 SchemeOption = Annotated[str, typer.Option("--scheme", help="Register file (`warpbank schemes`).")]
-SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")
+]
 RegistersOption = Annotated[
-    int | None, typer.Option("--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA].")
+    int | None,
+    typer.Option(
+        "--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA]."
+    ),
 ]
 InstructionsOption = Annotated[
-    int, typer.Option("--max-instructions", min=1, help="Warp instructions after which a kernel counts as endless.")
+    int,
+    typer.Option(
+        "--max-instructions", min=1, help="Warp instructions after which a kernel counts as endless."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")]
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")
+]
 RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the RTL.")]
 SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine].")
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine]."
+    ),
 ]
-WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Processes on this machine [default: one per core].")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes on this machine [default: one per core].")
+]
 FastOption = Annotated[
-    bool, typer.Option("--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time.")
+    bool,
+    typer.Option(
+        "--fast/--quick-build", help="Verilator: compile for speed, or for a build in half the time."
+    ),
 ]
 EnergyOption = Annotated[
-    str, typer.Option("--energy", metavar="TABLE|FILE.toml", help=f"Energy table: {', '.join(tables())}, or a file of your own.")
+    str,
+    typer.Option(
+        "--energy",
+        metavar="TABLE|FILE.toml",
+        help=f"Energy table: {', '.join(tables())}, or a file of your own.",
+    ),
 ]
 WavesOption = Annotated[
-    Path | None, typer.Option("--waves", metavar="FILE.vcd|FILE.fst", help="Write waves of the RTL (verilator, pysim).")
+    Path | None,
+    typer.Option("--waves", metavar="FILE.vcd|FILE.fst", help="Write waves of the RTL (verilator, pysim)."),
 ]
 WaveCyclesOption = Annotated[
-    str | None, typer.Option("--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all].")
+    str | None,
+    typer.Option(
+        "--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all]."
+    ),
 ]
 OptionalKernel = Annotated[
-    str | None, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.", show_default=False)
+    str | None,
+    typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.", show_default=False),
 ]
 TraceOption = Annotated[
-    Path | None, typer.Option("--trace", metavar="FILE", help="Instead of a kernel: an Accel-Sim trace (.traceg, kernelslist.g).")
+    Path | None,
+    typer.Option(
+        "--trace", metavar="FILE", help="Instead of a kernel: an Accel-Sim trace (.traceg, kernelslist.g)."
+    ),
 ]
 OverTimeOption = Annotated[
     Path | None,
-    typer.Option("--over-time", metavar="FILE.csv|.json|.html", help="Write IPC, hit ratio, live registers and power over time."),
+    typer.Option(
+        "--over-time",
+        metavar="FILE.csv|.json|.html",
+        help="Write IPC, hit ratio, live registers and power over time.",
+    ),
 ]
 
 
@@ -87,7 +130,9 @@ def wave_cycles(text: str | None) -> tuple[int, int | None]:
         return 0, None
     first, colon, end = text.partition(":")
     if not colon or not (first or "0").isdecimal() or not (end or "0").isdecimal():
-        raise WarpbankError(f"--wave-cycles takes two cycle numbers, for example 100:200 or 100:, not {text!r}")
+        raise WarpbankError(
+            f"--wave-cycles takes two cycle numbers, for example 100:200 or 100:, not {text!r}"
+        )
     return int(first or 0), int(end) if end else None
 
 

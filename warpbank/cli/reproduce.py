@@ -29,14 +29,23 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER|all", help="A paper; `all` for every one.")],
     size: SizeOption = Size.SMALL,
-    kernel: Annotated[list[str] | None, typer.Option("--kernel", help="A kernel, may be repeated [default: all].")] = None,
-    kernels: Annotated[str, typer.Option("--kernels", metavar="NAME,NAME", help="The same, separated by commas.")] = "",
-    figure: Annotated[list[str] | None, typer.Option("--figure", help="A figure, may be repeated [default: all].")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")] = None,
+    kernel: Annotated[
+        list[str] | None, typer.Option("--kernel", help="A kernel, may be repeated [default: all].")
+    ] = None,
+    kernels: Annotated[
+        str, typer.Option("--kernels", metavar="NAME,NAME", help="The same, separated by commas.")
+    ] = "",
+    figure: Annotated[
+        list[str] | None, typer.Option("--figure", help="A figure, may be repeated [default: all].")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")
+    ] = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a paper's figures again from runs of our kernels, published values beside ours. Resumes where it was stopped."""
+    """Make a paper's figures again from runs of our kernels, published values beside ours. Resumes where it
+    was stopped."""
     if paper != "all" and paper not in PAPERS:
         raise WarpbankError(unknown("paper", paper, [*PAPERS, "all"]))
     chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
@@ -64,9 +73,14 @@ def _print(made: Reproduction) -> None:
     console = Console()
     console.print(f"[bold]{render.escape(made.paper.title)}[/]")
     for part in made.comparisons:
-        rows = [(name, *(number(value, part.figure.digits) for value in values)) for name, values in table_rows(part)]
+        rows = [
+            (name, *(number(value, part.figure.digits) for value in values))
+            for name, values in table_rows(part)
+        ]
         title = ", in ".join(filter(None, (part.figure.title, part.figure.unit)))
-        console.print(render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns)))
+        console.print(
+            render.table(title, ("kernel", *part.figure.columns), rows, numbers=len(part.figure.columns))
+        )
         console.print(render.escape(" ".join(part.sentences)) + "\n", highlight=False)
     by = made.made_by
     versions = ", ".join(f"{name} {value}" for name, value in by["versions"].items())

@@ -60,14 +60,23 @@ def lockstep_(
     fast: FastOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a kernel through the golden model and the RTL, and compare every event of every cycle. Exit code 0 only if equal."""
-    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions)
+    """Run a kernel through the golden model and the RTL, and compare every event of every cycle. Exit code 0
+    only if equal."""
+    experiment = exp.find(
+        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions
+    )
     with progress.reporter() as report:
         trace = runner.trace_job(experiment.job, exp.compile_options(experiment), on_emulate=report.emulating)
         trace = exp.hinted(experiment, trace)
         simulator = rtl_engine(engine, fast=fast)
-        outcome = lockstep(trace, experiment.config, experiment.scheme, simulator, progress=report.simulating,
-                           on_build=report.building)
+        outcome = lockstep(
+            trace,
+            experiment.config,
+            experiment.scheme,
+            simulator,
+            progress=report.simulating,
+            on_build=report.building,
+        )
     if as_json:
         _print_json(outcome.to_dict())
     else:
@@ -81,13 +90,17 @@ def lockstep_(
 
 
 def export(
-    unit: Annotated[str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")],
+    unit: Annotated[
+        str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
     preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
-    probe: Annotated[bool, typer.Option("--probe", help="With the event ports that simulation uses.")] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="With the event ports that simulation uses.")
+    ] = False,
 ) -> None:
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
     with wheels():
@@ -105,7 +118,13 @@ def units(as_json: JsonOption = False) -> None:
         from warpbank.synth.units import UNITS
 
     if as_json:
-        _print_json({"units": [{"name": unit.name, "what": unit.what, "source": unit.source} for unit in UNITS.values()]})
+        _print_json(
+            {
+                "units": [
+                    {"name": unit.name, "what": unit.what, "source": unit.source} for unit in UNITS.values()
+                ]
+            }
+        )
         return
     rows = ((unit.name, unit.what, unit.source) for unit in UNITS.values())
     Console().print(render.table("Units", ("name", "what it is", "source"), rows))
@@ -117,7 +136,9 @@ def wheels() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise EngineError(f"this needs the {error.name} package; install it with: pip install 'warpbank[rtl]'") from None
+        raise EngineError(
+            f"this needs the {error.name} package; install it with: pip install 'warpbank[rtl]'"
+        ) from None
 
 
 def _print_json(data: dict[str, Any]) -> None:

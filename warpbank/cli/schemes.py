@@ -16,11 +16,18 @@ from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome
 from warpbank.studies.combinations import KERNELS, Combination, check, named
 
-CombinationsOption = Annotated[bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")]
-CheckOption = Annotated[bool, typer.Option("--check", help="Run all legal ones in lockstep. Exit code 0 only if all are equal.")]
-OnlyOption = Annotated[str | None, typer.Option("--only", metavar="ROW+ROW", help="Only combinations with all of these rows.")]
+CombinationsOption = Annotated[
+    bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")
+]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Run all legal ones in lockstep. Exit code 0 only if all are equal.")
+]
+OnlyOption = Annotated[
+    str | None, typer.Option("--only", metavar="ROW+ROW", help="Only combinations with all of these rows.")
+]
 KernelsOption = Annotated[
-    list[str] | None, typer.Option("--kernel", help=f"Kernel of the check, at size tiny [default: {', '.join(KERNELS)}].")
+    list[str] | None,
+    typer.Option("--kernel", help=f"Kernel of the check, at size tiny [default: {', '.join(KERNELS)}]."),
 ]
 
 
@@ -40,12 +47,17 @@ def schemes(
     workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the register-file schemes and what each is made of, or all combinations of them; check that these work.
+    """List the register-file schemes and what each is made of, or all combinations of them; check that these
+    work.
 
-    What has passed is kept, so that a check that was stopped goes on where it was. The check's machine is tiny by default."""
+    What has passed is kept, so that a check that was stopped goes on where it was. The check's machine is
+    tiny by default.
+    """
     if not combinations and not checks:
         if only is not None or kernels is not None or preset is not None or overrides:
-            raise WarpbankError("--only, --kernel, --preset and --set say what --check runs; give --check, too")
+            raise WarpbankError(
+                "--only, --kernel, --preset and --set say what --check runs; give --check, too"
+            )
         if as_json:
             _print_json({"schemes": render.scheme_rows()})
         else:
@@ -59,12 +71,24 @@ def schemes(
         def tell(outcome: Outcome, done: int, total: int) -> None:
             watcher.print(f"{done} of {total}: {outcome.task.label}: {_word(outcome)}", markup=False)
 
-        outcomes = check(wanted, kernels or list(KERNELS), preset or "tiny", overrides or [], engine,
-                         workers=workers, progress=tell)
+        outcomes = check(
+            wanted,
+            kernels or list(KERNELS),
+            preset or "tiny",
+            overrides or [],
+            engine,
+            workers=workers,
+            progress=tell,
+        )
     failed = [outcome for outcome in outcomes if outcome.error]
     if as_json:
-        _print_json({"combinations": [each.to_dict() for each in wanted], "runs": [_run(outcome) for outcome in outcomes],
-                     "passed": not failed})
+        _print_json(
+            {
+                "combinations": [each.to_dict() for each in wanted],
+                "runs": [_run(outcome) for outcome in outcomes],
+                "passed": not failed,
+            }
+        )
     else:
         for part in tables(wanted, outcomes):
             Console().print(part)
@@ -75,13 +99,21 @@ def schemes(
 def _word(outcome: Outcome) -> str:
     if outcome.result is None:
         return f"WRONG: {outcome.error}"
-    return f"equal, {outcome.result['cycles']} cycles" + (" (kept)" if outcome.cached else f" ({outcome.result['seconds']} s)")
+    return f"equal, {outcome.result['cycles']} cycles" + (
+        " (kept)" if outcome.cached else f" ({outcome.result['seconds']} s)"
+    )
 
 
 def _run(outcome: Outcome) -> dict[str, Any]:
     """For JSON."""
     found = outcome.result or {"cycles": 0, "seconds": 0.0}
-    return {"scheme": outcome.task.scheme, "kernel": outcome.task.kernel, "wrong": outcome.error, **found, "kept": outcome.cached}
+    return {
+        "scheme": outcome.task.scheme,
+        "kernel": outcome.task.kernel,
+        "wrong": outcome.error,
+        **found,
+        "kept": outcome.cached,
+    }
 
 
 def tables(wanted: list[Combination], outcomes: list[Outcome]) -> list[Table]:
@@ -101,9 +133,14 @@ def tables(wanted: list[Combination], outcomes: list[Outcome]) -> list[Table]:
         if not each.legal:
             refused.setdefault(each.reason, []).append(each.scheme)
     return [
-        render.table(f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if outcomes else ""), legal),
-        render.table(f"{sum(map(len, refused.values()))} refused combinations", ("why", "how many", "for example"),
-                     ((reason, len(names), min(names, key=len)) for reason, names in refused.items())),
+        render.table(
+            f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if outcomes else ""), legal
+        ),
+        render.table(
+            f"{sum(map(len, refused.values()))} refused combinations",
+            ("why", "how many", "for example"),
+            ((reason, len(names), min(names, key=len)) for reason, names in refused.items()),
+        ),
     ]
 
 

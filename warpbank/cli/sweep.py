@@ -22,8 +22,13 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="Description: kernels, schemes, fields (docs/sweep.md).")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE.parquet", help="[default: FILE.parquet]")] = None,
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.toml", help="Description: kernels, schemes, fields (docs/sweep.md)."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.parquet", help="[default: FILE.parquet]")
+    ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
@@ -43,5 +48,8 @@ def sweep(
         if outcome.result is None
     }
     if failures:
-        render.complain(f"{len(failures)} of {len(outcomes)} runs failed; the column `error` has the cause of each:", failures)
+        render.complain(
+            f"{len(failures)} of {len(outcomes)} runs failed; the column `error` has the cause of each:",
+            failures,
+        )
         raise typer.Exit(1)

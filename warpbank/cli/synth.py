@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 
 LibertyOption = Annotated[
     list[str] | None,
-    typer.Option("--liberty", metavar="FILE|none", help="Cell library, .lib or .lib.gz; may be repeated [default: "
-                 "$WARPBANK_LIBERTY, an installed PDK, or generic gates]."),
+    typer.Option(
+        "--liberty",
+        metavar="FILE|none",
+        help="Cell library, .lib or .lib.gz; may be repeated [default: "
+        "$WARPBANK_LIBERTY, an installed PDK, or generic gates].",
+    ),
 ]
 
 
@@ -48,7 +52,10 @@ def register(app: typer.Typer) -> None:
 
 def synth(
     unit: Annotated[
-        str | None, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM; all, for --check.")
+        str | None,
+        typer.Argument(
+            metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM; all, for --check."
+        ),
     ] = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
@@ -57,21 +64,39 @@ def synth(
     liberty: LibertyOption = None,
     clock: Annotated[float, typer.Option("--clock", metavar="NS", help="Clock to aim at, in ns.")] = 1.0,
     effort: Annotated[
-        Effort | None, typer.Option("--effort", help="Several mappings, of which the best is taken, or one, in a fraction of the "
-                                    "time [default: full; quick for sm and sub_core].")
+        Effort | None,
+        typer.Option(
+            "--effort",
+            help="Several mappings, of which the best is taken, or one, in a fraction of the "
+            "time [default: full; quick for sm and sub_core].",
+        ),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option("--kernel", metavar="KERNEL", help="Power, with the activity of this kernel at size tiny.")
+        str | None,
+        typer.Option(
+            "--kernel", metavar="KERNEL", help="Power, with the activity of this kernel at size tiny."
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mapped netlist as Verilog.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Compare with the unit's baseline, at its paper's size.")] = False,
-    record: Annotated[bool, typer.Option("--record", help="Write the unit's baseline, at its paper's size.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the mapped netlist as Verilog.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the unit's baseline, at its paper's size.")
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the unit's baseline, at its paper's size.")
+    ] = False,
     table: Annotated[
-        bool, typer.Option("--table", help="Print what was recorded of all units, the papers' numbers beside it, as Markdown.")
+        bool,
+        typer.Option(
+            "--table",
+            help="Print what was recorded of all units, the papers' numbers beside it, as Markdown.",
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without one."""
+    """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without
+    one."""
     with wheels():
         from warpbank.synth import pdk
         from warpbank.synth.synthesis import synthesize
@@ -83,13 +108,26 @@ def synth(
             sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
         return
     if check or record:
-        if preset or config or overrides or output or scheme != "baseline" or clock != 1.0 or kernel or effort:
-            raise WarpbankError("--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out machine, "
-                                "--kernel, --clock, --effort and --output")
+        if (
+            preset
+            or config
+            or overrides
+            or output
+            or scheme != "baseline"
+            or clock != 1.0
+            or kernel
+            or effort
+        ):
+            raise WarpbankError(
+                "--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out "
+                "machine, --kernel, --clock, --effort and --output"
+            )
         _baseline(unit, pdk.find(liberty), record, as_json)
         return
     if unit is None:
-        raise WarpbankError("name a unit (`warpbank units`) or sm; without one, only --check and --record work")
+        raise WarpbankError(
+            "name a unit (`warpbank units`) or sm; without one, only --check and --record work"
+        )
     if not (clock > 0 and isfinite(clock)):
         raise WarpbankError(f"--clock takes a time in ns above 0, for example 1.0, not {clock:g}")
     chosen = exp.find_scheme(scheme)
@@ -99,12 +137,22 @@ def synth(
     if kernel is not None:
         from warpbank.sim.activity import record as recorded
 
-        experiment = exp.find(kernel, Size.TINY, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+        experiment = exp.find(
+            kernel, Size.TINY, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS
+        )
         activity = partial(recorded, unit, experiment)
     console = Console(stderr=True)
     with console.status("") as status:
-        made = synthesize(unit, machine, chosen, files, clock=clock, effort=effort or _effort(unit), activity=activity,
-                          on_step=partial(_say, status, unit))
+        made = synthesize(
+            unit,
+            machine,
+            chosen,
+            files,
+            clock=clock,
+            effort=effort or _effort(unit),
+            activity=activity,
+            on_step=partial(_say, status, unit),
+        )
     if output is not None:
         write_text(output, made.verilog)
         console.print(f"wrote {output}", highlight=False)
@@ -127,8 +175,11 @@ def _activity(unit: str) -> Callable[[], Stimulus] | None:
     size = SIZES.get(unit)
     if size is None or not size.kernel:
         return None
-    return partial(record, unit, exp.find(size.kernel, Size.TINY, None, size.preset, None, size.scheme, None, None,
-                                          MAX_INSTRUCTIONS))
+    return partial(
+        record,
+        unit,
+        exp.find(size.kernel, Size.TINY, None, size.preset, None, size.scheme, None, None, MAX_INSTRUCTIONS),
+    )
 
 
 def _baseline(unit: str | None, files: list[Path], write: bool, as_json: bool) -> None:
@@ -188,9 +239,18 @@ def _tables(made: Synthesis) -> list[Any]:
     if made.memories:
         columns = ("memory", "kind", "rows", "width", "reads", "writes", "um2")
         where = {"registers": "in the area"}
-        listed = [(one["name"], one["kind"], one["rows"], one["width"], one["reads"], one["writes"],
-                   f"{one['area_um2']:,.0f}" if "area_um2" in one else where.get(one["kind"], "black box"))
-                  for one in made.memories]
+        listed = [
+            (
+                one["name"],
+                one["kind"],
+                one["rows"],
+                one["width"],
+                one["reads"],
+                one["writes"],
+                f"{one['area_um2']:,.0f}" if "area_um2" in one else where.get(one["kind"], "black box"),
+            )
+            for one in made.memories
+        ]
         parts.append(render.table("Memories", columns, listed, numbers=5))
     methods = [(name, text) for name, text in made.method.items()]
     versions = ", ".join(f"{name} {value}" for name, value in made.tools.items())

@@ -19,7 +19,15 @@ from warpbank.synth.energy import Energy
 from warpbank.workloads import Workload
 
 __all__ = [
-    "complain", "energy_table", "escape", "kernel_table", "run_tables", "scheme_rows", "scheme_table", "summary_tables", "table",
+    "complain",
+    "energy_table",
+    "escape",
+    "kernel_table",
+    "run_tables",
+    "scheme_rows",
+    "scheme_table",
+    "summary_tables",
+    "table",
 ]
 
 
@@ -40,7 +48,14 @@ def complain(message: str, failures: Mapping[str, str]) -> None:
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, numbers: int = 0) -> Table:
     """A table whose last `numbers` columns are right-aligned."""
     names = list(columns)
-    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for place, name in enumerate(names):
         made.add_column(name, justify="right" if place >= len(names) - numbers else "left")
     for row in rows:
@@ -62,7 +77,11 @@ def run_tables(report: Report) -> list[RenderableType]:
     """One run: what was run, how fast it went, where the cycles went, what the register file did."""
     data = report.to_dict()
     memory = data["memory"]
-    checked = f"{memory['elements']:,} elements of {memory['buffers']} buffers right" if memory["buffers"] else "nothing expected"
+    checked = (
+        f"{memory['elements']:,} elements of {memory['buffers']} buffers right"
+        if memory["buffers"]
+        else "nothing expected"
+    )
     registers = ", ".join(f"{count} ({kernel})" for kernel, count in report.registers.items())
     summary = [
         ("kernel", f"{data['kernel']} ({data['size']})"),
@@ -79,7 +98,10 @@ def run_tables(report: Report) -> list[RenderableType]:
         ("seed", f"{report.experiment.config.sub_core.collector.seed}, of random choices"),
     ]
     total = sum(data["stalls"].values())
-    stalls = [(name, count, f"{100 * count / total:.1f} %" if total else "") for name, count in data["stalls"].items()]
+    stalls = [
+        (name, count, f"{100 * count / total:.1f} %" if total else "")
+        for name, count in data["stalls"].items()
+    ]
     stalls.append(("total", total, ""))
     counters = [(name, COUNTERS[name].unit, count) for name, count in data["counters"].items()]
     return [
@@ -94,8 +116,12 @@ def energy_table(energy: Energy) -> Table:
     total = energy.dynamic_total
     structures = dict.fromkeys((*energy.dynamic, *energy.leakage))
     rows = [
-        (name, energy.dynamic.get(name, 0.0) / 1000, f"{100 * energy.dynamic.get(name, 0.0) / total:.1f} %" if total else "",
-         energy.leakage.get(name, 0.0) / 1000)
+        (
+            name,
+            energy.dynamic.get(name, 0.0) / 1000,
+            f"{100 * energy.dynamic.get(name, 0.0) / total:.1f} %" if total else "",
+            energy.leakage.get(name, 0.0) / 1000,
+        )
         for name in structures
     ]
     rows.append(("total", total / 1000, "", energy.leakage_total / 1000))
@@ -105,7 +131,9 @@ def energy_table(energy: Energy) -> Table:
 
 def kernel_table(rows: Iterable[Workload]) -> Table:
     """The shipped kernels."""
-    return table("Kernels", ("name", "what it computes", "algorithm of"), ((w.name, w.summary, w.origin) for w in rows))
+    return table(
+        "Kernels", ("name", "what it computes", "algorithm of"), ((w.name, w.summary, w.origin) for w in rows)
+    )
 
 
 def scheme_rows() -> list[dict[str, Any]]:
@@ -117,7 +145,9 @@ def scheme_table() -> Table:
     """The registered schemes."""
     rows = []
     for row in scheme_rows():
-        rows.append((row["name"], ", ".join(f"{room} {row[room]}" for room in ROOMS if row[room]), row["description"]))
+        rows.append(
+            (row["name"], ", ".join(f"{room} {row[room]}" for room in ROOMS if row[room]), row["description"])
+        )
     return table("Schemes (`a+b` joins them)", ("name", "what it puts where", "description"), rows)
 
 
@@ -129,4 +159,3 @@ def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
         if isinstance(value, Mapping):
             made.append(table(name, ("", "value"), value.items(), numbers=1))
     return made
-

@@ -28,15 +28,24 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     unit: Annotated[str | None, typer.Argument(help="A unit of `warpbank units`; all if left out.")] = None,
-    rungs: Annotated[list[str] | None, typer.Option("--rung", help="golden, RTL, proofs, netlist, lockstep or cocotb; may be "
-                                                    "repeated [default: all].")] = None,
+    rungs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rung", help="golden, RTL, proofs, netlist, lockstep or cocotb; may be repeated [default: all]."
+        ),
+    ] = None,
     everything: Annotated[bool, typer.Option("--long", help="The long tests, too.")] = False,
     workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes.")] = 1,
-    simulator: Annotated[str, typer.Option("--simulator", help="Of the cocotb rung: verilator or icarus.")] = "verilator",
-    junit: Annotated[Path | None, typer.Option("--junit", help="Folder for JUnit files and the coverage report.")] = None,
+    simulator: Annotated[
+        str, typer.Option("--simulator", help="Of the cocotb rung: verilator or icarus.")
+    ] = "verilator",
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Folder for JUnit files and the coverage report.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the ladder of a unit, from its golden model to its exported Verilog under cocotb, and print what each rung showed."""
+    """Run the ladder of a unit, from its golden model to its exported Verilog under cocotb, and print what
+    each rung showed."""
     # Amaranth is not needed for anything else that a user without the RTL's wheels may call.
     from warpbank.studies import verify as climbing
     from warpbank.synth.units import find
@@ -58,12 +67,30 @@ def verify(
             if rungs and rung not in rungs:
                 continue
             with console.status(f"{rung} ..."):
-                shown.append(climbing.climb(rung, tests, everything=everything, workers=workers, junit=where / f"{rung}.xml",
-                                            coverage=where, simulator=simulator))
+                shown.append(
+                    climbing.climb(
+                        rung,
+                        tests,
+                        everything=everything,
+                        workers=workers,
+                        junit=where / f"{rung}.xml",
+                        coverage=where,
+                        simulator=simulator,
+                    )
+                )
         coverage = climbing.covered(where)
     if as_json:
-        sys.stdout.write(json.dumps({"unit": unit, "rungs": [asdict(rung) for rung in shown],
-                                     "coverage": asdict(coverage) if coverage else None}, indent=2) + "\n")
+        sys.stdout.write(
+            json.dumps(
+                {
+                    "unit": unit,
+                    "rungs": [asdict(rung) for rung in shown],
+                    "coverage": asdict(coverage) if coverage else None,
+                },
+                indent=2,
+            )
+            + "\n"
+        )
     else:
         _print(unit or "all units", shown, coverage)
     if any(rung.failed for rung in shown):
@@ -86,6 +113,9 @@ def _print(title: str, shown: list[Shown], coverage: Covered | None) -> None:
         for failure in rung.failures:
             console.print(f"{rung.rung}: {failure}", highlight=False, markup=False)
     if coverage is not None:
-        console.print(f"functional coverage of the cocotb benches: {coverage.hit} of {coverage.bins} bins", highlight=False)
+        console.print(
+            f"functional coverage of the cocotb benches: {coverage.hit} of {coverage.bins} bins",
+            highlight=False,
+        )
         for name in coverage.lacking:
             console.print(f"  never: {name}", highlight=False, markup=False)

@@ -55,16 +55,28 @@ def view(
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
-    cycles: Annotated[str, typer.Option("--cycles", metavar="FIRST:END", help="Cycles to show, END not included.")] = "0:1000",
-    form: Annotated[Format, typer.Option("--format", help="kanata: for Konata; perfetto: for ui.perfetto.dev; html: the "
-                                         "register banks over time, for a browser.")] = Format.PERFETTO,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write [default: KERNEL and a suffix].")] = None,
+    cycles: Annotated[
+        str, typer.Option("--cycles", metavar="FIRST:END", help="Cycles to show, END not included.")
+    ] = "0:1000",
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="kanata: for Konata; perfetto: for ui.perfetto.dev; html: the "
+            "register banks over time, for a browser.",
+        ),
+    ] = Format.PERFETTO,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write [default: KERNEL and a suffix].")
+    ] = None,
     trace: TraceOption = None,
 ) -> None:
-    """Show some cycles of a run: a pipeline with a lane per warp, or the register banks over time (docs/view.md)."""
+    """Show some cycles of a run: a pipeline with a lane per warp, or the register banks over time
+    (docs/view.md)."""
     first, end = window(cycles)
-    experiment, notes = traced.choose(kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions,
-                                      trace)
+    experiment, notes = traced.choose(
+        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
+    )
     from warpbank.sim.view.follow import follow
 
     timeline = follow(experiment, first, end)
@@ -90,5 +102,7 @@ def window(text: str) -> tuple[int, int]:
     """The cycles that `--cycles` names. Raises WarpbankError if it names none."""
     first, colon, end = text.partition(":")
     if not colon or not first.isdecimal() or not end.isdecimal() or int(end) <= int(first):
-        raise WarpbankError(f"--cycles takes the first cycle and the one after the last, for example 100:200, not {text!r}")
+        raise WarpbankError(
+            f"--cycles takes the first cycle and the one after the last, for example 100:200, not {text!r}"
+        )
     return int(first), int(end)

@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from warpbank.cli.options import ConfigOption, JsonOption, KernelArgument, LaunchOption, PresetOption, SetOption, Size, SizeOption
+from warpbank.cli.options import (
+    ConfigOption,
+    JsonOption,
+    KernelArgument,
+    LaunchOption,
+    PresetOption,
+    SetOption,
+    Size,
+    SizeOption,
+)
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
@@ -28,12 +37,17 @@ def waiting_(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: Annotated[str, typer.Option("--scheme", help="Register file with an adaptive waiting time.")] = "malekeh",
+    scheme: Annotated[
+        str, typer.Option("--scheme", help="Register file with an adaptive waiting time.")
+    ] = "malekeh",
     overrides: SetOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-waiting.svg].")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-waiting.svg].")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw how the adaptive waiting time of caching collectors (Malekeh) moves in a run: STHLD, IPC and state by interval."""
+    """Draw how the adaptive waiting time of caching collectors (Malekeh) moves in a run: STHLD, IPC and state
+    by interval."""
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
     intervals = waiting.watch(experiment)
     name, length = experiment.job.name, experiment.config.sub_core.collector.sthld_interval
@@ -41,5 +55,7 @@ def waiting_(
         sys.stdout.write(json.dumps({"kernel": name, **waiting.to_dict(intervals)}, indent=2) + "\n")
     if output is not None or not as_json:
         target = output or Path(f"{name}-waiting.svg")
-        write_text(target, waiting.draw(f"{name}, {experiment.scheme.name}, intervals of {length} cycles", intervals))
+        write_text(
+            target, waiting.draw(f"{name}, {experiment.scheme.name}, intervals of {length} cycles", intervals)
+        )
         Console(stderr=True).print(f"wrote {target}", highlight=False)

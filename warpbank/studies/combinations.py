@@ -1,4 +1,5 @@
-"""Every combination of the rooms' units: which are legal, and whether golden and RTL agree on them cycle by cycle."""
+"""Every combination of the rooms' units: which are legal, and whether golden and RTL agree on them cycle by
+cycle."""
 
 from __future__ import annotations
 
@@ -22,7 +23,14 @@ ROOMS = ("hierarchy", "collector", "mapping", "storage")
 #: Small kernels: streams, divergence with barriers and shared memory, loops over irregular lists.
 KERNELS = ("vectoradd", "reduction", "spmv")
 #: What a result depends on besides the programs.
-SOURCES = ("warpbank.arch", "warpbank.golden", "warpbank.hdl", "warpbank.sim.engines", "warpbank.sim.experiment", "warpbank.sim.lockstep")
+SOURCES = (
+    "warpbank.arch",
+    "warpbank.golden",
+    "warpbank.hdl",
+    "warpbank.sim.engines",
+    "warpbank.sim.experiment",
+    "warpbank.sim.lockstep",
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,8 @@ def room_of(row: Row) -> str:
 
 
 def combinations() -> list[Combination]:
-    """All choices of at most one row per room, in the order of the rooms and of the registry. The first changes nothing."""
+    """All choices of at most one row per room, in the order of the rooms and of the registry. The first
+    changes nothing."""
     choices: list[list[Row | None]] = []
     for room in ROOMS:
         rows = [row for row in SCHEMES.values() if row.name != "baseline" and room_of(row) == room]
@@ -77,7 +86,8 @@ def combinations() -> list[Combination]:
 
 @dataclass(frozen=True)
 class LockstepRun:
-    """A lockstep run of one combination: a `warpbank.sim.runs.spec.Task`, which fails where golden and RTL part.
+    """A lockstep run of one combination: a `warpbank.sim.runs.spec.Task`, which fails where golden and RTL
+    part.
 
     Parameters
     ----------
@@ -106,34 +116,67 @@ class LockstepRun:
     def key(self) -> str:
         """Scheme, kernel, machine, engine, sources."""
         config = exp.find_config(self.preset, None, list(self.overrides))
-        return store.key("combination", self.scheme, self.kernel, config_hash(config), self.engine,
-                         store.code_digest(*SOURCES), extensions.digest())
+        return store.key(
+            "combination",
+            self.scheme,
+            self.kernel,
+            config_hash(config),
+            self.engine,
+            store.code_digest(*SOURCES),
+            extensions.digest(),
+        )
 
     def compute(self) -> dict[str, Any]:
         """Cycles, and seconds that building and running took."""
-        experiment = exp.find(self.kernel, "tiny", None, self.preset, None, self.scheme, list(self.overrides), None,
-                              runner.Options().max_instructions)
+        experiment = exp.find(
+            self.kernel,
+            "tiny",
+            None,
+            self.preset,
+            None,
+            self.scheme,
+            list(self.overrides),
+            None,
+            runner.Options().max_instructions,
+        )
         trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
         config = exp.find_config(self.preset, None, list(self.overrides))
         outcome = lockstep(trace, config, experiment.scheme, rtl_engine(self.engine, fast=False))
         if outcome.divergence is not None:
             raise WarpbankError(outcome.divergence.reason)
-        return {"cycles": outcome.cycles, "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1)}
+        return {
+            "cycles": outcome.cycles,
+            "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1),
+        }
 
 
-def check(wanted: list[Combination], kernels: list[str], preset: str, overrides: list[str], engine: str, *,
-          workers: int | None = None, progress: Progress | None = None) -> list[Outcome]:
-    """Run every legal combination in lockstep on every kernel. `error` of an outcome says where golden and RTL part.
+def check(
+    wanted: list[Combination],
+    kernels: list[str],
+    preset: str,
+    overrides: list[str],
+    engine: str,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Run every legal combination in lockstep on every kernel. `error` of an outcome says where golden and
+    RTL part.
 
-    What has passed is not run again as long as sources, machine and engine are the same, so that a check that was stopped goes
-    on where it was. `workers`, `progress`: see `warpbank.sim.runs.execute`.
+    What has passed is not run again as long as sources, machine and engine are the same, so that a check that
+    was stopped goes on where it was. `workers`, `progress`: see `warpbank.sim.runs.execute`.
 
     Raises
     ------
-    WarpbankError : a kernel, a machine or an engine that there is not, or a kernel that does not fit the machine.
+    WarpbankError : a kernel, a machine or an engine that there is not, or a kernel that does not fit the
+        machine.
     """
-    runs = [LockstepRun(each.scheme, kernel, preset, tuple(overrides), engine)
-            for kernel in kernels for each in wanted if each.legal]  # a model is built once, and then there for all
+    runs = [
+        LockstepRun(each.scheme, kernel, preset, tuple(overrides), engine)
+        for kernel in kernels
+        for each in wanted
+        if each.legal
+    ]  # a model is built once, and then there for all
     return execute(runs, workers=workers, progress=progress)
 
 
@@ -149,5 +192,7 @@ def named(text: str | None) -> list[Combination]:
     rows = {part.strip() for part in text.split("+")}
     unknown = sorted(rows - set(SCHEMES))
     if unknown:
-        raise WarpbankError(f"--only names {', '.join(unknown)}, and there is no such row; known: {', '.join(SCHEMES)}")
+        raise WarpbankError(
+            f"--only names {', '.join(unknown)}, and there is no such row; known: {', '.join(SCHEMES)}"
+        )
     return [each for each in combinations() if rows <= set(each.scheme.split("+"))]

@@ -35,7 +35,10 @@ def _listing(kernel: Kernel, liveness: Liveness) -> Listing:
 
 def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]:
     """Every kernel's listing as plain data."""
-    return {"liveness": str(liveness), "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()]}
+    return {
+        "liveness": str(liveness),
+        "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()],
+    }
 
 
 def _release(kernel: Kernel) -> tuple[Flags, list[FlagWord]]:
@@ -57,7 +60,8 @@ def release_to_dict(kernels: Mapping[str, Kernel]) -> dict[str, Any]:
 
 
 def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
-    """Every kernel's code with its flag instructions, and the registers that each instruction releases after reading them."""
+    """Every kernel's code with its flag instructions, and the registers that each instruction releases after
+    reading them."""
     made: list[RenderableType] = []
     for kernel in kernels.values():
         flags, words = _release(kernel)
@@ -70,7 +74,11 @@ def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
                     if word.first == row.pc:
                         name, _, rest = word.text.partition(" ")
                         shown.add_row("", f"[bold]{name}[/] {rest}")
-                gone = (f"R{r}" for k, r in enumerate(code[row.pc].registers_read()) if flags.dead[row.pc] >> k & 1)
+                gone = (
+                    f"R{r}"
+                    for k, r in enumerate(code[row.pc].registers_read())
+                    if flags.dead[row.pc] >> k & 1
+                )
                 shown.add_row(str(row.pc), escape(row.text), " ".join(gone))
             made.append(shown)
     return made
@@ -78,7 +86,9 @@ def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
 
 def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
     """Every kernel's control flow graph with its register-intervals of at most `limit` registers, as SVG."""
-    from warpbank.program.intervals.drawing import draw  # its library is slow to load, and no other command needs it
+    from warpbank.program.intervals.drawing import (
+        draw,
+    )  # its library is slow to load, and no other command needs it
 
     try:
         return draw(kernels, {name: form(kernel, limit) for name, kernel in kernels.items()})
@@ -107,12 +117,23 @@ def tables(kernels: Mapping[str, Kernel], liveness: Liveness) -> list[Renderable
 
 def _code_table(block: BlockListing) -> Table:
     """An empty table for a block's instructions; its title tells where control comes from and goes to."""
-    title = f"{block.label}   from {', '.join(block.predecessors) or 'launch'}   to {', '.join(block.successors)}"
+    title = (
+        f"{block.label}   from {', '.join(block.predecessors) or 'launch'}   to {', '.join(block.successors)}"
+    )
     if block.depth:
         title += f"   loop depth {block.depth}{', header' if block.header else ''}"
     if block.reconvergence is not None:
-        title += f"   {'divergent' if block.divergent else 'uniform'} branch, lanes meet at {block.reconvergence}"
-    made = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+        title += (
+            f"   {'divergent' if block.divergent else 'uniform'} branch, lanes meet at {block.reconvergence}"
+        )
+    made = Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=None,
+        pad_edge=False,
+    )
     made.add_column("pc", justify="right")
     made.add_column("instruction", overflow="fold")
     return made

@@ -33,11 +33,32 @@ REGISTERS = 32
 _INSERT = ("intervals", "strands", "release")
 
 _ARITHMETIC = {
-    Op.MOV: Do.MOV, Op.SEL: Do.SEL, Op.IADD: Do.ADD, Op.IADDC: Do.ADDC, Op.ISUB: Do.SUB, Op.ISUBC: Do.SUBC, Op.IMUL: Do.MUL,
-    Op.IMULHI: Do.MULHI, Op.IMULW: Do.MULW, Op.IMAD: Do.MUL, Op.IMADHI: Do.MULHI, Op.IMADW: Do.MULW, Op.IMIN: Do.MIN,
-    Op.IMAX: Do.MAX, Op.IABS: Do.ABS, Op.AND: Do.AND, Op.OR: Do.OR, Op.XOR: Do.XOR, Op.NOT: Do.NOT, Op.SHL: Do.SHL,
-    Op.SHR: Do.SHR, Op.SHF: Do.SHF, Op.ISETP: Do.SETP, Op.ISETPX: Do.SETPX, Op.PLOP: Do.PLOP,
-}  # fmt: skip
+    Op.MOV: Do.MOV,
+    Op.SEL: Do.SEL,
+    Op.IADD: Do.ADD,
+    Op.IADDC: Do.ADDC,
+    Op.ISUB: Do.SUB,
+    Op.ISUBC: Do.SUBC,
+    Op.IMUL: Do.MUL,
+    Op.IMULHI: Do.MULHI,
+    Op.IMULW: Do.MULW,
+    Op.IMAD: Do.MUL,
+    Op.IMADHI: Do.MULHI,
+    Op.IMADW: Do.MULW,
+    Op.IMIN: Do.MIN,
+    Op.IMAX: Do.MAX,
+    Op.IABS: Do.ABS,
+    Op.AND: Do.AND,
+    Op.OR: Do.OR,
+    Op.XOR: Do.XOR,
+    Op.NOT: Do.NOT,
+    Op.SHL: Do.SHL,
+    Op.SHR: Do.SHR,
+    Op.SHF: Do.SHF,
+    Op.ISETP: Do.SETP,
+    Op.ISETPX: Do.SETPX,
+    Op.PLOP: Do.PLOP,
+}
 #: What needs other lanes or what the machine does not hold comes from the ROM, and so does what memory holds.
 _GIVEN = (Op.S2R, Op.ACTIVEMASK, Op.REDUX)
 _NOTHING = (Op.NOP, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR)
@@ -60,13 +81,16 @@ def machine() -> SmConfig:
 def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
     """The program of a shipped kernel's first launch at `tiny`.
 
-    Raises WarpbankError for a kernel that the integer unit cannot compute, a launch that does not fit, a scheme that changes the
-    code.
+    Raises WarpbankError for a kernel that the integer unit cannot compute, a launch that does not fit, a
+    scheme that changes the code.
     """
     inserts = [hint for hint in scheme.hints if hint in _INSERT]
     if inserts:
-        raise WarpbankError(f"scheme {scheme.name} inserts instructions ({inserts[0]}), which the demonstrator's integer unit "
-                            "does not follow; take baseline, bow, bow-wb, bow-wr, malekeh, malekeh-pr, ccu-lru-gto or gscalar.")
+        raise WarpbankError(
+            f"scheme {scheme.name} inserts instructions ({inserts[0]}), which the demonstrator's integer "
+            "unit does not follow; take baseline, bow, bow-wb, bow-wr, malekeh, malekeh-pr, ccu-lru-gto "
+            "or gscalar."
+        )
     config = scheme.machine(config or machine())
     job = workloads.get(kernel).job("tiny")
     options = runner.Options(max_registers=REGISTERS)
@@ -118,13 +142,21 @@ class _Builder:
         launch = trace.launches[0]
         warps = int(launch["ctas"]) * int(launch["warps_per_cta"])
         if warps > config.sub_core.warps or int(launch["ctas"]) > config.cta.max_ctas:
-            raise WarpbankError(f"the first launch of {self._name} has {warps} warps in {launch['ctas']} CTAs; the demonstrator "
-                                f"takes {config.sub_core.warps} warps in {config.cta.max_ctas}. pathfinder and bfs fit.")
+            raise WarpbankError(
+                f"the first launch of {self._name} has {warps} warps in {launch['ctas']} CTAs; the "
+                f"demonstrator takes {config.sub_core.warps} warps in {config.cta.max_ctas}. pathfinder "
+                f"and bfs fit."
+            )
         check_fits(trace, config)
         constants, collects = packing.uops(trace, config)
         layout, templates = uop_layout(config), templates_of(trace)
-        pcs = sorted({int(row["pc"]) for warp in trace.warps[:warps]
-                      for row in trace.dynamic[int(warp["first"]) : int(warp["first"]) + int(warp["length"])]})
+        pcs = sorted(
+            {
+                int(row["pc"])
+                for warp in trace.warps[:warps]
+                for row in trace.dynamic[int(warp["first"]) : int(warp["first"]) + int(warp["length"])]
+            }
+        )
         self._fields = {pc: self._decode(pc) for pc in pcs}
         micro = [packing.pack(MICRO, **self._fields.get(pc, {})) for pc in range(len(self._code))]
         steps: list[Step] = []
@@ -136,12 +168,30 @@ class _Builder:
                 registers = np.zeros((256, config.lanes), np.uint32)
                 for _ in range(stream.length):
                     uop = stream.take()
-                    steps.append(Step(uop.pc, packing.fill(uop, constants, collects, layout), len(self._lines),
-                                      self._row(uop, registers)))
+                    steps.append(
+                        Step(
+                            uop.pc,
+                            packing.fill(uop, constants, collects, layout),
+                            len(self._lines),
+                            self._row(uop, registers),
+                        )
+                    )
                     self._lines += uop.lines
         operands, given, values = self._packed()
-        return Image(self._name, config, int(launch["registers"]), packing.launches(trace, config)[0], tuple(micro), tuple(steps),
-                     tuple(first), tuple(self._lines), values, operands, given, self._checks)
+        return Image(
+            self._name,
+            config,
+            int(launch["registers"]),
+            packing.launches(trace, config)[0],
+            tuple(micro),
+            tuple(steps),
+            tuple(first),
+            tuple(self._lines),
+            values,
+            operands,
+            given,
+            self._checks,
+        )
 
     def _row(self, uop: TraceUop, registers: np.ndarray) -> int:
         """The uop's row in the ROM of values; follows what it does to its warp's registers."""
@@ -150,7 +200,9 @@ class _Builder:
         number = len(self._rows)
         if do in (Do.GIVEN, Do.MEMORY):
             operands = [registers[source].copy() for source in uop.sources] if do is Do.MEMORY else []
-            self._rows.append(tuple([np.where(active, value, 0) for value in words] for words in (operands, uop.values)))
+            self._rows.append(
+                tuple([np.where(active, value, 0) for value in words] for words in (operands, uop.values))
+            )
             self._checks += do is Do.MEMORY
         for offset, value in enumerate(uop.values):
             registers[uop.destination + offset][active] = np.asarray(value)[active]
@@ -164,7 +216,9 @@ class _Builder:
         for row in self._rows:
             words = [row[0][place] if place < len(row[0]) else None for place in range(operands)]
             words += [row[1][place] if place < len(row[1]) else None for place in range(given)]
-            content = b"".join(bytes(size) if word is None else np.ascontiguousarray(word, "<u4").tobytes() for word in words)
+            content = b"".join(
+                bytes(size) if word is None else np.ascontiguousarray(word, "<u4").tobytes() for word in words
+            )
             rows.append(int.from_bytes(content, "little"))
         return operands, given, tuple(rows)
 
@@ -179,10 +233,18 @@ class _Builder:
         if instr.op in _GIVEN and row["count"] == 1:
             return {"do": Do.GIVEN, **NO_PREDICATES}
         if instr.op not in _ARITHMETIC:
-            raise WarpbankError(f"the demonstrator's integer unit does not do {instr.op.name}, at {pc} of {self._name}: "
-                                f"{self._trace.text[pc].strip()}. pathfinder and bfs are integer kernels.")
+            raise WarpbankError(
+                f"the demonstrator's integer unit does not do {instr.op.name}, at {pc} of {self._name}: "
+                f"{self._trace.text[pc].strip()}. pathfinder and bfs are integer kernels."
+            )
         do = _ARITHMETIC[instr.op]
-        fields = {"do": do, "signed": int(instr.dtype.is_signed), "cmp": instr.cmp, "boolop": instr.boolop, "aux": instr.aux}
+        fields = {
+            "do": do,
+            "signed": int(instr.dtype.is_signed),
+            "cmp": instr.cmp,
+            "boolop": instr.boolop,
+            "aux": instr.aux,
+        }
         a, b, c, c_high = self._words_of(instr)
         for name, word in zip(OPERANDS, (a, b, c, c_high), strict=True):
             if isinstance(word, Reg):
@@ -207,5 +269,7 @@ class _Builder:
         if isinstance(source, Imm):
             return source.value >> (32 * word) & 0xFFFF_FFFF
         if isinstance(source, Const):
-            return int.from_bytes(self._bank[source.offset + 4 * word : source.offset + 4 * word + 4], "little")
+            return int.from_bytes(
+                self._bank[source.offset + 4 * word : source.offset + 4 * word + 4], "little"
+            )
         return 0 if source.word(word).index == RZ else source.word(word)

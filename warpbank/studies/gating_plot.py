@@ -10,32 +10,48 @@ from xml.etree import ElementTree as xml
 _WIDTH, _HEIGHT, _LANE = 900, 160, 9  # of a panel; of a register's line
 _LEFT, _TOP, _GAP = 70, 40, 56
 #: Key of a curve -> colour and what it is.
-_CURVES = {"given": ("#999999", "given without renaming"), "base": ("#c8452f", "powered, first touch"),
-           "renamed": ("#2f6db5", "powered, renaming")}  # fmt: skip
+_CURVES = {
+    "given": ("#999999", "given without renaming"),
+    "base": ("#c8452f", "powered, first touch"),
+    "renamed": ("#2f6db5", "powered, renaming"),
+}
 
 
 def draw(title: str, renamed: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """Results of `warpbank.studies.gating.Gating` with and without renaming as SVG, over the cycles: stays of a warp's registers in physical
-    registers; registers that are powered; sub-arrays."""
+    """Results of `warpbank.studies.gating.Gating` with and without renaming as SVG, over the cycles: stays of
+    a warp's registers in physical registers; registers that are powered; sub-arrays."""
     cycles = max(renamed["cycles"], base["cycles"])
     registers = sorted({register for register, _, _ in renamed["first"]})
     lanes = _LANE * max(len(registers), 1)
     height = _TOP + lanes + 2 * _HEIGHT + 3 * _GAP + 20
     size = {"width": str(_LEFT + _WIDTH + 20), "height": str(height)}
-    root = xml.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif", "font-size": "12", **size})
+    root = xml.Element(
+        "svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif", "font-size": "12", **size}
+    )
     root.set("viewBox", f"0 0 {size['width']} {height}")
     xml.SubElement(root, "rect", {**size, "fill": "white"})
     _text(root, _LEFT, 20, title)
     _lifetimes(root, renamed["first"], registers, cycles)
     top = _TOP + lanes + _GAP
     given, powered = renamed["curve"], base["curve"]
-    _panel(root, top, "registers", cycles, {
-        "given": (given["step"], given["given"]), "base": (powered["step"], powered["registers"]),
-        "renamed": (given["step"], given["registers"]),
-    })  # fmt: skip
-    _panel(root, top + _HEIGHT + _GAP, f"sub-arrays, of {renamed['of_subarrays']}", cycles, {
-        "base": (powered["step"], powered["subarrays"]), "renamed": (given["step"], given["subarrays"]),
-    })  # fmt: skip
+    _panel(
+        root,
+        top,
+        "registers",
+        cycles,
+        {
+            "given": (given["step"], given["given"]),
+            "base": (powered["step"], powered["registers"]),
+            "renamed": (given["step"], given["registers"]),
+        },
+    )
+    _panel(
+        root,
+        top + _HEIGHT + _GAP,
+        f"sub-arrays, of {renamed['of_subarrays']}",
+        cycles,
+        {"base": (powered["step"], powered["subarrays"]), "renamed": (given["step"], given["subarrays"])},
+    )
     for place, (colour, name) in enumerate(_CURVES.values()):
         x = _LEFT + 200 * place
         xml.SubElement(root, "rect", x=str(x), y=str(height - 22), width="14", height="10", fill=colour)
@@ -63,15 +79,21 @@ def _lifetimes(root: xml.Element, stays: list[list[int]], registers: list[int], 
     for register, start, end in stays:
         y = _TOP + _LANE * registers.index(register) + 1
         x, width = _LEFT + start / cycles * _WIDTH, max((end - start) / cycles * _WIDTH, 0.3)
-        xml.SubElement(root, "rect", x=f"{x:.2f}", y=str(y), width=f"{width:.2f}", height=str(_LANE - 3), fill="#2f6db5")
+        xml.SubElement(
+            root, "rect", x=f"{x:.2f}", y=str(y), width=f"{width:.2f}", height=str(_LANE - 3), fill="#2f6db5"
+        )
     _axis(root, _TOP + _LANE * len(registers), cycles)
 
 
-def _panel(root: xml.Element, top: int, label: str, cycles: int, curves: Mapping[str, tuple[int, list[float]]]) -> None:
+def _panel(
+    root: xml.Element, top: int, label: str, cycles: int, curves: Mapping[str, tuple[int, list[float]]]
+) -> None:
     """Quantities over the cycles, as steps; per curve the cycles of a step."""
     most = max((max(values, default=0) for _, values in curves.values()), default=0) or 1
     bottom = top + _HEIGHT
-    xml.SubElement(root, "path", {"d": f"M{_LEFT} {top}V{bottom}H{_LEFT + _WIDTH}", "fill": "none", "stroke": "black"})
+    xml.SubElement(
+        root, "path", {"d": f"M{_LEFT} {top}V{bottom}H{_LEFT + _WIDTH}", "fill": "none", "stroke": "black"}
+    )
     _text(root, _LEFT, top - 6, label)
     _text(root, _LEFT - 6, top + 4, f"{most:.4g}", "end")
     _text(root, _LEFT - 6, bottom + 4, "0", "end")
@@ -79,6 +101,9 @@ def _panel(root: xml.Element, top: int, label: str, cycles: int, curves: Mapping
         width = step / cycles * _WIDTH
         path = f"M{_LEFT} {bottom}"
         for place, value in enumerate(values):
-            path += f"V{bottom - value / most * _HEIGHT:.1f}H{min(_LEFT + (place + 1) * width, _LEFT + _WIDTH):.1f}"
-        xml.SubElement(root, "path", {"d": path, "fill": "none", "stroke": _CURVES[name][0], "stroke-width": "1.5"})
+            right = min(_LEFT + (place + 1) * width, _LEFT + _WIDTH)
+            path += f"V{bottom - value / most * _HEIGHT:.1f}H{right:.1f}"
+        xml.SubElement(
+            root, "path", {"d": path, "fill": "none", "stroke": _CURVES[name][0], "stroke-width": "1.5"}
+        )
     _axis(root, bottom, cycles)

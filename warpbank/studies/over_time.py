@@ -1,4 +1,5 @@
-"""How a run goes over time: IPC, hit ratio, live registers, accesses, conflicts and power, interval by interval."""
+"""How a run goes over time: IPC, hit ratio, live registers, accesses, conflicts and power, interval by
+interval."""
 
 from __future__ import annotations
 
@@ -33,8 +34,14 @@ COLUMNS = {
     "cycle": "first cycle of the interval",
     "cycles": "its cycles; the last interval may be shorter",
     "ipc": "warp instructions retired per cycle",
-    "hit_ratio": "share of source operands that were found in a collector or a register file cache; empty where none came",
-    "live_registers": "warp registers whose value is read later, mean over the cycles; counted from the issue of their write",
+    "hit_ratio": (
+        "share of source operands that were found in a collector or a register file cache; empty where none "
+        "came"
+    ),
+    "live_registers": (
+        "warp registers whose value is read later, mean over the cycles; counted from the issue of their "
+        "write"
+    ),
     "rf_reads": "bank reads per cycle",
     "rf_writes": "bank writes per cycle",
     "conflicts": "read requests that waited at the banks, mean over the cycles",
@@ -43,14 +50,18 @@ COLUMNS = {
 }
 #: Drawings of a run: heading, and the columns in it.
 _PANELS = {
-    "IPC": ("ipc",), "hit ratio": ("hit_ratio",), "live registers": ("live_registers",),
-    "per cycle": ("rf_reads", "rf_writes", "conflicts"), "mW": ("dynamic_mw", "leakage_mw"),
-}  # fmt: skip
+    "IPC": ("ipc",),
+    "hit ratio": ("hit_ratio",),
+    "live registers": ("live_registers",),
+    "per cycle": ("rf_reads", "rf_writes", "conflicts"),
+    "mW": ("dynamic_mw", "leakage_mw"),
+}
 _COLOURS = ("#0072b2", "#e69f00", "#d55e00")
 
 
 class OverTime:
-    """An observer of a run (see `warpbank.sim.runs.RunSpec`): every counter, and the live registers, by interval.
+    """An observer of a run (see `warpbank.sim.runs.RunSpec`): every counter, and the live registers, by
+    interval.
 
     Parameters
     ----------
@@ -65,7 +76,9 @@ class OverTime:
         self._live = np.zeros(INTERVALS)
         self._level = 0
         self._running: dict[int, Cta] = {}
-        self._first: dict[tuple[int, int], int] = {}  # by sub-core and warp slot: first row of `Trace.dynamic`
+        self._first: dict[
+            tuple[int, int], int
+        ] = {}  # by sub-core and warp slot: first row of `Trace.dynamic`
         self._of: dict[tuple[int, int], int] = {}  # live registers of the warp there
 
     def start(self, trace: Trace, config: SmConfig) -> None:
@@ -86,7 +99,11 @@ class OverTime:
             chosen = records["event"] == IDS[counter.event]
             if counter.when is not None:
                 chosen &= records["values"][:, fields.index(counter.when[0])] == counter.when[1]
-            amount = records["values"][chosen, fields.index(counter.field)] if counter.field else np.ones(chosen.sum(), np.uint64)
+            amount = (
+                records["values"][chosen, fields.index(counter.field)]
+                if counter.field
+                else np.ones(chosen.sum(), np.uint64)
+            )
             np.add.at(self._counters[name], places[chosen], amount.astype(np.int64))
             if counter.also:
                 np.add.at(self._counters[name], places[records["event"] == IDS[counter.also]], 1)
@@ -97,7 +114,9 @@ class OverTime:
         """Make every interval twice as long."""
         self.length *= 2
         for name, values in self._counters.items():
-            self._counters[name] = np.concatenate([values.reshape(-1, 2).sum(1), np.zeros(INTERVALS // 2, np.int64)])
+            self._counters[name] = np.concatenate(
+                [values.reshape(-1, 2).sum(1), np.zeros(INTERVALS // 2, np.int64)]
+            )
         self._live = np.concatenate([self._live.reshape(-1, 2).sum(1), np.zeros(INTERVALS // 2)])
 
     def _follow(self, records: np.ndarray, start: int, end: int) -> None:
@@ -105,7 +124,9 @@ class OverTime:
         steps = np.zeros(end - start, np.int64)
         order = [IDS[name] for name in ("issue", "cta_start", "cta_end")]
         rows = records[np.isin(records["event"], order)]
-        rows = rows[np.lexsort((np.array([order.index(event) for event in rows["event"]], np.int64), rows["cycle"]))]
+        rows = rows[
+            np.lexsort((np.array([order.index(event) for event in rows["event"]], np.int64), rows["cycle"]))
+        ]
         columns = [rows[name].tolist() for name in ("cycle", "core", "event", "values")]
         for cycle, core, event, values in zip(*columns, strict=True):
             if event == IDS["issue"]:
@@ -138,16 +159,26 @@ class OverTime:
         for place in range(-(-self.cycles // self.length)):
             counters = {name: int(values[place]) for name, values in self._counters.items()}
             cycles = min(self.length, self.cycles - place * self.length)
-            spent = energy({"scheme": self._scheme.name, "cycles": cycles, "counters": counters}, prices, config)
+            spent = energy(
+                {"scheme": self._scheme.name, "cycles": cycles, "counters": counters}, prices, config
+            )
             nanoseconds = cycles * 1e3 / prices.clock_mhz
             kept, read = counters["boc.forwards"] + counters["cache.reads"], operands({"counters": counters})
-            rows.append({
-                "cycle": place * self.length, "cycles": cycles, "ipc": counters["retire.uops"] / cycles,
-                "hit_ratio": kept / read if read else None, "live_registers": self._live[place] / cycles,
-                "rf_reads": counters["rf.reads"] / cycles, "rf_writes": counters["rf.writes"] / cycles,
-                "conflicts": sum(counters[f"rf.conflict.{cause}"] for cause in ("write", "port", "queue")) / cycles,
-                "dynamic_mw": spent.dynamic_total / nanoseconds, "leakage_mw": spent.leakage_total / nanoseconds,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "cycle": place * self.length,
+                    "cycles": cycles,
+                    "ipc": counters["retire.uops"] / cycles,
+                    "hit_ratio": kept / read if read else None,
+                    "live_registers": self._live[place] / cycles,
+                    "rf_reads": counters["rf.reads"] / cycles,
+                    "rf_writes": counters["rf.writes"] / cycles,
+                    "conflicts": sum(counters[f"rf.conflict.{cause}"] for cause in ("write", "port", "queue"))
+                    / cycles,
+                    "dynamic_mw": spent.dynamic_total / nanoseconds,
+                    "leakage_mw": spent.leakage_total / nanoseconds,
+                }
+            )
         return rows
 
 
@@ -164,21 +195,46 @@ def _json(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) ->
 
 
 def _html(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
-    from warpbank.sim.report import Page, Plot, Section, html  # brings a drawing library, and few runs are drawn
+    from warpbank.sim.report import (
+        Page,
+        Plot,
+        Section,
+        html,
+    )  # brings a drawing library, and few runs are drawn
 
     cycles = [row["cycle"] for row in rows]
     sections = []
     for place, (heading, names) in enumerate(_PANELS.items()):
         lines = [
-            {"type": "scatter", "mode": "lines", "name": name.replace("_", " "), "x": cycles, "y": [row[name] for row in rows],
-             "line": {"shape": "hv", "width": 1.5, "color": colour}}
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name.replace("_", " "),
+                "x": cycles,
+                "y": [row[name] for row in rows],
+                "line": {"shape": "hv", "width": 1.5, "color": colour},
+            }
             for name, colour in zip(names, _COLOURS, strict=False)
         ]
-        layout = {"xaxis": {"title": {"text": "cycle"}}, "yaxis": {"title": {"text": heading}, "rangemode": "tozero"},
-                  "showlegend": len(names) > 1}
+        layout = {
+            "xaxis": {"title": {"text": "cycle"}},
+            "yaxis": {"title": {"text": heading}, "rangemode": "tozero"},
+            "showlegend": len(names) > 1,
+        }
         text = ". ".join(f"{name.replace('_', ' ')}: {COLUMNS[name]}" for name in names) + "."
-        sections.append(Section(heading, text, [Plot(f"plot-{place}", f"{heading} over the cycles of the run", lines, layout)]))
-    return html(Page(f"Over time: {title}", f"A point is an interval of {rows[0]['cycles']} cycles.", sections, made_by=made_by))
+        sections.append(
+            Section(
+                heading, text, [Plot(f"plot-{place}", f"{heading} over the cycles of the run", lines, layout)]
+            )
+        )
+    return html(
+        Page(
+            f"Over time: {title}",
+            f"A point is an interval of {rows[0]['cycles']} cycles.",
+            sections,
+            made_by=made_by,
+        )
+    )
 
 
 _Writer = Callable[[list[dict[str, Any]], str, Mapping[str, Any]], str]
@@ -188,11 +244,14 @@ _WRITERS: dict[str, _Writer] = {".csv": _csv, ".json": _json, ".html": _html}
 def check_name(path: Path) -> None:
     """Raise WarpbankError unless the file's name says what it is."""
     if path.suffix not in _WRITERS:
-        raise WarpbankError(f"--over-time takes a file name that ends in {', '.join(_WRITERS)}, not {path.name!r}")
+        raise WarpbankError(
+            f"--over-time takes a file name that ends in {', '.join(_WRITERS)}, not {path.name!r}"
+        )
 
 
 def write(path: Path, rows: list[dict[str, Any]], report: Mapping[str, Any]) -> None:
-    """Write a table as CSV or JSON, or a drawing as one HTML file; `report`: `Report.to_dict()` of the run."""
+    """Write a table as CSV or JSON, or a drawing as one HTML file; `report`: `Report.to_dict()` of the
+    run."""
     names = ("kernel", "size", "scheme", "preset", "engine", "config_hash", "trace", "versions")
     title = "{kernel} ({size}), {scheme}, {preset}".format_map(report)
     write_text(path, _WRITERS[path.suffix](rows, title, {name: report[name] for name in names}))

@@ -1,7 +1,9 @@
-"""The verification ladder of a unit: golden, RTL beside golden, proofs, netlist, cocotb on the exported Verilog.
+"""The verification ladder of a unit: golden, RTL beside golden, proofs, netlist, cocotb on the exported
+Verilog.
 
-The rungs are the tests of a source checkout, run by pytest. A test file belongs to a unit if it imports the module that the unit,
-or its golden twin, is in, or if it mirrors that module. Nothing here knows a unit by name.
+The rungs are the tests of a source checkout, run by pytest. A test file belongs to a unit if it imports the
+module that the unit, or its golden twin, is in, or if it mirrors that module. Nothing here knows a unit by
+name.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ WHOLE = ("sm", "sub_core")
 
 @dataclass
 class Shown:
-    """What a rung showed: tests that passed, mutants among them that were killed, tests that failed or were skipped, seconds of
-    wall time, and the failures, one line each."""
+    """What a rung showed: tests that passed, mutants among them that were killed, tests that failed or were
+    skipped, seconds of wall time, and the failures, one line each."""
 
     rung: str
     passed: int = 0
@@ -62,7 +64,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Covered:
-    """Functional coverage of the cocotb benches: bins hit, bins in all, and the names of those that no stimulus reached."""
+    """Functional coverage of the cocotb benches: bins hit, bins in all, and the names of those that no
+    stimulus reached."""
 
     hit: int
     bins: int
@@ -70,17 +73,23 @@ class Covered:
 
 
 def ladder(unit: Unit | None) -> dict[str, list[str]]:
-    """Test files or tests of every rung, from the root of the checkout; of all units if none is given. WarpbankError: this is an
-    installation without its tests."""
+    """Test files or tests of every rung, from the root of the checkout; of all units if none is given.
+    WarpbankError: this is an installation without its tests."""
     if not (ROOT / "tests").is_dir():
-        raise WarpbankError("warpbank verify runs the tests of a source checkout, and this installation has none; clone the "
-                            "repository and install it with pip install --editable '.[test]'.")
+        raise WarpbankError(
+            "warpbank verify runs the tests of a source checkout, and this installation has none; clone the "
+            "repository and install it with pip install --editable '.[test]'."
+        )
     if unit is None:
         return {rung: [path] if rung != "lockstep" else _lockstep() for rung, path in RUNGS.items()}
     module = unit.component.__module__
     twin = module.replace("warpbank.hdl.", "warpbank.golden.", 1)
-    found = {"golden": _importing("tests/golden", twin), "RTL": _importing("tests/hdl", module),
-             "proofs": _importing("tests/formal", module), "lockstep": _lockstep() if unit.name in WHOLE else []}
+    found = {
+        "golden": _importing("tests/golden", twin),
+        "RTL": _importing("tests/hdl", module),
+        "proofs": _importing("tests/formal", module),
+        "lockstep": _lockstep() if unit.name in WHOLE else [],
+    }
     for rung in BY_NAME:
         found[rung] = _named(RUNGS[rung], unit.name)
     if unit.name == "sm":
@@ -93,11 +102,21 @@ def check_simulator(name: str) -> None:
     if name not in SIMULATORS:
         raise WarpbankError(f"there is no simulator {name!r}; simulators are {', '.join(SIMULATORS)}.")
     if name == "icarus" and (shutil.which("iverilog") is None or shutil.which("vvp") is None):
-        raise WarpbankError("Icarus Verilog (iverilog, vvp) is not in the path; install it, or leave out --simulator.")
+        raise WarpbankError(
+            "Icarus Verilog (iverilog, vvp) is not in the path; install it, or leave out --simulator."
+        )
 
 
-def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit: Path, coverage: Path,
-          simulator: str = "verilator") -> Shown:
+def climb(
+    rung: str,
+    tests: list[str],
+    *,
+    everything: bool,
+    workers: int,
+    junit: Path,
+    coverage: Path,
+    simulator: str = "verilator",
+) -> Shown:
     """Run a rung's tests.
 
     Parameters
@@ -112,33 +131,55 @@ def climb(rung: str, tests: list[str], *, everything: bool, workers: int, junit:
         return Shown(rung)
     named = any("::" in test for test in tests)
     marks = "not hardware and not benchmark" + ("" if everything or named else " and not long")
-    command = [sys.executable, "-m", "pytest", *tests, "-q", "-m", marks, f"--junitxml={junit}", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *tests,
+        "-q",
+        "-m",
+        marks,
+        f"--junitxml={junit}",
+        "-p",
+        "no:cacheprovider",
+    ]
     if workers > 1:
         command += ["-n", str(workers)]
     environment = {**os.environ, "WARPBANK_COVERAGE": str(coverage), "WARPBANK_SIMULATOR": simulator}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     if done.returncode not in (0, 1, NOTHING_RAN):
-        raise WarpbankError(f"pytest did not run the tests of rung {rung!r}: {(done.stderr or done.stdout).strip()[-500:]}")
+        raise WarpbankError(
+            f"pytest did not run the tests of rung {rung!r}: {(done.stderr or done.stdout).strip()[-500:]}"
+        )
     return _read(rung, junit)
 
 
 def covered(folder: Path) -> Covered | None:
-    """Merge what the benches wrote, into `coverage.yml` beside them; None if they wrote nothing. WarpbankError: cocotb-coverage
-    is not installed."""
+    """Merge what the benches wrote, into `coverage.yml` beside them; None if they wrote nothing.
+    WarpbankError: cocotb-coverage is not installed."""
     try:
         import yaml
         from cocotb_coverage.coverage import merge_coverage
     except ImportError as error:
-        raise WarpbankError(f"functional coverage needs {error.name}: pip install --editable '.[test]'.") from None
+        raise WarpbankError(
+            f"functional coverage needs {error.name}: pip install --editable '.[test]'."
+        ) from None
     files = sorted(str(path) for path in folder.glob("*.yml") if path.name != "coverage.yml")
     if not files:
         return None
     merged = folder / "coverage.yml"
     merge_coverage(lambda _: None, str(merged), *files)
     points = yaml.safe_load(merged.read_text())
-    hits = {f"{name.removeprefix('warpbank.')} {bin_}": count
-            for name, point in sorted(points.items()) for bin_, count in point.get("bins:_hits", {}).items()}
-    return Covered(sum(count > 0 for count in hits.values()), len(hits), tuple(name for name, count in hits.items() if not count))
+    hits = {
+        f"{name.removeprefix('warpbank.')} {bin_}": count
+        for name, point in sorted(points.items())
+        for bin_, count in point.get("bins:_hits", {}).items()
+    }
+    return Covered(
+        sum(count > 0 for count in hits.values()),
+        len(hits),
+        tuple(name for name, count in hits.items() if not count),
+    )
 
 
 def _read(rung: str, junit: Path) -> Shown:
@@ -150,7 +191,9 @@ def _read(rung: str, junit: Path) -> Shown:
         broken = next((part for part in case if part.tag in ("failure", "error")), None)
         if broken is not None:
             shown.failed += 1
-            shown.failures.append(f"{case.get('classname', '')}::{name}: {(broken.get('message') or '').partition(chr(10))[0]}")
+            shown.failures.append(
+                f"{case.get('classname', '')}::{name}: {(broken.get('message') or '').partition(chr(10))[0]}"
+            )
         elif case.find("skipped") is not None:
             shown.skipped += 1
         else:
@@ -168,7 +211,9 @@ def _importing(where: str, module: str) -> list[str]:
     mirror = Path(where, *module.split(".")[2:])
     mirror = mirror.with_name(f"test_{mirror.name}.py")
     files = sorted((ROOT / where).rglob("test_*.py"))
-    return [str(path.relative_to(ROOT)) for path in files if path == ROOT / mirror or module in _imports(path)]
+    return [
+        str(path.relative_to(ROOT)) for path in files if path == ROOT / mirror or module in _imports(path)
+    ]
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -182,6 +227,10 @@ def _imports(path: Path) -> Iterator[str]:
 
 def _named(where: str, name: str) -> list[str]:
     """Tests with the unit's name as their first parameter."""
-    listed = subprocess.run([sys.executable, "-m", "pytest", where, "--collect-only", "-q", "-m", "not hardware"], cwd=ROOT,
-                            capture_output=True, text=True)
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", where, "--collect-only", "-q", "-m", "not hardware"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     return [line for line in listed.stdout.splitlines() if line.endswith(f"[{name}]")]

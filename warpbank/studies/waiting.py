@@ -1,4 +1,5 @@
-"""How the adaptive waiting time of caching collectors moves in a run (Malekeh, section IV-B3), as data and as a drawing."""
+"""How the adaptive waiting time of caching collectors moves in a run (Malekeh, section IV-B3), as data and as
+a drawing."""
 
 from __future__ import annotations
 
@@ -15,8 +16,14 @@ from warpbank.sim.events import IDS, Batch
 from warpbank.sim.runs.spec import Observed
 
 #: States of the machine and the colours they are drawn in.
-STATES = {1: ("start", "#888888"), 2: ("climb", "#2a9d5c"), 3: ("speculate", "#e0a100"), 4: ("retreat", "#c8452f"),
-          5: ("confirm", "#7b6fc4"), 6: ("hold", "#2f6db5")}  # fmt: skip
+STATES = {
+    1: ("start", "#888888"),
+    2: ("climb", "#2a9d5c"),
+    3: ("speculate", "#e0a100"),
+    4: ("retreat", "#c8452f"),
+    5: ("confirm", "#7b6fc4"),
+    6: ("hold", "#2f6db5"),
+}
 # Pixels.
 _WIDTH, _HEIGHT = 900, 150  # of a panel
 _LEFT, _TOP, _GAP = 60, 40, 50
@@ -24,7 +31,8 @@ _LEFT, _TOP, _GAP = 60, 40, 50
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval: its last cycle, its IPC (of the SM), the STHLD that counted in it, and the machine's state after it."""
+    """An interval: its last cycle, its IPC (of the SM), the STHLD that counted in it, and the machine's state
+    after it."""
 
     end: int
     ipc: float
@@ -75,27 +83,35 @@ def to_dict(intervals: list[Interval]) -> dict[str, Any]:
 def watch(experiment: exp.Experiment) -> list[Interval]:
     """Run the experiment on the golden model and return its intervals.
 
-    Raises WarpbankError if the waiting time does not adapt on its machine, or the run ends before the second interval does.
+    Raises WarpbankError if the waiting time does not adapt on its machine, or the run ends before the second
+    interval does.
     """
     collector = experiment.config.sub_core.collector
-    if experiment.scheme.collector != "ccu" or experiment.scheme.private_collectors or collector.sthld != "adaptive":
+    if (
+        experiment.scheme.collector != "ccu"
+        or experiment.scheme.private_collectors
+        or collector.sthld != "adaptive"
+    ):
         raise WarpbankError(
-            f"the waiting time does not adapt with scheme {experiment.scheme.name} and STHLD {collector.sthld!r}; use --scheme "
-            "malekeh and leave sub_core.collector.sthld at 'adaptive'"
+            f"the waiting time does not adapt with scheme {experiment.scheme.name} and STHLD "
+            f"{collector.sthld!r}; use --scheme malekeh and leave sub_core.collector.sthld at 'adaptive'"
         )
     seen = Waiting()
     exp.run(experiment, Observed(GoldenEngine(), seen))
     if len(seen.intervals) < 2:
         raise WarpbankError(
-            f"the run ends within two intervals of {collector.sthld_interval} cycles; choose a shorter one with "
-            "--set sub_core.collector.sthld_interval=CYCLES"
+            f"the run ends within two intervals of {collector.sthld_interval} cycles; choose a shorter one "
+            "with --set sub_core.collector.sthld_interval=CYCLES"
         )
     return seen.intervals
 
 
 def draw(title: str, intervals: list[Interval]) -> str:
-    """STHLD and IPC over the run's intervals, as SVG; the colour of an STHLD is the state in which it was set."""
-    root = xml.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif", "font-size": "12"})
+    """STHLD and IPC over the run's intervals, as SVG; the colour of an STHLD is the state in which it was
+    set."""
+    root = xml.Element(
+        "svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif", "font-size": "12"}
+    )
     width, height = _LEFT + _WIDTH + 20, _TOP + 2 * (_HEIGHT + _GAP) + 20
     root.set("viewBox", f"0 0 {width} {height}")
     root.set("width", str(width))
@@ -103,8 +119,20 @@ def draw(title: str, intervals: list[Interval]) -> str:
     xml.SubElement(root, "rect", width=str(width), height=str(height), fill="white")
     xml.SubElement(root, "text", x=str(_LEFT), y="20").text = title
     states = [1, *(interval.state for interval in intervals)]
-    _panel(root, _TOP, "STHLD, cycles", [interval.sthld for interval in intervals], [STATES[state][1] for state in states])
-    _panel(root, _TOP + _HEIGHT + _GAP, "IPC", [interval.ipc for interval in intervals], ["#333333"] * len(intervals))
+    _panel(
+        root,
+        _TOP,
+        "STHLD, cycles",
+        [interval.sthld for interval in intervals],
+        [STATES[state][1] for state in states],
+    )
+    _panel(
+        root,
+        _TOP + _HEIGHT + _GAP,
+        "IPC",
+        [interval.ipc for interval in intervals],
+        ["#333333"] * len(intervals),
+    )
     for place, (name, colour) in enumerate(STATES.values()):
         x = _LEFT + 110 * place
         xml.SubElement(root, "rect", x=str(x), y=str(height - 22), width="14", height="10", fill=colour)
@@ -118,15 +146,23 @@ def _panel(root: xml.Element, top: int, label: str, values: list[Any], colours: 
     step = _WIDTH / len(values)
     bottom = top + _HEIGHT
     heights = [bottom - value / most * _HEIGHT for value in values]
-    xml.SubElement(root, "path", {"d": f"M{_LEFT} {top}V{bottom}H{_LEFT + _WIDTH}", "fill": "none", "stroke": "black"})
+    xml.SubElement(
+        root, "path", {"d": f"M{_LEFT} {top}V{bottom}H{_LEFT + _WIDTH}", "fill": "none", "stroke": "black"}
+    )
     xml.SubElement(root, "text", x=str(_LEFT), y=str(top - 6)).text = label
     for value, y in ((f"{most:.3g}", top), ("0", bottom)):
-        xml.SubElement(root, "text", {"x": str(_LEFT - 6), "y": str(y + 4), "text-anchor": "end"}).text = value
+        xml.SubElement(
+            root, "text", {"x": str(_LEFT - 6), "y": str(y + 4), "text-anchor": "end"}
+        ).text = value
     for place, (y, colour) in enumerate(zip(heights, colours, strict=False)):
         x = _LEFT + place * step
-        xml.SubElement(root, "path", {"d": f"M{x:.1f} {y:.1f}h{step:.1f}", "stroke": colour, "stroke-width": "3"})
+        xml.SubElement(
+            root, "path", {"d": f"M{x:.1f} {y:.1f}h{step:.1f}", "stroke": colour, "stroke-width": "3"}
+        )
         if place:
-            xml.SubElement(root, "path", {"d": f"M{x:.1f} {heights[place - 1]:.1f}V{y:.1f}", "stroke": colour})
+            xml.SubElement(
+                root, "path", {"d": f"M{x:.1f} {heights[place - 1]:.1f}V{y:.1f}", "stroke": colour}
+            )
     for place in range(0, len(values) + 1, max(1, len(values) // 10)):
         at = {"x": f"{_LEFT + place * step:.1f}", "y": str(bottom + 16), "text-anchor": "middle"}
         xml.SubElement(root, "text", at).text = str(place)

@@ -1,8 +1,9 @@
 """MUFU: the approximate functions.
 
-One definition each: the float64 value of the C library's function on the exact operand, rounded to float32. Real hardware differs
-from it by the error bounds that the PTX manual states. The `.approx.ftz.f64` forms of rcp and rsqrt look at the upper word of the
-operand only and give the upper word of the float64 result, lower word zero, subnormals flushed, as the manual prescribes.
+One definition each: the float64 value of the C library's function on the exact operand, rounded to float32.
+Real hardware differs from it by the error bounds that the PTX manual states. The `.approx.ftz.f64` forms of
+rcp and rsqrt look at the upper word of the operand only and give the upper word of the float64 result, lower
+word zero, subnormals flushed, as the manual prescribes.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def compare_float(dtype, cmp, R, a, b):
 
 @jit
 def compare_integer(is_signed, cmp, R, a, b):
-    """Lanes in which a cmp b. A mask each of less and equal lanes, in loops the compiler turns into vector instructions."""
+    """Lanes in which a cmp b. A mask each of less and equal lanes, in loops the compiler turns into vector
+    instructions."""
     less, equal = np.int64(0), np.int64(0)
     flip = np.uint32(0x80000000) if is_signed else np.uint32(0)
     if cmp != Cmp.EQ and cmp != Cmp.NE:

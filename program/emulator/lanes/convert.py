@@ -1,7 +1,7 @@
 """CVT: between numbers of any type, rounded once.
 
-Float to integer saturates; NaN gives 0, or, as the PTX manual says, the highest bit alone if the source is f64 or the destination
-64 bits wide.
+Float to integer saturates; NaN gives 0, or, as the PTX manual says, the highest bit alone if the source is
+f64 or the destination 64 bits wide.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def integral(x, rnd):
     else:
         y = math.floor(x) * 1.0
         rest = x - y
-        if rest > 0.5 or (rest == 0.5 and ((rnd == Rnd.RN and y % 2.0 != 0.0) or (rnd == Rnd.RNA and x > 0.0))):
+        if rest > 0.5 or (
+            rest == 0.5 and ((rnd == Rnd.RN and y % 2.0 != 0.0) or (rnd == Rnd.RNA and x > 0.0))
+        ):
             y += 1.0
     return math.copysign(y, x)
 
@@ -67,7 +69,11 @@ def to_integer(x, dtype, stype, rnd):
         return np.int64(0)
     if x >= 2.0**bits:
         return np.int64(-1) if bits == 64 else (np.int64(1) << bits) - 1
-    return np.int64(x) if x < 9223372036854775808.0 else np.int64(x - 9223372036854775808.0) ^ np.int64(-0x8000000000000000)
+    return (
+        np.int64(x)
+        if x < 9223372036854775808.0
+        else np.int64(x - 9223372036854775808.0) ^ np.int64(-0x8000000000000000)
+    )
 
 
 @jit

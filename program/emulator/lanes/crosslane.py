@@ -12,7 +12,8 @@ from warpbank.program.isa import Atomic, DType, Op, Shuffle, Vote
 
 @jit
 def shuffle(mode, R, a, b, c):
-    """SHFL: returns the lanes whose source lane is in range. A source lane that does not execute gives its register as it is."""
+    """SHFL: returns the lanes whose source lane is in range. A source lane that does not execute gives its
+    register as it is."""
     in_range = np.int64(0)
     for lane in range(32):
         amount = np.int64(R[b, lane]) & 31

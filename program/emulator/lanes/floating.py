@@ -1,7 +1,8 @@
 """Floating point: IEEE arithmetic, one rounding each, NaN results canonical.
 
-Rounding to nearest in single and double precision is the processor's own; everything else goes through `softfloat`. Source
-modifiers and flushing are applied to the sources before, and flushing and saturation to the result after (`prepare`, `finish`).
+Rounding to nearest in single and double precision is the processor's own; everything else goes through
+`softfloat`. Source modifiers and flushing are applied to the sources before, and flushing and saturation to
+the result after (`prepare`, `finish`).
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def directed(op, dtype, rnd, R, a, b, c):
 
 @jit
 def smaller(x, y, is_min, aux):
-    """FMIN, FMAX of doubles that hold the operands: -0 < +0; one NaN loses (aux bit 0: wins); aux bit 1: xorsign.abs."""
+    """FMIN, FMAX of doubles that hold the operands: -0 < +0; one NaN loses (aux bit 0: wins); aux bit 1:
+    xorsign.abs."""
     sign = np.int64(0)
     if aux & 2:
         sign = (i64(x) ^ i64(y)) & np.int64(-0x8000000000000000)
@@ -99,7 +101,8 @@ def smaller(x, y, is_min, aux):
 
 @jit
 def half(op, dtype, rnd, aux, R, a, b, c):
-    """FADD .. FMAX on f16, bf16 or pairs of them. A single number leaves the upper half of the result zero."""
+    """FADD .. FMAX on f16, bf16 or pairs of them. A single number leaves the upper half of the result
+    zero."""
     count = 2 if dtype == DType.F16X2 or dtype == DType.BF16X2 else 1
     for i in range(32):
         word = np.int64(0)

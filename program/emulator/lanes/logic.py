@@ -91,7 +91,8 @@ def permute(mode, x, y, selector):
 
 @jit
 def nth_set(mask, base, offset):
-    """FNS: place of the offset-th one of mask, counted from base upwards, or downwards if offset is negative."""
+    """FNS: place of the offset-th one of mask, counted from base upwards, or downwards if offset is
+    negative."""
     if offset == 0:
         return base if base < 32 and (mask >> base) & 1 else np.int64(0xFFFFFFFF)
     step = np.int64(1) if offset > 0 else np.int64(-1)

@@ -1,7 +1,9 @@
-"""Loads, stores and atomics. All memory is one byte array; `locate` turns the lanes' addresses into places in it.
+"""Loads, stores and atomics. All memory is one byte array; `locate` turns the lanes' addresses into places in
+it.
 
-Global memory stands first (place = address - GLOBAL_BASE), then the constant bank, shared and local memory. Local memory is
-interleaved: the same word of the 32 lanes is 128 consecutive bytes, so a lane's next word is 128 bytes on.
+Global memory stands first (place = address - GLOBAL_BASE), then the constant bank, shared and local memory.
+Local memory is interleaved: the same word of the 32 lanes is 128 consecutive bytes, so a lane's next word is
+128 bytes on.
 """
 
 from __future__ import annotations
@@ -42,7 +44,17 @@ from warpbank.program.emulator.layout import (
     WIDE,
 )
 from warpbank.program.emulator.layout import CTA as CTA_WORD
-from warpbank.program.isa import CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Atomic, DType, Op, Space
+from warpbank.program.isa import (
+    CONST_WINDOW,
+    GLOBAL_BASE,
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_SIZE,
+    Atomic,
+    DType,
+    Op,
+    Space,
+)
 
 # Working rows shared by the functions below.
 PLACE = 0  # byte in the memory array, per lane
@@ -216,7 +228,9 @@ def combine(which, dtype, bits, old, operand, new, flushing):
         return operand if old == 0 or np.uint64(old) > np.uint64(operand) else old - 1
     if dtype == DType.F16X2 or dtype == DType.BF16X2:
         low = combine_float(which, dtype, old & 0xFFFF, operand & 0xFFFF, False)
-        return low | (combine_float(which, dtype, (old >> 16) & 0xFFFF, (operand >> 16) & 0xFFFF, False) << 16)
+        return low | (
+            combine_float(which, dtype, (old >> 16) & 0xFFFF, (operand >> 16) & 0xFFFF, False) << 16
+        )
     if dtype >= DType.F16:
         return combine_float(which, dtype, old, operand, flushing)
     if which == Atomic.ADD:
@@ -248,7 +262,9 @@ def atomic(which, dtype, size, operand_row, new_row, R, mask, M8, M32, T):
             M32[word] = result & 0xFFFFFFFF
         elif size == 4:
             old = np.int64(M32[word])
-            result = combine(which, dtype, 32, old, np.int64(R[operand_row, i]), np.int64(R[new_row, i]), flushing)
+            result = combine(
+                which, dtype, 32, old, np.int64(R[operand_row, i]), np.int64(R[new_row, i]), flushing
+            )
             M32[word] = result & 0xFFFFFFFF
         else:
             old = np.int64(M8[at]) | (np.int64(M8[at + 1]) << 8)
@@ -270,7 +286,9 @@ def memory(code, pc, R, mask, w, M8, M32, B, G, S, T):
     elif op == Op.ST:
         store(size, code[pc, SOURCE + 1], R, mask, M8, M32, T)
     else:
-        atomic(code[pc, AUX_COLUMN], dtype, size, code[pc, SOURCE + 1], code[pc, SOURCE + 2], R, mask, M8, M32, T)
+        atomic(
+            code[pc, AUX_COLUMN], dtype, size, code[pc, SOURCE + 1], code[pc, SOURCE + 2], R, mask, M8, M32, T
+        )
     return True
 
 
@@ -297,9 +315,12 @@ def lines_touched(size, mask, T, lines, at):
 
 @jit
 def conflict_passes(size, mask, is_atomic, T):
-    """Passes a shared access takes: 32 banks of 4 bytes; 8-byte accesses go by half warps, 16-byte ones by quarters.
+    """Passes a shared access takes: 32 banks of 4 bytes; 8-byte accesses go by half warps, 16-byte ones by
+    quarters.
 
-    Lanes that want the same word of a bank share a pass, except in an atomic, which serves one lane at a time."""
+    Lanes that want the same word of a bank share a pass, except in an atomic, which serves one lane at a
+    time.
+    """
     words = max(size >> 2, np.int64(1))
     lanes = 32 // words
     passes = np.int64(0)

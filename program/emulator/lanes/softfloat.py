@@ -1,10 +1,10 @@
 """Exact rounding of any value to any of the four formats in any direction.
 
-A value under way is (negative, exponent, mantissa): mantissa * 2**exponent with a 64-bit mantissa whose lowest bit is sticky: it
-is 1 if anything was cut off below it. `pack` rounds such a value once. Arithmetic on f16, bf16 and f32 that the processor lacks
-is done in double precision *rounded to odd*: rounding that once more to a format with at least two bits less gives the
-correctly rounded result (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Double precision itself is
-done with 128-bit integers.
+A value under way is (negative, exponent, mantissa): mantissa * 2**exponent with a 64-bit mantissa whose
+lowest bit is sticky: it is 1 if anything was cut off below it. `pack` rounds such a value once. Arithmetic on
+f16, bf16 and f32 that the processor lacks is done in double precision *rounded to odd*: rounding that once
+more to a format with at least two bits less gives the correctly rounded result (Boldo and Melquiond,
+"Emulation of FMA and correctly rounded sums", 2008). Double precision itself is done with 128-bit integers.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def pack(negative, exponent, mantissa, dtype, rnd):
         kept >>= 1
         biased += 1
     if biased > 2 * bias:
-        infinite = rnd == Rnd.RN or rnd == Rnd.RNA or (rnd == Rnd.RM and sign == 1) or (rnd == Rnd.RP and sign == 0)
+        infinite = (
+            rnd == Rnd.RN or rnd == Rnd.RNA or (rnd == Rnd.RM and sign == 1) or (rnd == Rnd.RP and sign == 0)
+        )
         infinity = (2 * bias + 1) << fraction
         return sign_bits | (infinity if infinite else infinity - 1)
     return sign_bits | (biased << fraction) | (kept & ((np.int64(1) << fraction) - 1))
@@ -199,7 +201,8 @@ def zero_sign(x, y, rnd):
 
 @jit
 def rounded(op, dtype, rnd, x, y, z):
-    """Bits of FADD, FMUL, FFMA, FDIV, FRCP, FSQRT on doubles that hold numbers of format dtype (not F64), rounded once."""
+    """Bits of FADD, FMUL, FFMA, FDIV, FRCP, FSQRT on doubles that hold numbers of format dtype (not F64),
+    rounded once."""
     result = odd_result(op, x, y, z)
     if result == 0.0 and rnd == Rnd.RM:
         if op == Op.FADD:
@@ -252,8 +255,8 @@ def fma_directed(x, y, z, rnd):
             return i64(z)
         if xm == np.uint64(0) or ym == np.uint64(0):
             return i64(zero_sign(-0.0 if pn else 0.0, z, rnd))
-    # Both values with their highest one at bit 125 of 128, so that a sum cannot overflow and, where they may cancel (exponents
-    # at most one apart), nothing is shifted out.
+    # Both values with their highest one at bit 125 of 128, so that a sum cannot overflow and, where they may
+    # cancel (exponents at most one apart), nothing is shifted out.
     zeros = leading_zeros(np.int64(xm))
     xm, xe = xm << np.uint64(zeros), xe - zeros
     zeros = leading_zeros(np.int64(ym))
@@ -295,7 +298,8 @@ def fma_directed(x, y, z, rnd):
 
 @jit
 def divide_directed(x, y, rnd):
-    """Bits of x / y of doubles, rounded once: the mantissas are divided to nearest; the remainder's sign is the sticky bit."""
+    """Bits of x / y of doubles, rounded once: the mantissas are divided to nearest; the remainder's sign is
+    the sticky bit."""
     nearest = x / y
     if not (abs(x) < np.inf and abs(y) < np.inf) or x == 0.0 or y == 0.0:
         return i64(nearest) if nearest == nearest else np.int64(NAN64)

@@ -1,7 +1,8 @@
 """MMA: one 8 x 8 half of mma.sync.
 
-Each element is c plus the products in ascending k, added in double precision and rounded once at the end to the accumulators'
-format. Products of f16 and bf16 are exact in double precision. Real tensor cores keep fewer bits and differ in the last place.
+Each element is c plus the products in ascending k, added in double precision and rounded once at the end to
+the accumulators' format. Products of f16 and bf16 are exact in double precision. Real tensor cores keep fewer
+bits and differ in the last place.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def halves(R, row, lane, which, dtype):
 
 @jit
 def mma(k, dtype, stype, R, s0, s1, s2, s3, s4):
-    """d = A * B + c. A thread holds row lane/4 of A and column lane/4 of B, at k = 2 * (lane % 4) and the next, and k + 8."""
+    """d = A * B + c. A thread holds row lane/4 of A and column lane/4 of B, at k = 2 * (lane % 4) and the
+    next, and k + 8."""
     c = s4 if k == 16 else s2
     for lane in range(32):
         row, t = lane >> 2, lane & 3
@@ -39,7 +41,9 @@ def mma(k, dtype, stype, R, s0, s1, s2, s3, s4):
                 b = (s1 if k == 8 else s2) if part == 0 else s3
                 for pair in range(4):
                     for which in range(2):
-                        total += halves(R, a, (row << 2) + pair, which, dtype) * halves(R, b, other + pair, which, dtype)
+                        total += halves(R, a, (row << 2) + pair, which, dtype) * halves(
+                            R, b, other + pair, which, dtype
+                        )
             if stype == DType.F16:
                 word |= narrow(total, DType.F16, 0) << (16 * column)
             else:

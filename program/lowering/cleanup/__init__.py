@@ -12,7 +12,8 @@ from warpbank.program.lowering.cleanup.propagate import propagate
 
 __all__ = ["clean"]
 
-#: Every pass only ever shrinks the code or brings operands nearer to their origin; a few rounds reach the end on real kernels.
+#: Every pass only ever shrinks the code or brings operands nearer to their origin; a few rounds reach the end
+#: on real kernels.
 _ROUNDS = 6
 
 
@@ -54,4 +55,6 @@ def _coalesce_all(kernel: Kernel) -> bool:
 def _drop_unused_groups(kernel: Kernel) -> None:
     """Forgets groups that the code does not name any more, so that only real ones are allocated."""
     used = {w for i in kernel.instructions() for w in (*i.registers_read(), *i.registers_written())}
-    kernel.groups = {base: width for base, width in kernel.groups.items() if any(base + i in used for i in range(width))}
+    kernel.groups = {
+        base: width for base, width in kernel.groups.items() if any(base + i in used for i in range(width))
+    }

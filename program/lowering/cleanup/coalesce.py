@@ -42,7 +42,12 @@ def coalesce(kernel: Kernel) -> bool:
     for b, block in enumerate(kernel.blocks):
         renamed: dict[int, int] = {}
         for instr in block.instrs:
-            if instr.op == Op.MOV and isinstance(instr.srcs[0], Reg) and instr.dst is not None and instr.srcs[0].index in base_of:
+            if (
+                instr.op == Op.MOV
+                and isinstance(instr.srcs[0], Reg)
+                and instr.dst is not None
+                and instr.srcs[0].index in base_of
+            ):
                 base = base_of[instr.srcs[0].index]
                 target = base_of[instr.dst.index]
                 # A group whose places have been renamed in this walk is looked at again in the next one.
@@ -85,9 +90,16 @@ def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Ins
         for at in range(first, last + 1):
             instr = instrs[at]
             moves = instr.op == Op.MOV and instr.srcs == (Reg(word),) and instr.dst == Reg(target)
-            if not moves and (target in instr.registers_written() or (at > first and target in instr.registers_read())):
+            if not moves and (
+                target in instr.registers_written() or (at > first and target in instr.registers_read())
+            ):
                 return False
-            if at == first and instr.dst is not None and instr.dst.width > 1 and target in instr.registers_read():
+            if (
+                at == first
+                and instr.dst is not None
+                and instr.dst.width > 1
+                and target in instr.registers_read()
+            ):
                 return False
     for at in places:
         _rename(instrs[at], base, width, shift)
@@ -96,8 +108,11 @@ def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Ins
     return True
 
 
-def _span(instrs: list[Instr], word: int, target: int, places: list[int], guard: Pred | None) -> tuple[int, int] | None:
-    """(definition, last use) of a word with one definition and one move, in that order; (0, -1): the word is not used at all."""
+def _span(
+    instrs: list[Instr], word: int, target: int, places: list[int], guard: Pred | None
+) -> tuple[int, int] | None:
+    """(definition, last use) of a word with one definition and one move, in that order; (0, -1): the word is
+    not used at all."""
     first = last = moved = -1
     for at in places:
         instr = instrs[at]
@@ -123,7 +138,8 @@ def _span(instrs: list[Instr], word: int, target: int, places: list[int], guard:
 def _guardable(instrs: list[Instr], base: int, width: int, places: list[int], guard: Pred) -> bool:
     """Whether all of a group's instructions may run under its moves' guard.
 
-    They may if they are pure and only feed the moves, and if the guard keeps its value from the first to the last.
+    They may if they are pure and only feed the moves, and if the guard keeps its value from the first to the
+    last.
     """
     words = range(base, base + width)
     for at in range(places[0], places[-1] + 1):
@@ -145,4 +161,7 @@ def _rename(instr: Instr, base: int, width: int, shift: int) -> None:
     if instr.dst is not None and instr.dst.index in words:
         instr.dst = Reg(instr.dst.index + shift, instr.dst.width)
     if any(isinstance(s, Reg) and s.index in words for s in instr.srcs):
-        instr.srcs = tuple(Reg(s.index + shift, s.width) if isinstance(s, Reg) and s.index in words else s for s in instr.srcs)
+        instr.srcs = tuple(
+            Reg(s.index + shift, s.width) if isinstance(s, Reg) and s.index in words else s
+            for s in instr.srcs
+        )

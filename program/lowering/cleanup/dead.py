@@ -8,16 +8,30 @@ from warpbank.program.liveness import NOTHING, Backward, Live
 from warpbank.program.lowering.context import word
 
 #: Ops that do something besides writing their destinations.
-EFFECTS = frozenset({
-    Op.ST, Op.ATOM, Op.BAR, Op.MEMBAR, Op.TRAP, Op.BRA, Op.EXIT, Op.SHFL, Op.VOTE, Op.MATCH, Op.REDUX, Op.ACTIVEMASK,
-})
+EFFECTS = frozenset(
+    {
+        Op.ST,
+        Op.ATOM,
+        Op.BAR,
+        Op.MEMBAR,
+        Op.TRAP,
+        Op.BRA,
+        Op.EXIT,
+        Op.SHFL,
+        Op.VOTE,
+        Op.MATCH,
+        Op.REDUX,
+        Op.ACTIVEMASK,
+    }
+)
 _HALVES = {Op.IMULW: Op.IMUL, Op.IMADW: Op.IMAD}
 
 
 def remove_dead(kernel: Kernel) -> bool:
     """Removes instructions without use and results without readers; True if anything changed.
 
-    Liveness is the least fixed point over useful instructions only: a counter that nothing but its own increment reads goes too.
+    Liveness is the least fixed point over useful instructions only: a counter that nothing but its own
+    increment reads goes too.
     """
     cfg = Cfg(kernel)
     live_in: list[Live] = [NOTHING] * (len(kernel.blocks) + 1)

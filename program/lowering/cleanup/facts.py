@@ -1,8 +1,8 @@
 """What is known about registers and predicates at a point of the code, from their definitions.
 
-A word's definition is known everywhere it dominates if the word has one definition in the whole kernel and so has every register
-that definition mentions, each dominating it in turn. A path from it to a use on which one of those ran again, but it did not,
-would also exist from the entry, without it: against dominance.
+A word's definition is known everywhere it dominates if the word has one definition in the whole kernel and so
+has every register that definition mentions, each dominating it in turn. A path from it to a use on which one
+of those ran again, but it did not, would also exist from the entry, without it: against dominance.
 Within a block it is known as long as neither the word nor a register it mentions is written.
 """
 
@@ -40,7 +40,8 @@ class Facts:
 
     Parameters
     ----------
-    kernel : the code, which may be rewritten behind the walk but not ahead of it in ways that add definitions.
+    kernel : the code, which may be rewritten behind the walk but not ahead of it in ways that add
+        definitions.
     cfg : its graph.
     """
 
@@ -66,7 +67,8 @@ class Facts:
         self._predicate_users.clear()
 
     def definition(self, word: int) -> Instr | None:
-        """The instruction that made the value the word has here, if its sources still have the values it saw."""
+        """The instruction that made the value the word has here, if its sources still have the values it
+        saw."""
         found = self._local.get(word)
         if found is not None:
             return found
@@ -118,14 +120,17 @@ class Facts:
             self._where_predicates[p] = self.block
 
     def _note_registers(self, instr: Instr, written: list[int]) -> None:
-        """Remembers a pure definition. One that carries or reads predicates is not described by its registers alone."""
+        """Remembers a pure definition. One that carries or reads predicates is not described by its registers
+        alone."""
         if not written or instr.psrc or instr.volatile:
             return
         read = instr.registers_read()
         if any(r in written for r in read):
             return
         single: Callable[[int], bool] = self.definitions.single
-        everywhere = all(map(single, written)) and all(single(r) and self._reaches(self._where.get(r)) for r in read)
+        everywhere = all(map(single, written)) and all(
+            single(r) and self._reaches(self._where.get(r)) for r in read
+        )
         for w in written:
             if everywhere:
                 self._global[w] = (self.block, instr)
@@ -143,7 +148,9 @@ class Facts:
         if source is None or source.index == target:
             return
         single = self.definitions.single_predicate
-        known = source.index == PT or (single(source.index) and self._reaches(self._where_predicates.get(source.index)))
+        known = source.index == PT or (
+            single(source.index) and self._reaches(self._where_predicates.get(source.index))
+        )
         if single(target) and known:
             self._global_predicates[target] = (self.block, source)
         else:

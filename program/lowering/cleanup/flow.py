@@ -150,7 +150,8 @@ def _join(kernel: Kernel) -> bool:
 
 
 def _invert(kernel: Kernel) -> bool:
-    """`@p BRA out; BRA loop; out:` becomes `@!p BRA loop; out:`: LLVM writes its loops the long way, a trip would issue two."""
+    """`@p BRA out; BRA loop; out:` becomes `@!p BRA loop; out:`: LLVM writes its loops the long way, a trip
+    would issue two."""
     sources = [0] * len(kernel.blocks)
     for targets in successors(kernel):
         for target in targets:
@@ -159,7 +160,13 @@ def _invert(kernel: Kernel) -> bool:
     for i in range(len(kernel.blocks) - 2):
         block, jump, out = kernel.blocks[i : i + 3]
         last = block.instrs[-1] if block.instrs else None
-        if last is None or last.op != Op.BRA or last.guard is None or last.target != out.label or sources[i + 1] != 1:
+        if (
+            last is None
+            or last.op != Op.BRA
+            or last.guard is None
+            or last.target != out.label
+            or sources[i + 1] != 1
+        ):
             continue
         if len(jump.instrs) == 1 and jump.instrs[0].op == Op.BRA and always(jump.instrs[0]):
             last.guard = Pred(last.guard.index, not last.guard.negated)

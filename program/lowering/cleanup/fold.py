@@ -58,13 +58,18 @@ _EVALUATE: dict[Op, Callable[..., int]] = {
 }
 
 _COMPARE: dict[Cmp, Callable[[int, int], bool]] = {
-    Cmp.EQ: lambda a, b: a == b, Cmp.NE: lambda a, b: a != b, Cmp.LT: lambda a, b: a < b,
-    Cmp.LE: lambda a, b: a <= b, Cmp.GT: lambda a, b: a > b, Cmp.GE: lambda a, b: a >= b,
+    Cmp.EQ: lambda a, b: a == b,
+    Cmp.NE: lambda a, b: a != b,
+    Cmp.LT: lambda a, b: a < b,
+    Cmp.LE: lambda a, b: a <= b,
+    Cmp.GT: lambda a, b: a > b,
+    Cmp.GE: lambda a, b: a >= b,
 }
 
 
 def fold(instr: Instr, facts: Facts) -> list[Instr] | None:
-    """What to put in an instruction's place; None: leave it. Its predicate results are made by instructions of their own."""
+    """What to put in an instruction's place; None: leave it. Its predicate results are made by instructions
+    of their own."""
     if instr.op == Op.IADDC and instr.psrc[0].index == PT:
         return _resolve_carry(instr, Op.IADD, int(not instr.psrc[0].negated))
     if instr.op == Op.ISUBC and instr.psrc[0].index == PT and not instr.psrc[0].negated:
@@ -112,7 +117,9 @@ def _move(instr: Instr, source: Source) -> Instr:
 
 
 def _constant(instr: Instr, predicate: int, value: bool) -> Instr:
-    return Instr(Op.PLOP, pdst=(predicate,), psrc=(Pred(PT, not value),), aux=0xF0, guard=instr.guard, line=instr.line)
+    return Instr(
+        Op.PLOP, pdst=(predicate,), psrc=(Pred(PT, not value),), aux=0xF0, guard=instr.guard, line=instr.line
+    )
 
 
 def _constant_compare(instr: Instr) -> list[Instr]:

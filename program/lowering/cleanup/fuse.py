@@ -9,7 +9,8 @@ from warpbank.program.lowering.cleanup.propagate import join
 
 
 def fuse(kernel: Kernel) -> bool:
-    """One walk; the products that lose their last reader are left for dead-code removal. True if anything changed."""
+    """One walk; the products that lose their last reader are left for dead-code removal. True if anything
+    changed."""
     cfg = Cfg(kernel)
     facts = Facts(kernel, cfg)
     uses: dict[int, int] = {}
@@ -42,11 +43,18 @@ def fuse(kernel: Kernel) -> bool:
     return changed
 
 
-def _wide(low: Instr, high: Instr, facts: Facts, kernel: Kernel, predicate_uses: dict[int, int]) -> Instr | None:
+def _wide(
+    low: Instr, high: Instr, facts: Facts, kernel: Kernel, predicate_uses: dict[int, int]
+) -> Instr | None:
     """IADD, IADDC of a pair with an IMULW is IMADW."""
     if low.op != Op.IADD or high.op != Op.IADDC or len(low.pdst) != 1 or high.pdst or low.guard != high.guard:
         return None
-    if high.psrc != (Pred(low.pdst[0]),) or predicate_uses.get(low.pdst[0], 0) != 1 or low.dst is None or high.dst is None:
+    if (
+        high.psrc != (Pred(low.pdst[0]),)
+        or predicate_uses.get(low.pdst[0], 0) != 1
+        or low.dst is None
+        or high.dst is None
+    ):
         return None
     if low.dst.index % 2 or high.dst != Reg(low.dst.index + 1):
         return None
@@ -65,7 +73,14 @@ def _wide(low: Instr, high: Instr, facts: Facts, kernel: Kernel, predicate_uses:
         if addend is None:
             continue
         dst = Reg(low.dst.index, 2)
-        return Instr(Op.IMADW, dtype=definition.dtype, dst=dst, srcs=(*definition.srcs, addend), guard=low.guard, line=low.line)
+        return Instr(
+            Op.IMADW,
+            dtype=definition.dtype,
+            dst=dst,
+            srcs=(*definition.srcs, addend),
+            guard=low.guard,
+            line=low.line,
+        )
     return None
 
 
@@ -78,6 +93,12 @@ def _single(instr: Instr, facts: Facts, uses: dict[int, int]) -> Instr | None:
         if isinstance(product, Reg) and uses.get(product.index) == 1:
             definition = facts.definition(product.index)
             if definition is not None and definition.op == Op.IMUL:
-                return Instr(Op.IMAD, dtype=definition.dtype, dst=instr.dst, srcs=(*definition.srcs, instr.srcs[1 - i]),
-                             guard=instr.guard, line=instr.line)
+                return Instr(
+                    Op.IMAD,
+                    dtype=definition.dtype,
+                    dst=instr.dst,
+                    srcs=(*definition.srcs, instr.srcs[1 - i]),
+                    guard=instr.guard,
+                    line=instr.line,
+                )
     return None

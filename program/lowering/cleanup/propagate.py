@@ -1,4 +1,5 @@
-"""Copies and constants go where they are used; sign changes become source modifiers; addresses fold into their instructions."""
+"""Copies and constants go where they are used; sign changes become source modifiers; addresses fold into
+their instructions."""
 
 from __future__ import annotations
 
@@ -86,7 +87,12 @@ def join(words: list[Source], kernel: Kernel) -> Source | None:
     second = words[1]
     if isinstance(first, Imm) and isinstance(second, Imm):
         return Imm(first.value & _MASK | (second.value & _MASK) << 32, 2)
-    if isinstance(first, Const) and isinstance(second, Const) and second.offset == first.offset + 4 and first.offset % 8 == 0:
+    if (
+        isinstance(first, Const)
+        and isinstance(second, Const)
+        and second.offset == first.offset + 4
+        and first.offset % 8 == 0
+    ):
         return Const(first.offset, 2)
     return None
 
@@ -114,7 +120,8 @@ def _absorb_signs(instr: Instr, facts: Facts) -> bool:
 
 
 def _sign_change(source: Reg, dtype: DType, facts: Facts) -> tuple[Reg, bool] | None:
-    """(the register, negated rather than absolute) that a float source is made of by an XOR or AND of its sign."""
+    """(the register, negated rather than absolute) that a float source is made of by an XOR or AND of its
+    sign."""
     last = source.width - 1
     definition = facts.definition(source.index + last)
     if definition is None or definition.op not in (Op.XOR, Op.AND) or len(definition.srcs) != 2:
@@ -133,7 +140,8 @@ def _sign_change(source: Reg, dtype: DType, facts: Facts) -> tuple[Reg, bool] | 
 
 
 def _fold_address(instr: Instr, facts: Facts) -> bool:
-    """Constant addresses become offsets; a generic address whose window is known becomes one of that space."""
+    """Constant addresses become offsets; a generic address whose window is known becomes one of that
+    space."""
     base = instr.srcs[0]
     changed = False
     if instr.space == Space.GENERIC and base != Imm(0):
@@ -159,11 +167,22 @@ def _fold_address(instr: Instr, facts: Facts) -> bool:
 
 def _constant_load(instr: Instr) -> list[Instr] | None:
     """A load of whole constant-bank words at a known place is moves."""
-    if instr.op != Op.LD or instr.space != Space.CONST or instr.srcs[0] != Imm(0) or instr.size < 4 or instr.offset % 4:
+    if (
+        instr.op != Op.LD
+        or instr.space != Space.CONST
+        or instr.srcs[0] != Imm(0)
+        or instr.size < 4
+        or instr.offset % 4
+    ):
         return None
     assert instr.dst is not None
     return [
-        Instr(Op.MOV, dst=instr.dst.word(i), srcs=(Const(instr.offset + 4 * i),), guard=instr.guard, line=instr.line)
+        Instr(
+            Op.MOV,
+            dst=instr.dst.word(i),
+            srcs=(Const(instr.offset + 4 * i),),
+            guard=instr.guard,
+            line=instr.line,
+        )
         for i in range(instr.dst.width)
     ]
-

@@ -1,4 +1,5 @@
-"""One sub-core's caching collectors by themselves, driven cycle by cycle, with the registers and units they talk to."""
+"""One sub-core's caching collectors by themselves, driven cycle by cycle, with the registers and units they
+talk to."""
 
 from __future__ import annotations
 
@@ -65,12 +66,28 @@ class Bench:
 
     # --- What a test does.
 
-    def uop(self, warp: int, *sources: int, near: int = 0, mask: int = ALL, destination: int = 99, count: int = 1,
-            unit: Unit = Unit.ALU) -> TraceUop:
+    def uop(
+        self,
+        warp: int,
+        *sources: int,
+        near: int = 0,
+        mask: int = ALL,
+        destination: int = 99,
+        count: int = 1,
+        unit: Unit = Unit.ALU,
+    ) -> TraceUop:
         """A uop. `near`: a bit per source, and `RESULT`."""
         self._seq += 1
-        return make_uop(warp, self._seq, sources=sources, near=near, lane_mask=mask, destination=destination, count=count,
-                        unit=unit)
+        return make_uop(
+            warp,
+            self._seq,
+            sources=sources,
+            near=near,
+            lane_mask=mask,
+            destination=destination,
+            count=count,
+            unit=unit,
+        )
 
     def edge(self) -> None:
         """The clock edge."""

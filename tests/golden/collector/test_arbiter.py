@@ -40,10 +40,15 @@ def test_the_port_rotates_between_banks() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 5)), max_size=3), max_size=30),
-       st.lists(st.integers(0, 15), max_size=30))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 5)), max_size=3), max_size=30
+    ),
+    st.lists(st.integers(0, 15), max_size=30),
+)
 def test_nobody_starves(requests: list[list[tuple[int, int, int]]], written: list[int]) -> None:
-    """Every request is granted exactly once, and a bank that nobody writes serves its head within as many cycles as banks."""
+    """Every request is granted exactly once, and a bank that nobody writes serves its head within as many
+    cycles as banks."""
     arbiter = Arbiter(4, Probe(0, None))
     asked: list[tuple[int, int]] = []
     granted: list[tuple[int, int]] = []
@@ -53,7 +58,11 @@ def test_nobody_starves(requests: list[list[tuple[int, int, int]]], written: lis
         busy = written[cycle] if cycle < len(written) else 0
         before = list(heads)
         grants = arbiter.step(busy)
-        assert len({bank for bank, *_ in grants}) == len({collector for _, _, collector, *_ in grants}) == len(grants)
+        assert (
+            len({bank for bank, *_ in grants})
+            == len({collector for _, _, collector, *_ in grants})
+            == len(grants)
+        )
         assert not any(busy >> bank & 1 for bank, *_ in grants)
         served = {bank for bank, *_ in grants}
         for bank in range(4):

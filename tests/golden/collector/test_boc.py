@@ -1,4 +1,5 @@
-"""Bypassing operand collectors in the machine: when uops enter, what is counted, and that no operand is ever wrong."""
+"""Bypassing operand collectors in the machine: when uops enter, what is counted, and that no operand is ever
+wrong."""
 
 from __future__ import annotations
 
@@ -39,10 +40,14 @@ COMBINATIONS = list(product(SCHEMES, MACHINES, WINDOWS, ENTRIES))
 
 
 def _machine(name: str, window: int, entries: str) -> SmConfig:
-    return with_overrides(preset(name), [f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}"])
+    return with_overrides(
+        preset(name), [f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}"]
+    )
 
 
-def _run(trace: Trace, config: SmConfig, scheme: str = "bow-wb", skip: bool = True) -> tuple[Result, list[Record]]:
+def _run(
+    trace: Trace, config: SmConfig, scheme: str = "bow-wb", skip: bool = True
+) -> tuple[Result, list[Record]]:
     events: list[Record] = []
     return simulate(trace, config, parse_scheme(scheme), events=events, skip=skip), events
 
@@ -51,7 +56,9 @@ def _consistent(trace: Trace, result: Result, scheme: str) -> None:
     """Sources are read or found; results go where they must; no more values leave than came."""
     counted = result.counters
     ran = trace.dynamic[trace.dynamic["mask"] != 0]["pc"]
-    sources, results = (int(trace.code[name][ran].astype(np.int64).sum()) for name in ("source_count", "count"))
+    sources, results = (
+        int(trace.code[name][ran].astype(np.int64).sum()) for name in ("source_count", "count")
+    )
     assert counted["rf.reads"] == counted["collector.deliveries"]
     assert counted["rf.reads"] + counted["boc.forwards"] == sources
     assert result.operand_mismatches == 0
@@ -113,15 +120,19 @@ def test_results_find_one_port() -> None:
     waited = 0
     for seed in range(12):
         result, events = _run(_drawn(seed), _machine("tiny", 7, "full"))
-        arrivals = [(cycle, core, values[0]) for cycle, core, name, values in events if name == "collector_write"]
+        arrivals = [
+            (cycle, core, values[0]) for cycle, core, name, values in events if name == "collector_write"
+        ]
         assert len(arrivals) == len(set(arrivals)) > 0
         waited += result.counters["boc.port_wait"]
     assert waited > 0
 
 
 def test_short_entries_squeeze_and_wait() -> None:
-    program = [alu(12 + 2 * (number % 4), *range(6 * (number % 2), 6 * (number % 2) + 6), unit=Unit.FP64, count=2)
-               for number in range(30)]
+    program = [
+        alu(12 + 2 * (number % 4), *range(6 * (number % 2), 6 * (number % 2) + 6), unit=Unit.FP64, count=2)
+        for number in range(30)
+    ]
     trace = TraceBuilder().launch([[alu(number) for number in range(12)] + program], registers=24).build()
     for window in WINDOWS:
         result, _ = _run(trace, _machine("tiny", window, "6"))
@@ -135,7 +146,8 @@ def test_short_entries_squeeze_and_wait() -> None:
 
 @cache
 def _drawn(seed: int) -> Trace:
-    """A random trace with random hints that say nothing untrue: every result is wanted in the banks at least."""
+    """A random trace with random hints that say nothing untrue: every result is wanted in the banks at
+    least."""
     trace = random_trace(seed)
     rng = np.random.default_rng(seed)
     bits = rng.choice(np.array([TO_BANKS, TO_BANKS | TO_COLLECTOR], np.uint8), len(trace.code))

@@ -14,7 +14,8 @@ EVERY_LANE = 0b1111
 
 
 def _full(size: int = 8, seed: int = 1, far: int = 0, locked: int = 0, far_first: bool = True) -> CacheTable:
-    """A table with register n in line n, taken in this order; masks of the lines whose reuse is far, and of the locked ones."""
+    """A table with register n in line n, taken in this order; masks of the lines whose reuse is far, and of
+    the locked ones."""
     table = CacheTable(size, seed, far_first)
     for number in range(size):
         line = table.take(number, near=not far >> number & 1)
@@ -202,13 +203,19 @@ def test_any_history(size: int, far_first: bool) -> None:
                 assert not allowed
                 continue
             assert line.number in allowed
-            kinds["random" if len(allowed) > 1 else "empty" if model.register[line.number] is None else "one"] += 1
+            kinds[
+                "random" if len(allowed) > 1 else "empty" if model.register[line.number] is None else "one"
+            ] += 1
             model.register[line.number], model.near[line.number], model.used[line.number] = time, near, time
             table.taken()
         held = [register for register in model.register if register is not None]
         assert table.used == len(held)
-        assert all(found is not None and model.register[found.number] == register
-                   for register in held for found in [table.find(register)])
-        assert table.any_near == any(near for near, register in zip(model.near, model.register, strict=True)
-                                     if register is not None)
+        assert all(
+            found is not None and model.register[found.number] == register
+            for register in held
+            for found in [table.find(register)]
+        )
+        assert table.any_near == any(
+            near for near, register in zip(model.near, model.register, strict=True) if register is not None
+        )
     assert min(kinds[kind] for kind in ("empty", "one", *(["random"] if far_first and size > 2 else []))) > 20

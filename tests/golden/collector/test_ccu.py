@@ -1,4 +1,5 @@
-"""Caching collector units by themselves: the four operations of Malekeh's section III-C1, and what is written (IV-A2)."""
+"""Caching collector units by themselves: the four operations of Malekeh's section III-C1, and what is written
+(IV-A2)."""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ def test_an_operand_hinders_until_the_dispatch() -> None:
 
 @pytest.mark.parametrize("lines", [8, 16])
 def test_six_sources_over_and_over(lines: int) -> None:
-    """Two tensor uops share no register: with 8 lines, two values of the first are left, near ones in the first place."""
+    """Two tensor uops share no register: with 8 lines, two values of the first are left, near ones in the
+    first place."""
     bench = Bench(ONE, f"cache_lines={lines}")
     first = bench.run(bench.uop(0, *range(6), near=0b110000))
     second = bench.run(bench.uop(0, *range(10, 16)))

@@ -1,4 +1,5 @@
-"""Caching collectors in the machine: no operand is ever wrong, what is counted adds up, and broken ones are found out."""
+"""Caching collectors in the machine: no operand is ever wrong, what is counted adds up, and broken ones are
+found out."""
 
 from __future__ import annotations
 
@@ -35,17 +36,27 @@ from warpbank.program.trace.schema import Trace
 SCHEMES = ("malekeh", "malekeh-pr", "ccu-lru-gto")
 STHLD = ("0", "1", "8", "adaptive")
 #: Scheme, collectors of a sub-core (a unit per warp: 8), waiting time.
-COMBINATIONS = [(scheme, units, sthld) for scheme, units, sthld in product(SCHEMES, (1, 2, 8), STHLD)
-                if (units == 8 or scheme != "malekeh-pr") and (sthld == "0" or scheme != "ccu-lru-gto")]
+COMBINATIONS = [
+    (scheme, units, sthld)
+    for scheme, units, sthld in product(SCHEMES, (1, 2, 8), STHLD)
+    if (units == 8 or scheme != "malekeh-pr") and (sthld == "0" or scheme != "ccu-lru-gto")
+]
 
 
 def _machine(name: str, units: int = 2, sthld: str = "adaptive", **others: int) -> SmConfig:
     collector = {"sthld": sthld, "sthld_interval": 64, **others}
-    return with_overrides(preset(name), [f"sub_core.collectors={units}",
-                                         *(f"sub_core.collector.{name}={value}" for name, value in collector.items())])
+    return with_overrides(
+        preset(name),
+        [
+            f"sub_core.collectors={units}",
+            *(f"sub_core.collector.{name}={value}" for name, value in collector.items()),
+        ],
+    )
 
 
-def _run(trace: Trace, config: SmConfig, scheme: str = "malekeh", skip: bool = True) -> tuple[Result, list[Record]]:
+def _run(
+    trace: Trace, config: SmConfig, scheme: str = "malekeh", skip: bool = True
+) -> tuple[Result, list[Record]]:
     events: list[Record] = []
     return simulate(trace, config, parse_scheme(scheme), events=events, skip=skip), events
 
@@ -62,7 +73,9 @@ def _consistent(trace: Trace, result: Result, scheme: str) -> None:
     """Sources are read or found; every result goes to the banks."""
     counted = result.counters
     ran = trace.dynamic[trace.dynamic["mask"] != 0]["pc"]
-    sources, results = (int(trace.code[name][ran].astype(np.int64).sum()) for name in ("source_count", "count"))
+    sources, results = (
+        int(trace.code[name][ran].astype(np.int64).sum()) for name in ("source_count", "count")
+    )
     assert counted["rf.reads"] == counted["collector.deliveries"]
     assert counted["rf.reads"] + counted["boc.forwards"] == sources
     assert counted["rf.writes"] == results
@@ -102,7 +115,8 @@ def test_a_seed_changes_the_run() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_contracts(scheme: str) -> None:
-    """One operand and one result per unit and cycle, one access per bank and cycle; no warp has values in two units."""
+    """One operand and one result per unit and cycle, one access per bank and cycle; no warp has values in two
+    units."""
     for seed, units in product(range(2), (2, 8)):
         _, events = _run(_drawn(seed), _machine("tiny", units, "1"), scheme)
         for names in (("grant", "write"), ("deliver",), ("collector_write",)):
@@ -137,7 +151,8 @@ class Checked(Ccu):
             for line in lines:
                 if line.filled:
                     bank = self._registers._storage.read(  # type: ignore[attr-defined]
-                        *self._registers._mapping.locate(unit.owner, line.register))  # type: ignore[attr-defined]
+                        *self._registers._mapping.locate(unit.owner, line.register)
+                    )  # type: ignore[attr-defined]
                     assert np.array_equal(line.value, bank), "a copy is not what its bank holds"
                     Checked.values += 1
         return done
@@ -154,8 +169,10 @@ def test_every_copy_is_what_its_bank_holds(monkeypatch: pytest.MonkeyPatch) -> N
 def test_everything_that_is_allocated_is_dispatched() -> None:
     for seed in range(3):
         _, events = _run(_drawn(seed), _machine("tiny", 2, "8"))
-        allocated, dispatched = ([values[-2:] for _, _, name, values in events if name == which]
-                                 for which in ("allocate", "dispatch"))
+        allocated, dispatched = (
+            [values[-2:] for _, _, name, values in events if name == which]
+            for which in ("allocate", "dispatch")
+        )
         assert sorted(allocated) == sorted(dispatched)
         assert len(allocated) > 100
 
@@ -164,11 +181,17 @@ def test_everything_that_is_allocated_is_dispatched() -> None:
 def test_six_sources_and_pairs(unit: Unit) -> None:
     """Matrix and double-precision uops, in chains through the cache."""
     program = [alu(register) for register in range(24)]
-    program += [alu(12 + 2 * (number % 4), *range(4), 12 + 2 * (number % 4), 13 + 2 * (number % 4), unit=unit, count=2)
-                for number in range(40)]
+    program += [
+        alu(
+            12 + 2 * (number % 4), *range(4), 12 + 2 * (number % 4), 13 + 2 * (number % 4), unit=unit, count=2
+        )
+        for number in range(40)
+    ]
     trace = TraceBuilder().launch([program, program], registers=24).build()
     for near, scheme in product((0, 0b1110000, 0b1111111), SCHEMES):
-        hinted = replace(trace, hints=replace(Hints.none(len(trace.code)), near=np.full(len(trace.code), near, np.uint8)))
+        hinted = replace(
+            trace, hints=replace(Hints.none(len(trace.code)), near=np.full(len(trace.code), near, np.uint8))
+        )
         result, _ = _run(hinted, _machine("tiny", 1 if scheme == "malekeh" else 2, "1"), scheme)
         _consistent(hinted, result, scheme)
         assert result.counters["boc.forwards"] > 40

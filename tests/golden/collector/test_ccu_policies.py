@@ -1,4 +1,5 @@
-"""Caching collector units by themselves: which unit a warp gets, and when. Malekeh, section IV-B2, Figure 6."""
+"""Caching collector units by themselves: which unit a warp gets, and when. Malekeh, section IV-B2, Figure
+6."""
 
 from __future__ import annotations
 
@@ -149,6 +150,7 @@ def test_per_warp_nobody_s_values_are_lost() -> None:
 
 def test_a_seed_decides() -> None:
     """Which unit, and which line."""
+
     def choices(seed: int) -> list[object]:
         bench = Bench(TWO, f"seed={seed}")
         made: list[object] = []

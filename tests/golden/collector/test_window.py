@@ -30,7 +30,8 @@ def _value(number: int) -> Value:
 
 
 class Bench:
-    """A window whose operands arrive at once, and whose leaving values a bank takes at once, unless a test says otherwise."""
+    """A window whose operands arrive at once, and whose leaving values a bank takes at once, unless a test
+    says otherwise."""
 
     def __init__(self, entries: int = 12, window: int = 3, *, write_through: bool = False) -> None:
         self.window = Window(entries, window, write_through, EVERY)
@@ -38,8 +39,9 @@ class Bench:
         self.overwritten = self.transient = 0
         self._inside: list[Collected] = []
 
-    def insert(self, *sources: int, to: int | None = None, count: int = 1, mask: int = EVERY,
-               write_back: int = BOTH) -> Insertion | Entry | None:
+    def insert(
+        self, *sources: int, to: int | None = None, count: int = 1, mask: int = EVERY, write_back: int = BOTH
+    ) -> Insertion | Entry | None:
         """Insert a uop that stays in collection."""
         collected = Collected(_uop(sources, to, count, mask, write_back), 0)
         done = self.window.insert(collected)
@@ -60,7 +62,9 @@ class Bench:
         self._inside.clear()
         self.drain()
 
-    def run(self, *sources: int, to: int | None = None, count: int = 1, mask: int = EVERY, write_back: int = BOTH) -> Insertion:
+    def run(
+        self, *sources: int, to: int | None = None, count: int = 1, mask: int = EVERY, write_back: int = BOTH
+    ) -> Insertion:
         """Insert a uop, dispatch it, and let its results arrive."""
         done = self.insert(*sources, to=to, count=count, mask=mask, write_back=write_back)
         assert isinstance(done, Insertion)
@@ -199,7 +203,8 @@ def test_a_late_result_goes_elsewhere() -> None:
 
 
 def test_a_late_result_over_an_older_value() -> None:
-    """The value that was there before must not be found once the uop that replaces it was inserted and its window has passed."""
+    """The value that was there before must not be found once the uop that replaces it was inserted and its
+    window has passed."""
     bench = Bench()
     bench.run(1)
     bench.insert(to=1)
@@ -326,7 +331,9 @@ def test_a_partial_result_alone_goes_to_the_banks() -> None:
     assert not bench.holds(1)
 
 
-@pytest.mark.parametrize(("first", "second"), [(BOTH, TO_COLLECTOR), (TO_COLLECTOR, BOTH), (TO_COLLECTOR, TO_BANKS)])
+@pytest.mark.parametrize(
+    ("first", "second"), [(BOTH, TO_COLLECTOR), (TO_COLLECTOR, BOTH), (TO_COLLECTOR, TO_BANKS)]
+)
 def test_a_partial_result_on_a_dirty_value_keeps_what_either_must_keep(first: int, second: int) -> None:
     """A guarded write does not replace the value: if either must reach the banks, both do."""
     bench = Bench()

@@ -34,7 +34,9 @@ def test_miss_then_hit() -> None:
     served = accept + 1
     filled = served + 20 + 30
     assert done.cycle("l1_fill", 5) == filled
-    assert done.cycle("write", 1, 0, 0, 0) == filled + 2, "returned in the cycle after, offered to the bank in the next"
+    assert done.cycle("write", 1, 0, 0, 0) == filled + 2, (
+        "returned in the cycle after, offered to the bank in the next"
+    )
     again = done.cycle("lsu_accept", 0, 2)
     assert done.cycle("write", 1, 1, 0, 2) == again + 6 + 1
     assert (done.result.counters["l1.hits"], done.result.counters["l1.misses"]) == (1, 1)
@@ -46,7 +48,10 @@ def test_hit_in_the_l2_after_a_launch() -> None:
     assert done.result.counters["l1.misses"] == 2, "the L1 is invalidated between launches"
     assert done.result.counters["l2.hits"] == 1
     first, second = done.cycles("lsu_accept")
-    assert [cycle - start for cycle, start in zip(done.cycles("l1_fill"), (first, second), strict=True)] == [51, 21]
+    assert [cycle - start for cycle, start in zip(done.cycles("l1_fill"), (first, second), strict=True)] == [
+        51,
+        21,
+    ]
 
 
 def test_misses_of_one_line_merge() -> None:
@@ -81,7 +86,12 @@ def test_dram_bandwidth() -> None:
 def test_stores_write_through_and_do_not_allocate() -> None:
     done = run([store(9, 8, 5), load(1, 9, 5)])
     counters = done.result.counters
-    assert (counters["l1.stores"], counters["l1.misses"], counters["l2.misses"], counters["l2.hits"]) == (1, 1, 1, 1)
+    assert (counters["l1.stores"], counters["l1.misses"], counters["l2.misses"], counters["l2.hits"]) == (
+        1,
+        1,
+        1,
+        1,
+    )
     accept = done.cycle("lsu_accept", 0, 0)
     assert done.cycle("retire", 0, 0) == accept + 2
 
@@ -95,7 +105,12 @@ def test_atomics_go_to_the_l2_and_invalidate() -> None:
     atomic = Op(Unit.LSU, (9,), 1, 1, memory=Memory.ATOMIC_GLOBAL, lines=(5,))
     done = run([load(3, 9, 5), alu(9, 3), atomic, alu(9, 1), load(4, 9, 5)])
     counters = done.result.counters
-    assert (counters["l1.atomics"], counters["l1.misses"], counters["l1.hits"], counters["l2.hits"]) == (1, 2, 0, 2)
+    assert (counters["l1.atomics"], counters["l1.misses"], counters["l1.hits"], counters["l2.hits"]) == (
+        1,
+        2,
+        0,
+        2,
+    )
 
 
 def test_reductions_are_not_waited_for() -> None:

@@ -1,4 +1,5 @@
-"""The cache-aware scheduler: the same warp, then warps with cached values by age, then the rest by age. Malekeh, IV-B1."""
+"""The cache-aware scheduler: the same warp, then warps with cached values by age, then the rest by age.
+Malekeh, IV-B1."""
 
 from __future__ import annotations
 
@@ -29,8 +30,10 @@ def _aged(order: tuple[int, ...]) -> CacheAware:
 def test_three_classes_each_by_age(order: tuple[int, ...]) -> None:
     for eligible in range(1, 16):
         for holds in range(16):
-            first, second, third = ([warp for warp in order if mask >> warp & 1]
-                                    for mask in (eligible & 1 << order[0], eligible & holds, eligible))
+            first, second, third = (
+                [warp for warp in order if mask >> warp & 1]
+                for mask in (eligible & 1 << order[0], eligible & holds, eligible)
+            )
             assert _aged(order).pick(eligible, holds) == (first + second + third)[0]
 
 
@@ -77,12 +80,23 @@ def test_any_history(warps: int) -> None:
 
 @pytest.mark.parametrize(("scheduler", "first"), [("scheme", 2), ("gto", 1)])
 def test_on_the_machine(scheduler: str, first: int) -> None:
-    """Three warps leave a barrier. When the one that came last has ended, the one with values goes, or the oldest."""
+    """Three warps leave a barrier. When the one that came last has ended, the one with values goes, or the
+    oldest."""
     free = [alu(register, mask=0) for register in range(4)]
     slow = [alu(9, unit=Unit.SFU), alu(10, 9)]
-    trace = TraceBuilder().launch([[*slow, barrier()], [barrier(), *free], [alu(1), alu(2, 1), barrier(), *free]]).build()
-    config = with_overrides(preset("tiny"), ["sub_core.front_end.buffer_entries=9", "sub_core.execute.sfu.latency=40",
-                                             f"sub_core.front_end.scheduler={scheduler}"])
+    trace = (
+        TraceBuilder()
+        .launch([[*slow, barrier()], [barrier(), *free], [alu(1), alu(2, 1), barrier(), *free]])
+        .build()
+    )
+    config = with_overrides(
+        preset("tiny"),
+        [
+            "sub_core.front_end.buffer_entries=9",
+            "sub_core.execute.sfu.latency=40",
+            f"sub_core.front_end.scheduler={scheduler}",
+        ],
+    )
     events: list[Record] = []
     simulate(trace, config, parse_scheme("malekeh-pr"), events=events)
     opened = next(cycle for cycle, _, name, _ in events if name == "barrier_open")

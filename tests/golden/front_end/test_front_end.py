@@ -41,11 +41,21 @@ def test_gto_is_greedy_then_oldest() -> None:
 def test_policies_on_the_machine(policy: str, switches: bool) -> None:
     free = [alu(register, mask=0) for register in range(6)]
     slow = [alu(9, unit=Unit.SFU), alu(10, 9)]  # so that both buffers are full when the barrier opens
-    done = run([barrier(), *free], [*slow, barrier(), *free],
-               overrides=("sub_core.front_end.buffer_entries=9", "sub_core.execute.sfu.latency=40",
-                          f"sub_core.front_end.scheduler={policy}"))
+    done = run(
+        [barrier(), *free],
+        [*slow, barrier(), *free],
+        overrides=(
+            "sub_core.front_end.buffer_entries=9",
+            "sub_core.execute.sfu.latency=40",
+            f"sub_core.front_end.scheduler={policy}",
+        ),
+    )
     opened = done.cycles("barrier_open")[0]
-    warps = [values[0] for cycle, _, name, values in done.events if name == "issue" and opened < cycle <= opened + 12]
+    warps = [
+        values[0]
+        for cycle, _, name, values in done.events
+        if name == "issue" and opened < cycle <= opened + 12
+    ]
     changes = sum(before != after for before, after in pairwise(warps))
     assert changes == (11 if switches else 1)
 
@@ -73,7 +83,9 @@ def test_war_counts_every_reader() -> None:
 
 
 def test_predicates_are_written_at_retirement() -> None:
-    done = run([Op(Unit.ALU, (1,), writes=2), Op(Unit.ALU, (), 3, 1, reads=2), Op(Unit.ALU, (), 4, 1, reads=1)])
+    done = run(
+        [Op(Unit.ALU, (1,), writes=2), Op(Unit.ALU, (), 3, 1, reads=2), Op(Unit.ALU, (), 4, 1, reads=1)]
+    )
     assert done.cycle("issue", 0, 1) == done.cycle("retire", 0, 0) + 1
 
 
@@ -126,14 +138,19 @@ def test_exited_warps_are_not_waited_for() -> None:
 
 
 def test_barrier_that_cannot_complete_is_explained() -> None:
-    message = (r"Deadlock in cycle \d+: no warp can ever proceed\. warp slot 0 of sub-core 0 \(CTA slot 0\) waits at barrier 2 "
-               r"of CTA slot 0, where 1 of 3 warps arrived")
+    message = (
+        r"Deadlock in cycle \d+: no warp can ever proceed\. warp slot 0 of sub-core 0 \(CTA slot 0\) waits "
+        r"at barrier 2 "
+        r"of CTA slot 0, where 1 of 3 warps arrived"
+    )
     with pytest.raises(ExecutionError, match=message):
         run([barrier(2, 3)], [alu(1)])
 
 
 def test_barriers_are_numbered() -> None:
-    with pytest.raises(ExecutionError, match=r"pc 0 uses barrier 2, and the machine has 2 per CTA \(cta\.barriers\)\."):
+    with pytest.raises(
+        ExecutionError, match=r"pc 0 uses barrier 2, and the machine has 2 per CTA \(cta\.barriers\)\."
+    ):
         run([barrier(2)], overrides=("cta.barriers=2",))
 
 

@@ -21,12 +21,18 @@ from warpbank.program.hints import Hints
 START, CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(1, 7)
 #: DESIGN, section 7: (state, change) -> (step, next state).
 EDGES = {
-    (START, "S"): (1, CLIMB), (START, "L"): (1, CLIMB),
-    (CLIMB, "S"): (1, CLIMB), (CLIMB, "L"): (1, SPECULATE),
-    (SPECULATE, "S"): (1, CLIMB), (SPECULATE, "L"): (-2, RETREAT),
-    (RETREAT, "L"): (-1, RETREAT), (RETREAT, "S"): (0, CONFIRM),
-    (CONFIRM, "S"): (0, HOLD), (CONFIRM, "L"): (-1, RETREAT),
-    (HOLD, "S"): (0, HOLD), (HOLD, "L"): (1, SPECULATE),
+    (START, "S"): (1, CLIMB),
+    (START, "L"): (1, CLIMB),
+    (CLIMB, "S"): (1, CLIMB),
+    (CLIMB, "L"): (1, SPECULATE),
+    (SPECULATE, "S"): (1, CLIMB),
+    (SPECULATE, "L"): (-2, RETREAT),
+    (RETREAT, "L"): (-1, RETREAT),
+    (RETREAT, "S"): (0, CONFIRM),
+    (CONFIRM, "S"): (0, HOLD),
+    (CONFIRM, "L"): (-1, RETREAT),
+    (HOLD, "S"): (0, HOLD),
+    (HOLD, "L"): (1, SPECULATE),
 }
 #: Changes that lead to each state from the start.
 WAYS = {START: "", CLIMB: "L", SPECULATE: "LL", RETREAT: "LLL", CONFIRM: "LLLS", HOLD: "LLLSS"}
@@ -83,10 +89,23 @@ def test_every_edge(state: int, kind: str, up: bool) -> None:
     assert driver.machine.due == due + INTERVAL
 
 
-@pytest.mark.parametrize(("before", "now", "large"), [
-    (1000, 1019, False), (1000, 981, False), (1000, 1020, True), (1000, 980, True), (1000, 1000, False), (1000, 5000, True),
-    (1000, 0, True), (49, 50, True), (51, 52, False), (1, 1, False), (0, 0, False), (0, 1, True),
-])
+@pytest.mark.parametrize(
+    ("before", "now", "large"),
+    [
+        (1000, 1019, False),
+        (1000, 981, False),
+        (1000, 1020, True),
+        (1000, 980, True),
+        (1000, 1000, False),
+        (1000, 5000, True),
+        (1000, 0, True),
+        (49, 50, True),
+        (51, 52, False),
+        (1, 1, False),
+        (0, 0, False),
+        (0, 1, True),
+    ],
+)
 def test_a_change_is_large_from_a_fiftieth_on(before: int, now: int, large: bool) -> None:
     """0.02 of the interval before. What follows nothing is large unless it is nothing, too."""
     driver = Driver()
@@ -128,7 +147,11 @@ def test_it_finds_the_knee_and_holds(at: int) -> None:
     steps = _settle(Driver(), _knee(at), 40)
     states = [state for state, _ in steps]
     assert [state for state, following in pairwise([0, *states]) if state != following][1:] == [
-        CLIMB, SPECULATE, RETREAT, CONFIRM]
+        CLIMB,
+        SPECULATE,
+        RETREAT,
+        CONFIRM,
+    ]
     assert states[-1] == HOLD
     assert abs(steps[-1][1] - at) <= 1
 
@@ -157,7 +180,9 @@ def test_a_phase_with_a_narrower_flat_region() -> None:
 # --- In the machine.
 
 
-def _run(overrides: tuple[str, ...], seed: int = 1, skip: bool = True, scheme: str = "malekeh") -> list[Record]:
+def _run(
+    overrides: tuple[str, ...], seed: int = 1, skip: bool = True, scheme: str = "malekeh"
+) -> list[Record]:
     trace = random_trace(seed, length=60)
     near = np.random.default_rng(seed).integers(0, 128, len(trace.code), np.uint8)
     trace = replace(trace, hints=replace(Hints.none(len(trace.code)), near=near))
@@ -187,13 +212,19 @@ def test_skipped_cycles_end_intervals_too() -> None:
 
 
 def test_the_bound_is_the_configuration_s() -> None:
-    values = {values[1] for _, _, name, values in _run(("sthld_interval=16", "sthld_max=2")) if name == "sthld"}
+    values = {
+        values[1] for _, _, name, values in _run(("sthld_interval=16", "sthld_max=2")) if name == "sthld"
+    }
     assert values == {0, 1, 2}
 
 
 @pytest.mark.parametrize(("scheme", "sthld"), [("malekeh", "4"), ("baseline", "adaptive")])
 def test_who_does_not_adapt(scheme: str, sthld: str) -> None:
-    assert not [name for _, _, name, _ in _run((f"sthld={sthld}", "sthld_interval=16"), scheme=scheme) if name == "sthld"]
+    assert not [
+        name
+        for _, _, name, _ in _run((f"sthld={sthld}", "sthld_interval=16"), scheme=scheme)
+        if name == "sthld"
+    ]
 
 
 def test_all_sub_cores_wait_alike() -> None:

@@ -16,7 +16,10 @@ TINY = with_overrides(preset("tiny"), ["sub_core.front_end.scheduler=two_level"]
 
 
 def made(warps: int, active: int) -> TwoLevel:
-    return TwoLevel(with_overrides(TINY, [f"sub_core.warps={warps}", f"sub_core.active_warps={active}"]).sub_core, Probe(0, None))
+    return TwoLevel(
+        with_overrides(TINY, [f"sub_core.warps={warps}", f"sub_core.active_warps={active}"]).sub_core,
+        Probe(0, None),
+    )
 
 
 def test_a_warp_that_waits_makes_room_for_the_oldest() -> None:
@@ -50,7 +53,9 @@ def test_every_program_ends_and_skipping_is_exact(scheme: str, active: int) -> N
         records: list[Record] = []
         result = simulate(trace, config, parse_scheme(scheme), events=records)
         slow = simulate(trace, config, parse_scheme(scheme), skip=False)
-        assert (slow.cycles, slow.counters, slow.stalls) == (result.cycles, result.counters, result.stalls), f"seed {seed}"
+        assert (slow.cycles, slow.counters, slow.stalls) == (result.cycles, result.counters, result.stalls), (
+            f"seed {seed}"
+        )
         assert count(records) == result.counters
         assert stalls(records, 1) == result.stalls_per_scheduler
         active_now: set[int] = set()

@@ -1,4 +1,5 @@
-"""The compressing register file in the machine: decompress moves, scalar execution, added cycles, and mutants."""
+"""The compressing register file in the machine: decompress moves, scalar execution, added cycles, and
+mutants."""
 
 from __future__ import annotations
 
@@ -37,7 +38,11 @@ def hand_made(*ops: Op, values: list[Any], launched: int = ALL, fresh: int = 0) 
     assert rows.shape == trace.values.shape
     hints = Hints.none(len(trace.code))
     size = len(trace.code)
-    return replace(trace, values=rows, hints=replace(hints, scalar=np.ones(size, np.uint8), fresh=np.full(size, fresh, np.uint8)))
+    return replace(
+        trace,
+        values=rows,
+        hints=replace(hints, scalar=np.ones(size, np.uint8), fresh=np.full(size, fresh, np.uint8)),
+    )
 
 
 def run(trace: Trace, scheme: str = "gscalar", config: Any = TURING) -> tuple[Result, list[Record]]:
@@ -47,7 +52,9 @@ def run(trace: Trace, scheme: str = "gscalar", config: Any = TURING) -> tuple[Re
 
 def lanes(records: list[Record]) -> list[tuple[int, Scalar]]:
     """What was clocked for every uop, in program order."""
-    found = sorted((values[1], values[2], Scalar(values[3])) for _, _, name, values in records if name == "lanes")
+    found = sorted(
+        (values[1], values[2], Scalar(values[3])) for _, _, name, values in records if name == "lanes"
+    )
     return [(clocked, kind) for seq, clocked, kind in found if not seq & MOVE]
 
 
@@ -67,19 +74,24 @@ def test_random_programs(scheme: str, machine: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_kind_of_scalar_execution(scheme: str) -> None:
-    kinds = {kind for seed in range(4) for _, kind in lanes(run(similar_trace(seed), scheme, preset("tiny"))[1])}
+    kinds = {
+        kind for seed in range(4) for _, kind in lanes(run(similar_trace(seed), scheme, preset("tiny"))[1])
+    }
     assert kinds == set(Scalar) - ({Scalar.HALF} if scheme == "gscalar" else set())
 
 
-@pytest.mark.parametrize(("first", "launched", "mask", "fresh", "moves"), [
-    (7, ALL, LOW, 0, 1),  # some lanes of a scalar
-    (7, ALL, ALL, 0, 0),  # all of them
-    (7, ALL, LOW, 1, 0),  # the others are dead
-    (7, LOW, LOW, 0, 0),  # the warp has no others
-    (7, LOW, 0xFF, 0, 1),
-    (np.arange(32) << 24, ALL, LOW, 0, 0),  # nothing is shared
-    (np.arange(32), ALL, LOW, 0, 1),
-])
+@pytest.mark.parametrize(
+    ("first", "launched", "mask", "fresh", "moves"),
+    [
+        (7, ALL, LOW, 0, 1),  # some lanes of a scalar
+        (7, ALL, ALL, 0, 0),  # all of them
+        (7, ALL, LOW, 1, 0),  # the others are dead
+        (7, LOW, LOW, 0, 0),  # the warp has no others
+        (7, LOW, 0xFF, 0, 1),
+        (np.arange(32) << 24, ALL, LOW, 0, 0),  # nothing is shared
+        (np.arange(32), ALL, LOW, 0, 1),
+    ],
+)
 def test_a_move_goes_before(first: Any, launched: int, mask: int, fresh: int, moves: int) -> None:
     ops = (alu(1, mask=launched), alu(1, mask=mask), alu(2, 1, mask=mask if fresh else launched))
     result, _ = run(hand_made(*ops, values=[first, 9, 0], launched=launched, fresh=fresh))
@@ -107,9 +119,21 @@ def test_every_destination_is_moved() -> None:
 
 def test_a_divergent_scalar_is_one_for_its_own_lanes_only() -> None:
     """Figure 7b."""
-    ops = (alu(2), alu(2, 2, mask=LOW), alu(1, 2, mask=LOW), alu(1, 2, mask=HIGH), alu(1, 2, mask=0xFF), alu(1, 2))
+    ops = (
+        alu(2),
+        alu(2, 2, mask=LOW),
+        alu(1, 2, mask=LOW),
+        alu(1, 2, mask=HIGH),
+        alu(1, 2, mask=0xFF),
+        alu(1, 2),
+    )
     _, records = run(hand_made(*ops, values=[np.arange(32), 4, 1, 2, 3, 5]))
-    assert lanes(records)[2:6] == [(1, Scalar.DIVERGENT), (16, Scalar.NONE), (8, Scalar.NONE), (32, Scalar.NONE)]
+    assert lanes(records)[2:6] == [
+        (1, Scalar.DIVERGENT),
+        (16, Scalar.NONE),
+        (8, Scalar.NONE),
+        (32, Scalar.NONE),
+    ]
 
 
 def test_a_scalar_is_one_for_any_lanes() -> None:
@@ -124,7 +148,11 @@ def test_two_scalar_halves_are_not_one_scalar() -> None:
     ops = (alu(2), alu(3), alu(1, 2), alu(1, 2, 3), alu(1, 2, mask=LOW), alu(4), alu(1, 2, 4))
     trace = hand_made(*ops, values=[halves, 7, 0, 0, 0, np.where(np.arange(32) < 16, np.arange(32), 9), 0])
     assert lanes(run(trace, "gscalar-half")[1])[2:7] == [
-        (2, Scalar.HALF), (2, Scalar.HALF), (16, Scalar.NONE), (1, Scalar.ALU), (17, Scalar.HALF),
+        (2, Scalar.HALF),
+        (2, Scalar.HALF),
+        (16, Scalar.NONE),
+        (1, Scalar.ALU),
+        (17, Scalar.HALF),
     ]
     assert lanes(run(trace)[1])[2] == (32, Scalar.NONE)
 
@@ -132,7 +160,9 @@ def test_two_scalar_halves_are_not_one_scalar() -> None:
 def test_threads_that_do_not_exist() -> None:
     """A partially filled last warp is no divergence."""
     ops = (alu(2, mask=0xFF), alu(1, 2, mask=0xFF))
-    _, records = run(hand_made(*ops, values=[np.where(np.arange(32) < 8, 3, np.arange(32)), 1], launched=0xFF))
+    _, records = run(
+        hand_made(*ops, values=[np.where(np.arange(32) < 8, 3, np.arange(32)), 1], launched=0xFF)
+    )
     assert lanes(records)[:2] == [(1, Scalar.ALU), (1, Scalar.ALU)]
 
 
@@ -155,7 +185,8 @@ def test_a_scalar_special_function_may_take_one_cycle() -> None:
 
 
 def test_arrays() -> None:
-    """Of eight arrays of 128 bits: a scalar needs none, a register that shares two bytes four, a divergent one all."""
+    """Of eight arrays of 128 bits: a scalar needs none, a register that shares two bytes four, a divergent
+    one all."""
     ops = (alu(1), alu(2), alu(3, mask=0xF), Op(Unit.ALU, (1, 2, 3), writes=1))
     _, records = run(hand_made(*ops, values=[5, np.arange(32) * 0x101, 7]))
     writes = [values[3:] for _, _, name, values in records if name == "array_write"]
@@ -165,11 +196,18 @@ def test_arrays() -> None:
 
 
 def test_arrays_of_packed_registers() -> None:
-    """Base-delta-immediate: of eight arrays a scalar needs one, differences of a byte three, of two bytes five."""
+    """Base-delta-immediate: of eight arrays a scalar needs one, differences of a byte three, of two bytes
+    five."""
     ops = (alu(1), alu(2), alu(3), alu(4), alu(5, mask=0xF), Op(Unit.ALU, (1, 2, 3, 4, 5), writes=1))
     values = [5, np.arange(32) - 3, np.arange(32) << 9, np.arange(32) << 20, 7]
     result, records = run(hand_made(*ops, values=values), "bdi")
-    assert [values[3:] for _, _, name, values in records if name == "array_write"] == [(1, 8), (3, 8), (5, 8), (8, 8), (1, 1)]
+    assert [values[3:] for _, _, name, values in records if name == "array_write"] == [
+        (1, 8),
+        (3, 8),
+        (5, 8),
+        (8, 8),
+        (1, 1),
+    ]
     assert sorted(values[3] for _, _, name, values in records if name == "array_read") == [1, 3, 5, 8, 8]
     assert {kind for _, kind in lanes(records)} == {Scalar.NONE}
     assert result.counters["issue.moves"] == 0

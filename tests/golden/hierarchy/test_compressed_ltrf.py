@@ -1,4 +1,5 @@
-"""G-Scalar's storage under LTRF's cache in the machine: operands, scalar execution, arrays, cycles, and mutants.
+"""G-Scalar's storage under LTRF's cache in the machine: operands, scalar execution, arrays, cycles, and
+mutants.
 
 All kernels, and what they count, with
 
@@ -51,9 +52,10 @@ def kernel(name: str, scheme: str, config: SmConfig) -> Result:
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("cache", [
-    "ltrf", "ltrf-plus", "ltrf+bow-wb", "ltrf+malekeh", "ltrf+renaming", "ltrf-plus+bow-wb+renaming",
-])
+@pytest.mark.parametrize(
+    "cache",
+    ["ltrf", "ltrf-plus", "ltrf+bow-wb", "ltrf+malekeh", "ltrf+renaming", "ltrf-plus+bow-wb+renaming"],
+)
 def test_random_programs(cache: str, storage: str) -> None:
     """No operand is wrong, and counters are sums of events."""
     scheme = f"{cache}+{storage}"
@@ -78,10 +80,18 @@ def test_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", workloads.names())
-@pytest.mark.parametrize(("cache", "storage"), [
-    ("ltrf", "gscalar"), ("ltrf-plus", "gscalar"), ("ltrf-strand", "gscalar"), ("ltrf", "gscalar-half"),
-    ("ltrf-plus", "gscalar-half"), ("ltrf-plus", "bdi"), ("ltrf+renaming", "gscalar"),
-])
+@pytest.mark.parametrize(
+    ("cache", "storage"),
+    [
+        ("ltrf", "gscalar"),
+        ("ltrf-plus", "gscalar"),
+        ("ltrf-strand", "gscalar"),
+        ("ltrf", "gscalar-half"),
+        ("ltrf-plus", "gscalar-half"),
+        ("ltrf-plus", "bdi"),
+        ("ltrf+renaming", "gscalar"),
+    ],
+)
 def test_all_kernels(name: str, cache: str, storage: str) -> None:
     _same_as_flat(name, cache, storage)
 
@@ -90,18 +100,32 @@ def _same_as_flat(name: str, cache: str, storage: str) -> None:
     config = preset("turing")
     flat, cached = kernel(name, storage, config), kernel(name, f"{cache}+{storage}", config)
     counted = [field for field in flat.counters if field.startswith("scalar.")]
-    assert {field: flat.counters[field] for field in counted} == {field: cached.counters[field] for field in counted}
+    assert {field: flat.counters[field] for field in counted} == {
+        field: cached.counters[field] for field in counted
+    }
     assert cached.operand_mismatches == 0
 
 
 def test_a_divergent_scalar_is_one_for_its_own_lanes_only() -> None:
     """Figure 7b: in the cache, and after a way to the main register file and back."""
-    ops = (alu(2), alu(2, 2, mask=LOW), alu(1, 2, mask=LOW), alu(1, 2, mask=HIGH), alu(1, 2, mask=0xFF), alu(1, 2))
+    ops = (
+        alu(2),
+        alu(2, 2, mask=LOW),
+        alu(1, 2, mask=LOW),
+        alu(1, 2, mask=HIGH),
+        alu(1, 2, mask=0xFF),
+        alu(1, 2),
+    )
     trace = hand_made(*ops, values=[np.arange(32), 4, 1, 2, 3, 5])
     moved = 0
     for seed in range(8):
         _, records = run(with_prefetches(trace, 8, seed), "ltrf+gscalar", preset("turing"))
-        assert lanes(records)[2:6] == [(1, Scalar.DIVERGENT), (16, Scalar.NONE), (8, Scalar.NONE), (32, Scalar.NONE)]
+        assert lanes(records)[2:6] == [
+            (1, Scalar.DIVERGENT),
+            (16, Scalar.NONE),
+            (8, Scalar.NONE),
+            (32, Scalar.NONE),
+        ]
         moved += sum(name == "write_back" for _, _, name, _ in records)
     assert moved
 
@@ -125,7 +149,8 @@ def test_arrays_are_activated_by_moves_only() -> None:
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_a_fetch_passes_the_decompressor(storage: str) -> None:
-    """The soonest that a register arrives after its bank was read; operands and results take as long as without compression."""
+    """The soonest that a register arrives after its bank was read; operands and results take as long as
+    without compression."""
     soonest = []
     for scheme in ("ltrf", f"ltrf+{storage}"):
         _, records = run(program(1, f"ltrf+{storage}"), scheme, SMALL)
@@ -142,7 +167,9 @@ def test_a_fetch_passes_the_decompressor(storage: str) -> None:
 
 def test_without_fetches_nothing_takes_longer() -> None:
     """One warp, one interval, nothing alive before it: as many cycles as without compression."""
-    trace = with_prefetches(hand_made(alu(1), *(alu(1, 1) for _ in range(6)), values=[np.arange(32)] * 7), 8, 5)
+    trace = with_prefetches(
+        hand_made(alu(1), *(alu(1, 1) for _ in range(6)), values=[np.arange(32)] * 7), 8, 5
+    )
     config = preset("turing")
     assert run(trace, "ltrf-plus+gscalar", config)[0].cycles == run(trace, "ltrf-plus", config)[0].cycles
 

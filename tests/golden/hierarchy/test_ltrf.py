@@ -1,4 +1,5 @@
-"""The register file cache in the machine: what is read where, what liveness saves, and that no operand is ever wrong."""
+"""The register file cache in the machine: what is read where, what liveness saves, and that no operand is
+ever wrong."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ def _fails(config: SmConfig, seeds: int = 6) -> bool:
 
 
 def first_operand_behind(sources: int) -> int:
-    """Cycles from a uop with one source to its operand, right behind another uop of the same warp with `sources`."""
+    """Cycles from a uop with one source to its operand, right behind another uop of the same warp with
+    `sources`."""
     config = _machine("tiny", "collectors=2", "cache.registers=8")
     core = config.sub_core
     cache = Ltrf(config, Direct(core), Banks(core, config.lanes), lambda warp: True, Probe(0, None))
@@ -121,8 +123,15 @@ def test_two_places_are_looked_up_in_a_cycle() -> None:
 def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A register counts as dead as soon as anybody reads it."""
     access = WarpControlBlock.access
-    monkeypatch.setattr(LtrfPlus, "issue", lambda self, uop: access(
-        self.blocks[uop.warp], sum(1 << register for register in uop.sources), ((1 << uop.count) - 1) << uop.destination))
+    monkeypatch.setattr(
+        LtrfPlus,
+        "issue",
+        lambda self, uop: access(
+            self.blocks[uop.warp],
+            sum(1 << register for register in uop.sources),
+            ((1 << uop.count) - 1) << uop.destination,
+        ),
+    )
     assert _fails(_machine("tiny", "cache.registers=8"))
 
 

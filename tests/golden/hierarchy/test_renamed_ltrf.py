@@ -1,4 +1,5 @@
-"""LTRF over renamed registers in the machine: what is moved where, files smaller than the static demand, and mutants.
+"""LTRF over renamed registers in the machine: what is moved where, files smaller than the static demand, and
+mutants.
 
 All kernels with
 
@@ -46,7 +47,9 @@ class Watched(RenamedLtrf):
         move = mover.move
         if mover.stage is Stage.STORE:
             assert move is not None
-            assert self._names.find(move.warp, move.register) == (bank, move.row), "a register goes to somebody else's place"
+            assert self._names.find(move.warp, move.register) == (bank, move.row), (
+                "a register goes to somebody else's place"
+            )
             happened["dying on its way"] += self._names.release.dying[move.warp] >> move.register & 1
             happened["stored"] += 1
         super()._access(bank)
@@ -91,7 +94,12 @@ def test_kernels(name: str, scheme: str) -> None:
     config = machine("bank_latency=280")
     counted = run(kernel(name, config, scheme), config, scheme).counters
     assert counted["cache.reads"] == counted["collector.deliveries"]
-    assert counted["rf.reads"] == counted["cache.fetches"] == counted["cache.fills"] < counted["cache.allocations"]
+    assert (
+        counted["rf.reads"]
+        == counted["cache.fetches"]
+        == counted["cache.fills"]
+        < counted["cache.allocations"]
+    )
     assert counted["renaming.maps"] >= counted["renaming.unmaps"] > 0
     moved_out = happened["stored"]
     assert counted["renaming.lookups"] == counted["cache.fetches"] + moved_out > 0
@@ -134,10 +142,14 @@ def test_dead_registers_are_not_moved(scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_fewer_registers_than_the_static_demand(scheme: str) -> None:
-    """Warps that do not wait at barriers always get on: the one that is served first becomes active and finds its registers."""
+    """Warps that do not wait at barriers always get on: the one that is served first becomes active and finds
+    its registers."""
     for seed in range(3):
         trace = program(seed, barriers=0, length=30)
-        cycles = [run(trace, machine("cache.registers=8", "active_warps=2", f"rows={rows}"), scheme).cycles for rows in (64, 8)]
+        cycles = [
+            run(trace, machine("cache.registers=8", "active_warps=2", f"rows={rows}"), scheme).cycles
+            for rows in (64, 8)
+        ]
         happened["slower"] += cycles[1] > cycles[0]
     assert happened["slower"]
 

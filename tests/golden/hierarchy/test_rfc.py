@@ -1,4 +1,5 @@
-"""The register file caches without prefetch in the machine: what is read and written where, and that no operand is ever wrong."""
+"""The register file caches without prefetch in the machine: what is read and written where, and that no
+operand is ever wrong."""
 
 from __future__ import annotations
 
@@ -80,7 +81,13 @@ def _dead(trace: Trace) -> Trace:
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_random_programs(seed: int, policy: str) -> None:
     """Slept cycles change nothing, and counters are sums of events."""
-    config = _machine("tiny", "cache.registers=8", "bank_latency=160", f"active_warps={1 + seed}", f"cache.replacement={policy}")
+    config = _machine(
+        "tiny",
+        "cache.registers=8",
+        "bank_latency=160",
+        f"active_warps={1 + seed}",
+        f"cache.replacement={policy}",
+    )
     trace = _dead(random_trace(seed, launches=2))
     events: list[Record] = []
     result = simulate(trace, config, parse_scheme("rfc"), events=events)
@@ -108,8 +115,12 @@ def test_replacement() -> None:
     for register in range(1, 20):
         ops += [alu(register), alu(30, 0)]
     trace = TraceBuilder().launch([ops], registers=32).build()
-    runs = {policy: simulate(trace, _machine("tiny", "cache.registers=8", f"cache.replacement={policy}"), parse_scheme("rfc"))
-            for policy in ("fifo", "lru")}
+    runs = {
+        policy: simulate(
+            trace, _machine("tiny", "cache.registers=8", f"cache.replacement={policy}"), parse_scheme("rfc")
+        )
+        for policy in ("fifo", "lru")
+    }
     assert runs["lru"].counters["rf.reads"] == 0
     assert runs["fifo"].counters["rf.reads"] > 8
 
@@ -161,7 +172,8 @@ def test_mutant_dirty_entry_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mutant_stale_hit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row keeps its tags when it is given to another warp: that one finds registers that are not its own."""
+    """A row keeps its tags when it is given to another warp: that one finds registers that are not its
+    own."""
     monkeypatch.setattr(TagRow, "clear", lambda self: None)
     assert _caught("rfc", _hardware)
 

@@ -1,4 +1,5 @@
-"""What the hardware counts as scalar in a run is what the statistics of its trace say, which know nothing of a machine."""
+"""What the hardware counts as scalar in a run is what the statistics of its trace say, which know nothing of
+a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The register file with a scalar bank: where registers go, what waits for the bank, moves, latency, and mutants."""
+"""The register file with a scalar bank: where registers go, what waits for the bank, moves, latency, and
+mutants."""
 
 from __future__ import annotations
 
@@ -76,7 +77,12 @@ def test_scalars_of_many_warps_wait_for_one_bank() -> None:
     trace = replace(trace, values=np.full_like(trace.values, 5), hints=Hints.none(len(trace.code)))
     (plain, _), (result, _) = run(trace, "baseline", FERMI), run(trace, SCHEME, FERMI)
     assert plain.counters["rf.reads"] == result.counters["scalar_rf.reads"] == 96
-    assert result.counters["rf.reads"] == result.counters["rf.arrays.read"] == result.counters["rf.arrays.write"] == 0
+    assert (
+        result.counters["rf.reads"]
+        == result.counters["rf.arrays.read"]
+        == result.counters["rf.arrays.write"]
+        == 0
+    )
     conflicts = sum(plain.counters[f"rf.conflict.{why}"] for why in ("write", "port", "queue"))
     assert result.counters["scalar_rf.waits"] > 2 * conflicts
 
@@ -108,11 +114,17 @@ def mismatches() -> bool:
     return False
 
 
-@pytest.mark.parametrize(("name", "mutant"), [
-    ("warpbank.golden.storage.moves.Moves.before", lambda self, uop, missing: None),  # the move is missing
-    ("warpbank.golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
-    ("warpbank.golden.rooms.ScalarFile", TakesParts),
-])
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [
+        (
+            "warpbank.golden.storage.moves.Moves.before",
+            lambda self, uop, missing: None,
+        ),  # the move is missing
+        ("warpbank.golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
+        ("warpbank.golden.rooms.ScalarFile", TakesParts),
+    ],
+)
 def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches()
     monkeypatch.setattr(name, mutant)
@@ -120,7 +132,9 @@ def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_it_cannot_be_built_with() -> None:
-    with pytest.raises(ValueError, match=r"scalar-rf is built for banks of one cycle: leave sub_core\.bank_latency at 100"):
+    with pytest.raises(
+        ValueError, match=r"scalar-rf is built for banks of one cycle: leave sub_core\.bank_latency at 100"
+    ):
         parse_scheme(SCHEME).machine(with_overrides(preset("tiny"), ["sub_core.bank_latency=200"]))
     with pytest.raises(ValueError, match="cannot work: scalar-rf is a comparator as it was published"):
         parse_scheme("malekeh+scalar-rf")

@@ -1,4 +1,5 @@
-"""Release in whole runs: nothing that is dying waits longer than it has to, and in the end every physical register is free."""
+"""Release in whole runs: nothing that is dying waits longer than it has to, and in the end every physical
+register is free."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ TINY = preset("tiny")
 
 
 class Timed(Release):
-    """Counts for how many cycles each register has been dying, the first of its bank, neither read nor written any more: at most
-    one for each warp."""
+    """Counts for how many cycles each register has been dying, the first of its bank, neither read nor
+    written any more: at most one for each warp."""
 
     longest = 0
 

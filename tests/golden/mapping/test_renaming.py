@@ -1,4 +1,5 @@
-"""Renaming in the machine: kernels with their operands checked, files smaller than the static demand, mutants."""
+"""Renaming in the machine: kernels with their operands checked, files smaller than the static demand,
+mutants."""
 
 from __future__ import annotations
 
@@ -45,9 +46,13 @@ def traced(name: str) -> Trace:
     return annotate(trace_job(job), SCHEME.hints, preset("tiny"), lambda: compile_job(job))
 
 
-def run(name: str, rows: int = 256, scheduler: str = "two_level", trace: Trace | None = None, **overrides: Any) -> Any:
+def run(
+    name: str, rows: int = 256, scheduler: str = "two_level", trace: Trace | None = None, **overrides: Any
+) -> Any:
     records: list[Record] = []
-    config = with_overrides(preset("tiny"), [f"sub_core.rows={rows}", *(f"{k}={v}" for k, v in overrides.items())])
+    config = with_overrides(
+        preset("tiny"), [f"sub_core.rows={rows}", *(f"{k}={v}" for k, v in overrides.items())]
+    )
     result = simulate(trace or traced(name), config, replace(SCHEME, scheduler=scheduler), events=records)
     assert {name: result.counters[name] for name in result.counters} == count(records)
     return result, records
@@ -79,11 +84,13 @@ def test_fewer_registers_than_the_static_demand() -> None:
 
 
 def fewest(seed: int, scheduler: str, exempt: int = 0, more: int = 0) -> int:
-    """Cycles of random programs of up to twelve registers, without barriers, on as few physical registers as one warp may need
-    beside the exempt ones of all eight."""
+    """Cycles of random programs of up to twelve registers, without barriers, on as few physical registers as
+    one warp may need beside the exempt ones of all eight."""
     rows = 12 + 7 * exempt.bit_count() + more
     config = with_overrides(preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}"])
-    trace = with_flags(random_trace(seed, ctas=4, warps=2, length=25, barriers=0, launches=2), seed, exempt=exempt)
+    trace = with_flags(
+        random_trace(seed, ctas=4, warps=2, length=25, barriers=0, launches=2), seed, exempt=exempt
+    )
     return simulate(trace, config, replace(SCHEME, scheduler=scheduler)).cycles
 
 
@@ -112,7 +119,9 @@ def test_registers_that_wait_at_a_barrier() -> None:
 
 
 def test_registers_of_one_warp_that_do_not_fit() -> None:
-    with pytest.raises(LaunchError, match="registers per thread, with 0 that every warp keeps, do not fit the 4 physical"):
+    with pytest.raises(
+        LaunchError, match="registers per thread, with 0 that every warp keeps, do not fit the 4 physical"
+    ):
         run("vectoradd", 2)
 
 
@@ -130,7 +139,8 @@ def test_exempt_registers_are_never_renamed() -> None:
 
 
 def test_a_table_that_is_too_small() -> None:
-    """Registers are exempted until it holds the others; if the machine can not hold so many, the launch is refused."""
+    """Registers are exempted until it holds the others; if the machine can not hold so many, the launch is
+    refused."""
     job = workloads.get("vectoradd").job("tiny")
     for size, exempt in ((64, 0), (40, 1)):
         config = with_overrides(preset("tiny"), ["sub_core.rows=64", f"sub_core.mapping.table_bytes={size}"])
@@ -153,10 +163,15 @@ class ReleasesEarly(Release):
 
 
 class FreeTooEarly(Renaming):
-    """A register is marked free when it is about to be released, although the uop that issues then keeps it."""
+    """A register is marked free when it is about to be released, although the uop that issues then keeps
+    it."""
 
     def edge(self) -> Group | None:
-        kept = 0 if self.release.choice is None else self.release.choice[1] & self.release._saved[self.release.choice[0]]
+        kept = (
+            0
+            if self.release.choice is None
+            else self.release.choice[1] & self.release._saved[self.release.choice[0]]
+        )
         for register in range(kept.bit_length()):
             if kept >> register & 1:
                 physical = self.table.find(self.release.choice[0], register)
@@ -193,19 +208,24 @@ def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("early", [at_the_branch, one_instruction_early])
 def test_flags_too_early_are_found_out(early: Callable[[dict[str, Kernel], Flags], Flags]) -> None:
-    """A pbr at the branch instead of the reconvergence point, operand flags at the instruction before: operands of random
-    programs are right with the compiler's flags, and not with these."""
+    """A pbr at the branch instead of the reconvergence point, operand flags at the instruction before:
+    operands of random programs are right with the compiler's flags, and not with these."""
     for seed in (0, 2, 3):
         kernels, trace = drawn(seed)
         flags = release_all(kernels)
-        assert simulate(without_pir(insert_flags(trace, flags)), preset("fermi"), SCHEME).operands_checked, f"seed {seed}"
+        assert simulate(without_pir(insert_flags(trace, flags)), preset("fermi"), SCHEME).operands_checked, (
+            f"seed {seed}"
+        )
         with pytest.raises(OperandMismatch):
             simulate(without_pir(insert_flags(trace, early(kernels, flags))), preset("fermi"), SCHEME)
 
 
 def test_exempt_registers_take_no_room_in_unused_slots() -> None:
-    """A table of 256 bytes leaves a sub-core of fermi eight warps of this kernel: the other slots' registers are for renaming."""
-    machine = with_overrides(preset("fermi"), ["sub_core.mapping.table_bytes=256", "sub_core.mapping.release_flags=on"])
+    """A table of 256 bytes leaves a sub-core of fermi eight warps of this kernel: the other slots' registers
+    are for renaming."""
+    machine = with_overrides(
+        preset("fermi"), ["sub_core.mapping.table_bytes=256", "sub_core.mapping.release_flags=on"]
+    )
     registers, mask = 38, (1 << 14) - 1
     slots = machine.launch_shape(registers, mask.bit_count())[1]
     assert slots == machine.sub_core.table_entries // 24 == 8
@@ -216,6 +236,8 @@ def test_exempt_registers_take_no_room_in_unused_slots() -> None:
 
 
 def test_a_launch_uses_no_more_slots_than_leave_one_warp_its_registers() -> None:
-    machine = with_overrides(preset("fermi"), ["sub_core.rows=8", "sub_core.mapping.release_flags=on"])  # 128 of them
+    machine = with_overrides(
+        preset("fermi"), ["sub_core.rows=8", "sub_core.mapping.release_flags=on"]
+    )  # 128 of them
     shapes = [machine.launch_shape(*kernel)[1] for kernel in ((40, 0), (40, 20), (128, 0), (129, 1))]
     assert shapes == [1170 // 40, (128 - 20) // 20, 1170 // 128, 0]

@@ -34,10 +34,23 @@ def test_inactive_lanes_do_not_matter(seed: int) -> None:
     assert BdiCompressor(32).compress(value, mask)[0] == BdiCompressor(32).compress(other, mask)[0]
 
 
-@pytest.mark.parametrize(("difference", "kind"), [
-    (0, Delta.NONE), (1, Delta.BYTE), (-1, Delta.BYTE), (127, Delta.BYTE), (-128, Delta.BYTE), (128, Delta.HALF),
-    (-129, Delta.HALF), (32767, Delta.HALF), (-32768, Delta.HALF), (32768, Delta.RAW), (-32769, Delta.RAW), (1 << 31, Delta.RAW),
-])
+@pytest.mark.parametrize(
+    ("difference", "kind"),
+    [
+        (0, Delta.NONE),
+        (1, Delta.BYTE),
+        (-1, Delta.BYTE),
+        (127, Delta.BYTE),
+        (-128, Delta.BYTE),
+        (128, Delta.HALF),
+        (-129, Delta.HALF),
+        (32767, Delta.HALF),
+        (-32768, Delta.HALF),
+        (32768, Delta.RAW),
+        (-32769, Delta.RAW),
+        (1 << 31, Delta.RAW),
+    ],
+)
 @pytest.mark.parametrize("base", [0, 5, 0xFFFFFFFF, 0x80000000])
 def test_the_narrowest(base: int, difference: int, kind: Delta) -> None:
     value = np.full(4, base, np.uint32)

@@ -88,11 +88,20 @@ def test_no_active_lane(parts: int) -> None:
 
 
 def test_prefix_code() -> None:
-    assert [prefix(equal) for equal in (0b0111, 0b1000, 0b1011, 0b1101, 0b1110, 0b1111)] == [0, 8, 8, 12, 14, 15]
+    assert [prefix(equal) for equal in (0b0111, 0b1000, 0b1011, 0b1101, 0b1110, 0b1111)] == [
+        0,
+        8,
+        8,
+        12,
+        14,
+        15,
+    ]
 
 
 def test_parts_must_be_equal() -> None:
-    with pytest.raises(ValueError, match="3 lanes cannot be compressed in 2 equal parts; 1 and, for an even number, 2 work"):
+    with pytest.raises(
+        ValueError, match="3 lanes cannot be compressed in 2 equal parts; 1 and, for an even number, 2 work"
+    ):
         Compressor(3, 2)
     with pytest.raises(ValueError, match="8 lanes cannot be compressed in 4 equal parts"):
         Compressor(8, 4)

@@ -1,4 +1,5 @@
-"""BOC beside golden's: random uops under the scoreboard's rules, banks and units that answer when they like."""
+"""BOC beside golden's: random uops under the scoreboard's rules, banks and units that answer when they
+like."""
 
 from __future__ import annotations
 
@@ -26,15 +27,26 @@ REGISTERS = 14
 
 def machine(warps: int, window: int, entries: str, lanes: int) -> SmConfig:
     """A machine with a collector per warp."""
-    return with_overrides(preset("tiny"), [
-        f"sub_core.warps={warps}", f"sub_core.collectors={warps}", "sub_core.collector.allocation=per_warp", f"lanes={lanes}",
-        f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}",
-    ])
+    return with_overrides(
+        preset("tiny"),
+        [
+            f"sub_core.warps={warps}",
+            f"sub_core.collectors={warps}",
+            "sub_core.collector.allocation=per_warp",
+            f"lanes={lanes}",
+            f"sub_core.collector.window={window}",
+            f"sub_core.collector.boc_entries={entries}",
+        ],
+    )
 
 
 BOCS: dict[str, SmConfig] = {
-    "full": machine(3, 3, "full", 2), "half": machine(2, 3, "half", 2), "wide": machine(2, 7, "full", 1),
-    "short": machine(3, 7, "6", 3), "narrow": machine(2, 2, "full", 2), "single": machine(1, 4, "7", 1),
+    "full": machine(3, 3, "full", 2),
+    "half": machine(2, 3, "half", 2),
+    "wide": machine(2, 7, "full", 1),
+    "short": machine(3, 7, "6", 3),
+    "narrow": machine(2, 2, "full", 2),
+    "single": machine(1, 4, "7", 1),
 }
 
 
@@ -65,8 +77,8 @@ class Bench:
     name : of the machine.
     seed : of all choices.
     unit : the RTL.
-    hints : random hints; they are not sound, so operands are compared with golden's only. Without, every operand must be the
-        value that program order gives it.
+    hints : random hints; they are not sound, so operands are compared with golden's only. Without, every
+        operand must be the value that program order gives it.
     """
 
     def __init__(self, name: str, seed: int, unit: Any = Boc, hints: bool = True) -> None:
@@ -81,7 +93,9 @@ class Bench:
         self.model = model(config, self, self.scoreboard.read, self.log.probe)  # type: ignore[arg-type]
         self.banks = [[self.value() for _ in range(REGISTERS)] for _ in range(self.warps)]
         self.state = [list(bank) for bank in self.banks]  # in program order
-        self.requested: list[tuple[int, int, int, int]] = []  # by golden, in this cycle: slot, warp, register, tag
+        self.requested: list[
+            tuple[int, int, int, int]
+        ] = []  # by golden, in this cycle: slot, warp, register, tag
         self.waiting: list[tuple[int, int, int, int]] = []
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
         self.in_flight = [0] * self.warps
@@ -98,6 +112,7 @@ class Bench:
 
     def run(self, cycles: int = 300) -> Bench:
         """Compare every cycle."""
+
         async def bench(ctx: Any) -> None:
             await self._run(ctx, cycles)
 
@@ -154,13 +169,22 @@ class Bench:
                 uop = queue[0]
                 register = uop.destination + uop.written
                 offers.append((unit, uop, register))
-                ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask})
+                ctx.set(
+                    port.payload,
+                    {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask},
+                )
         held, absorbed = model.claim(offers)
         assert [ctx.get(port.held) for port in rtl.result] == [held >> unit & 1 for unit in range(UNITS)]
-        assert [ctx.get(port.absorbed) for port in rtl.result] == [absorbed >> unit & 1 for unit in range(UNITS)]
+        assert [ctx.get(port.absorbed) for port in rtl.result] == [
+            absorbed >> unit & 1 for unit in range(UNITS)
+        ]
         if rtl.evicts:
             self._evict(ctx)
-        taken = {unit for unit, _, _ in offers if not held >> unit & 1 and (absorbed >> unit & 1 or rng.random() < 0.6)}
+        taken = {
+            unit
+            for unit, _, _ in offers
+            if not held >> unit & 1 and (absorbed >> unit & 1 or rng.random() < 0.6)
+        }
         for unit, port in enumerate(rtl.result):
             ctx.set(port.taken, unit in taken)
             if self.results[unit]:
@@ -224,11 +248,17 @@ class Bench:
             assert ctx.get(payload.collector) == warp
             assert (ctx.get(payload.memory), ctx.get(payload.passes)) == (uop.memory, uop.passes)
             names = ("warp", "seq", "destination", "count", "predicates_written")
-            assert [ctx.get(getattr(result, name)) for name in names] == [getattr(uop, name) for name in names]
+            assert [ctx.get(getattr(result, name)) for name in names] == [
+                getattr(uop, name) for name in names
+            ]
             found = [ctx.get(rtl.operands[warp][slot]) for slot in range(len(uop.sources))]
-            assert found == [number(operand) for operand in uop.operands], f"operands of uop {uop.seq} of warp {warp}"
+            assert found == [number(operand) for operand in uop.operands], (
+                f"operands of uop {uop.seq} of warp {warp}"
+            )
             if not self.hints:
-                assert found == [number(value) for value in uop.expected], f"operands of uop {uop.seq} of warp {warp}: old"
+                assert found == [number(value) for value in uop.expected], (
+                    f"operands of uop {uop.seq} of warp {warp}: old"
+                )
             gone.add(warp * self.window + uop.seq % self.window)
             if uop.count:
                 self.results[unit].append(uop)
@@ -258,7 +288,8 @@ class Bench:
         self.waiting = left
 
     def _plan(self) -> None:
-        """What issues in this cycle, and which slot receives a new warp: decided from the state at the clock edge."""
+        """What issues in this cycle, and which slot receives a new warp: decided from the state at the clock
+        edge."""
         rng, model = self.rng, self.model
         warp = rng.randrange(self.warps)
         self.uop: TraceUop | None = None
@@ -297,10 +328,15 @@ class Bench:
         every = self.config.lane_mask
         count = rng.choice((0, 1, 1, 1, 1, 2, 4))
         return make_uop(
-            warp, self.seqs[warp], unit=rng.choice(list(Unit)),
+            warp,
+            self.seqs[warp],
+            unit=rng.choice(list(Unit)),
             sources=tuple(rng.sample(range(REGISTERS), rng.choice((0, 1, 2, 2, 3, 3, 6)))),
-            destination=rng.randrange(REGISTERS - count + 1), count=count, values=[self.value() for _ in range(count)],
-            lane_mask=every if rng.random() < 0.7 else rng.randrange(1, every + 1), memory=rng.randrange(13),
+            destination=rng.randrange(REGISTERS - count + 1),
+            count=count,
+            values=[self.value() for _ in range(count)],
+            lane_mask=every if rng.random() < 0.7 else rng.randrange(1, every + 1),
+            memory=rng.randrange(13),
             passes=rng.randrange(9),
             write_back=rng.choice((TO_COLLECTOR, TO_BANKS, 3)) if self.hints else 3,
         )
@@ -321,5 +357,8 @@ class Bench:
         payload = read.payload
         warp = ctx.get(payload.warp)
         assert ctx.get(payload.collector) == warp
-        return [(slot, warp, ctx.get(payload.sources[slot]), ctx.get(payload.tag))
-                for slot in range(MAX_SOURCES) if ctx.get(payload.source_valid) >> slot & 1]
+        return [
+            (slot, warp, ctx.get(payload.sources[slot]), ctx.get(payload.tag))
+            for slot in range(MAX_SOURCES)
+            if ctx.get(payload.source_valid) >> slot & 1
+        ]

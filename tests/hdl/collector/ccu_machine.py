@@ -30,8 +30,15 @@ class Watched(CacheTable):
         far = [each for each in self.lines if not each.locked and not each.near]
         assert line is not None
         assert not line.locked
-        self.seen["empty" if not line.valid else "far" if self._far_first and len(far) > 1 else
-                  "one far" if self._far_first and far else "oldest"] += 1
+        self.seen[
+            "empty"
+            if not line.valid
+            else "far"
+            if self._far_first and len(far) > 1
+            else "one far"
+            if self._far_first and far
+            else "oldest"
+        ] += 1
         return line
 
 
@@ -72,14 +79,24 @@ class Machine:
         sources = tuple(rng.sample(range(low), min(low, rng.choice((0, 1, 2, 3, 3, 6)))))
         count = rng.choice((0, 1, 1, 1, 2, 4))
         every = self.config.lane_mask
-        return make_uop(warp, self.seq[warp], sources=sources, near=rng.choice((0, 127, rng.getrandbits(7))),
-                        destination=rng.randrange(low - count + 1), count=count, unit=rng.choice(list(Unit)),
-                        predicates_written=rng.getrandbits(7), memory=rng.randrange(13), passes=rng.randrange(9),
-                        lane_mask=rng.choice((every, every, every, rng.getrandbits(self.config.lanes))))
+        return make_uop(
+            warp,
+            self.seq[warp],
+            sources=sources,
+            near=rng.choice((0, 127, rng.getrandbits(7))),
+            destination=rng.randrange(low - count + 1),
+            count=count,
+            unit=rng.choice(list(Unit)),
+            predicates_written=rng.getrandbits(7),
+            memory=rng.randrange(13),
+            passes=rng.randrange(9),
+            lane_mask=rng.choice((every, every, every, rng.getrandbits(self.config.lanes))),
+        )
 
     @property
     def ready(self) -> int:
         """Warps whose next uop has no hazard."""
+
         def free(warp: int) -> bool:
             uop = self.next[warp]
             written = set(range(uop.destination, uop.destination + uop.count))
@@ -108,7 +125,9 @@ class Machine:
 
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
         """Seam 3: the operands are what the banks hold."""
-        assert [number(value) for value in uop.operands] == [number(self.banks[uop.warp][each]) for each in uop.sources]
+        assert [number(value) for value in uop.operands] == [
+            number(self.banks[uop.warp][each]) for each in uop.sources
+        ]
         self.taken[uop.unit] = collector, uop
         self.flying[uop.unit].append(uop)
 
@@ -136,5 +155,7 @@ class Machine:
 
     def drained(self, warp: int) -> bool:
         """Nothing of the warp is on its way."""
-        queued = [uop for flying in self.flying for uop in flying] + [uop for uop in self.heads if uop is not None]
+        queued = [uop for flying in self.flying for uop in flying] + [
+            uop for uop in self.heads if uop is not None
+        ]
         return not any(uop.warp == warp for uop in queued) and not self.pending[warp]

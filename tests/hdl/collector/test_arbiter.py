@@ -44,23 +44,30 @@ def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int) -> No
             ctx.set(rtl.written, written)
             grants = model.step(written)
             expected = {collector: (bank, slot, tag) for bank, _, collector, slot, tag in grants}
-            found = {number: (ctx.get(grant.bank), ctx.get(grant.slot), ctx.get(grant.tag) if tags > 1 else 0)
-                     for number, grant in enumerate(rtl.grant) if ctx.get(grant.valid)}
+            found = {
+                number: (ctx.get(grant.bank), ctx.get(grant.slot), ctx.get(grant.tag) if tags > 1 else 0)
+                for number, grant in enumerate(rtl.grant)
+                if ctx.get(grant.valid)
+            }
             assert found == expected, f"cycle {cycle}"
             assert {bank: ctx.get(port.row) for bank, port in enumerate(rtl.read) if ctx.get(port.valid)} == {
-                bank: row for bank, row, *_ in grants}
+                bank: row for bank, row, *_ in grants
+            }
             assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
             served = [(collector, tag) for collector, (_, _, tag) in expected.items()]
             for uop in served:
                 missing[uop] -= 1
-            # A uop's place may be taken again in the cycle in which the uop is dispatched, long after its last grant.
+            # A uop's place may be taken again in the cycle in which the uop is dispatched, long after its
+            # last grant.
             free = [uop for uop, count in missing.items() if not count and uop not in served]
             valid = bool(free) and rng.random() < 0.7
             ctx.set(rtl.request.valid, valid)
             if valid:
                 collector, tag = rng.choice(free)
                 slots = rng.randrange(most + 1)
-                banks, rows = ([rng.randrange(count) for _ in range(most)] for count in (core.banks, core.rows))
+                banks, rows = (
+                    [rng.randrange(count) for _ in range(most)] for count in (core.banks, core.rows)
+                )
                 ctx.set(rtl.request.collector, collector)
                 if tags > 1:
                     ctx.set(rtl.request.tag, tag)

@@ -1,4 +1,5 @@
-"""The bypassing operand collectors forward, collect, dispatch, keep and evict as golden's do, values included."""
+"""The bypassing operand collectors forward, collect, dispatch, keep and evict as golden's do, values
+included."""
 
 from __future__ import annotations
 
@@ -38,8 +39,24 @@ def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for machine, hints in (("short", True), ("full", False), ("wide", True)):
         happened += Bench(machine, 3, Boc, hints).run(500).happened
-    for name in ("forward", "reserve", "discard", "squeeze", "insert_wait", "deliver", "collector_write", "port_wait", "window",
-                 "late", "partial", "evicted", "start", "squeezed dirty", "consolidated", "transient"):
+    for name in (
+        "forward",
+        "reserve",
+        "discard",
+        "squeeze",
+        "insert_wait",
+        "deliver",
+        "collector_write",
+        "port_wait",
+        "window",
+        "late",
+        "partial",
+        "evicted",
+        "start",
+        "squeezed dirty",
+        "consolidated",
+        "transient",
+    ):
         assert happened[name] >= 5, f"{name} happened {happened[name]} times"
 
 
@@ -48,7 +65,9 @@ class OneTooOld(Entries):
 
     @property
     def passed(self) -> Value:
-        return reduce(and_, (plane if self.window >> bit & 1 else ~plane for bit, plane in enumerate(self.idle)))
+        return reduce(
+            and_, (plane if self.window >> bit & 1 else ~plane for bit, plane in enumerate(self.idle))
+        )
 
 
 class NeverMerges(Inserter):
@@ -79,11 +98,17 @@ class PartialIsFull(Boc):
 
 @pytest.mark.parametrize(
     ("machine", "unit", "parts"),
-    [("full", Boc, {"Entries": OneTooOld}), ("full", Boc, {"Inserter": NeverMerges}), ("short", DropsSqueezed, {}),
-     ("half", PartialIsFull, {})],
+    [
+        ("full", Boc, {"Entries": OneTooOld}),
+        ("full", Boc, {"Inserter": NeverMerges}),
+        ("short", DropsSqueezed, {}),
+        ("half", PartialIsFull, {}),
+    ],
     ids=["one-too-old", "no-consolidation", "dropped-write-back", "partial-is-full"],
-)  # fmt: skip
-def test_mutants_are_caught(machine: str, unit: Any, parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+)
+def test_mutants_are_caught(
+    machine: str, unit: Any, parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, part in parts.items():
         monkeypatch.setattr(boc, name, part)
     assert fails(lambda seed: lockstep(machine, seed, unit))

@@ -53,7 +53,8 @@ def _random_table(rng: random.Random, size: int, far_first: bool) -> CacheTable:
 
 
 def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
-    """The line that is replaced, the line that holds a register, and the order after a use. Returns what decided how often."""
+    """The line that is replaced, the line that holds a register, and the order after a use. Returns what
+    decided how often."""
     rng = random.Random(seed)
     m, lines = Module(), Lines(size, "")
     number, register, use = Signal(bits(size)), Signal(8), Signal(size)
@@ -72,8 +73,17 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
             line = table._victim(0)
             assert ctx.get(place) == (0 if line is None else 1 << line.number), f"seed {seed}"
             far = [each for each in table.lines if not each.locked and not each.near]
-            decided["none" if line is None else "empty" if not line.valid else
-                    "far" if far_first and len(far) > 1 else "one far" if far_first and far else "oldest"] += 1
+            decided[
+                "none"
+                if line is None
+                else "empty"
+                if not line.valid
+                else "far"
+                if far_first and len(far) > 1
+                else "one far"
+                if far_first and far
+                else "oldest"
+            ] += 1
             sought = rng.choice([*(each.register for each in table.lines), rng.randrange(256)])
             ctx.set(register, sought)
             held = table.find(sought)
@@ -94,7 +104,10 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
 @pytest.mark.parametrize("size", [2, 4, 8, 16])
 def test_replacement_equals_golden(size: int, far_first: bool) -> None:
     decided = replacement(size, far_first, size)
-    assert min(decided[kind] for kind in ("none", "empty", "oldest", *(("far", "one far") if far_first else ()))) > 0
+    assert (
+        min(decided[kind] for kind in ("none", "empty", "oldest", *(("far", "one far") if far_first else ())))
+        > 0
+    )
 
 
 def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[int]:
@@ -107,7 +120,10 @@ def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[
     sources = [Signal(8, name=f"source_{slot}") for slot in range(MAX_SOURCES)]
     done = take(m, lines, keeps, sources, valid, near, number, far_first)
     rows, misses = [Signal(lines_of, name=f"after_{line}") for line in range(lines_of)], Signal()
-    m.d.comb += [*(row.eq(after) for row, after in zip(rows, done.newer, strict=True)), misses.eq(done.misses)]
+    m.d.comb += [
+        *(row.eq(after) for row, after in zip(rows, done.newer, strict=True)),
+        misses.eq(done.misses),
+    ]
     kinds = Counter[int]()
 
     def check(ctx: Any) -> None:
@@ -127,15 +143,20 @@ def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[
             bench.issue(uop)
             unit = bench.unit(0)
             slots = {slot for _, slot, _, _ in bench.requests}
-            assert ctx.get(done.hits) == sum(1 << slot for slot in range(len(registers)) if slot not in slots), f"seed {seed}"
-            assert [ctx.get(place) for place in done.places[: len(registers)]] == [line.number for line in unit.lines]
+            assert ctx.get(done.hits) == sum(
+                1 << slot for slot in range(len(registers)) if slot not in slots
+            ), f"seed {seed}"
+            assert [ctx.get(place) for place in done.places[: len(registers)]] == [
+                line.number for line in unit.lines
+            ]
             assert ctx.get(done.fresh) == sum(1 << unit.lines[slot].number for slot in slots)
             assert ctx.get(done.used) == sum(1 << line.number for line in unit.lines)
             assert ctx.get(done.near) == sum(1 << line.number for line in unit.lines if line.near)
             assert ctx.get(misses) == bool(slots)
             order = [line.number for line in table._order]
-            assert [ctx.get(row) for row in rows] == [sum(1 << older for older in order[: order.index(line)])
-                                                      for line in range(lines_of)]
+            assert [ctx.get(row) for row in rows] == [
+                sum(1 << older for older in order[: order.index(line)]) for line in range(lines_of)
+            ]
             kinds[len(slots)] += 1
             bench.deliver()
             bench.go()

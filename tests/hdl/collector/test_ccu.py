@@ -1,7 +1,8 @@
-"""The caching collectors beside golden's: every output, operand and event of every cycle, in a small machine of their own.
+"""The caching collectors beside golden's: every output, operand and event of every cycle, in a small machine
+of their own.
 
-The bench plays scoreboard, banks and execution units: warps' uops have hazards, results come late and in wide groups. So golden
-itself is checked against the architectural values, too.
+The bench plays scoreboard, banks and execution units: warps' uops have hazards, results come late and in wide
+groups. So golden itself is checked against the architectural values, too.
 """
 
 from __future__ import annotations
@@ -28,13 +29,22 @@ from warpbank.hdl.collector.ccu import Ccu, LruCcu
 
 GOLDEN = {Ccu: warpbank.golden.collector.ccu.Ccu, LruCcu: warpbank.golden.collector.ccu.LruCcu}
 
+
 def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
     """A machine of tests/hdl/bench.py with other collectors."""
-    return with_overrides(MACHINES[name], [each if "." in each else f"sub_core.collector.{each}" for each in overrides])
+    return with_overrides(
+        MACHINES[name], [each if "." in each else f"sub_core.collector.{each}" for each in overrides]
+    )
 
 
-def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overrides: tuple[str, ...] = (),
-             model_seed: int | None = None) -> Counter[str]:
+def lockstep(
+    machine: str,
+    seed: int,
+    unit: Any = Ccu,
+    cycles: int = 300,
+    overrides: tuple[str, ...] = (),
+    model_seed: int | None = None,
+) -> Counter[str]:
     """Returns how often what happened. `model_seed`: golden's shift registers begin elsewhere."""
     rng = random.Random(seed)
     config = machine_of(machine, overrides)
@@ -94,7 +104,11 @@ def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overri
             return -1
         able = [warp for warp in range(core.warps) if ready & model.may_issue & 1 << warp]
         cached = [warp for warp in able if model.holds >> warp & 1]
-        return rng.choice(cached if cached and rng.random() < 0.8 else able) if able and rng.random() < 0.95 else None
+        return (
+            rng.choice(cached if cached and rng.random() < 0.8 else able)
+            if able and rng.random() < 0.95
+            else None
+        )
 
     def _set_results(ctx: Any) -> None:
         nonlocal written
@@ -102,7 +116,9 @@ def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overri
         ctx.set(rtl.first, first)
         offers = sorted(world.offers(), key=lambda unit: (unit - first) % UNITS)
         uops = {unit: world.heads[unit] for unit in offers}
-        model.claim([(unit, uop, uop.destination + uop.written) for unit, uop in uops.items() if uop is not None])
+        model.claim(
+            [(unit, uop, uop.destination + uop.written) for unit, uop in uops.items() if uop is not None]
+        )
         written = {}
         for unit, port in enumerate(rtl.result):
             uop = uops.get(unit)
@@ -110,8 +126,16 @@ def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overri
             taken = uop is not None and rng.random() < 0.7
             ctx.set(port.taken, taken)
             if uop is not None:
-                ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": uop.destination + uop.written,
-                                       "mask": uop.lane_mask, "near": uop.near >> MAX_SOURCES & 1})
+                ctx.set(
+                    port.payload,
+                    {
+                        "warp": uop.warp,
+                        "seq": uop.seq,
+                        "register": uop.destination + uop.written,
+                        "mask": uop.lane_mask,
+                        "near": uop.near >> MAX_SOURCES & 1,
+                    },
+                )
             if taken:
                 written[unit] = world.write(unit)
                 ctx.set(rtl.keep[unit].value, number(written[unit][2]))
@@ -179,7 +203,11 @@ def lockstep(machine: str, seed: int, unit: Any = Ccu, cycles: int = 300, overri
             assert ctx.get(port.valid) == wanted
             if uop is not None and wanted:
                 assert [ctx.get(getattr(port, name)) for name in ("warp", "seq", "register", "mask")] == [
-                    uop.warp, uop.seq, register, uop.lane_mask]
+                    uop.warp,
+                    uop.seq,
+                    register,
+                    uop.lane_mask,
+                ]
                 kinds["partial"] += uop.lane_mask != config.lane_mask
 
     simulate(rtl, bench)
@@ -196,9 +224,15 @@ def _dispatched(ctx: Any, rtl: Any, world: Machine) -> None:
             gone.add(collector)
             payload, result = port.payload, port.payload.result
             assert ctx.get(payload.collector) == collector
-            assert (ctx.get(payload.memory), ctx.get(payload.passes), ctx.get(payload.lines)) == (uop.memory, uop.passes, 0)
+            assert (ctx.get(payload.memory), ctx.get(payload.passes), ctx.get(payload.lines)) == (
+                uop.memory,
+                uop.passes,
+                0,
+            )
             names = ("warp", "seq", "destination", "count", "predicates_written")
-            assert [ctx.get(getattr(result, name)) for name in names] == [getattr(uop, name) for name in names]
+            assert [ctx.get(getattr(result, name)) for name in names] == [
+                getattr(uop, name) for name in names
+            ]
             assert (ctx.get(result.mask), ctx.get(result.fence)) == (uop.lane_mask, uop.memory == 12)
             assert ctx.get(result.near) == uop.near >> MAX_SOURCES & 1
             operands = [ctx.get(rtl.operands[collector][slot]) for slot in range(len(uop.operands))]
@@ -207,7 +241,8 @@ def _dispatched(ctx: Any, rtl: Any, world: Machine) -> None:
         assert bool(ctx.get(done.slots)) == (collector in gone)
 
 
-#: Machine, class, and what is set besides: shared and private units, small and large tables, waiting times, seeds.
+#: Machine, class, and what is set besides: shared and private units, small and large tables, waiting times,
+#: seeds.
 CASES: dict[str, tuple[str, type[Ccu], tuple[str, ...]]] = {
     "shared": ("tiny", Ccu, ("sub_core.warps=4", "sthld=8")),
     "never_waits": ("tiny", Ccu, ("sub_core.warps=4", "sthld=0", "seed=77")),
@@ -228,7 +263,9 @@ def _case(name: str, seed: int, unit: Any = None, **others: Any) -> Counter[str]
     return lockstep(machine, seed, unit or kind, overrides=overrides, **others)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CASES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CASES]
+)
 def test_equals_golden(name: str) -> None:
     kinds = _case(name, 1)
     assert min(kinds[kind] for kind in ("forward", "collector_write", "invalidate", "filtered", "empty")) > 0
@@ -250,10 +287,25 @@ def test_equals_golden_on_all_machines(machine: str, seed: int) -> None:
 
 
 def test_everything_happens() -> None:
-    """Hits, flushes, all kinds of replacement, waiting, results that are not kept, parts of registers, new warps."""
+    """Hits, flushes, all kinds of replacement, waiting, results that are not kept, parts of registers, new
+    warps."""
     kinds = _case("shared", 1) + _case("shared", 2)
-    wanted = ("forward", "flush", "empty", "far", "one far", "oldest", "unit_wait", "filtered", "of no unit", "partial",
-              "collector_write", "invalidate", "start", "window")
+    wanted = (
+        "forward",
+        "flush",
+        "empty",
+        "far",
+        "one far",
+        "oldest",
+        "unit_wait",
+        "filtered",
+        "of no unit",
+        "partial",
+        "collector_write",
+        "invalidate",
+        "start",
+        "window",
+    )
     assert min(kinds[kind] for kind in wanted) > 0, kinds
     assert not _case("never_waits", 2)["unit_wait"]
 
@@ -304,7 +356,8 @@ def test_mutants_are_caught(mutant: type[Ccu]) -> None:
 @pytest.mark.parametrize("module", ["ccu", "cache_table"])
 @pytest.mark.parametrize("what", ["lock", "chance"])
 def test_broken_replacement_is_caught(module: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock bit ignored, or always the first far line: for results (`ccu`), and for a uop's operands (`cache_table`)."""
+    """The lock bit ignored, or always the first far line: for results (`ccu`), and for a uop's operands
+    (`cache_table`)."""
     real = warpbank.hdl.collector.cache_table.victim
 
     def broken(m: Any, lines: Any, valid: Any, closed: Any, random: Any, *others: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The operand collectors take, collect and dispatch as golden's do, and their slots hold what was delivered."""
+"""The operand collectors take, collect and dispatch as golden's do, and their slots hold what was
+delivered."""
 
 from __future__ import annotations
 
@@ -71,9 +72,18 @@ def lockstep(machine: str, seed: int, unit: Any = Ocu, cycles: int = 300) -> Non
         if not valid:
             return []
         warp = rng.choice(able)
-        uop = make_uop(warp, cycle, unit=rng.choice(list(Unit)), sources=tuple(rng.sample(range(255), rng.randrange(7))),
-                       destination=rng.randrange(250), count=rng.randrange(5), predicates_written=rng.getrandbits(7),
-                       lane_mask=rng.getrandbits(config.lanes), memory=rng.randrange(13), passes=rng.randrange(9))
+        uop = make_uop(
+            warp,
+            cycle,
+            unit=rng.choice(list(Unit)),
+            sources=tuple(rng.sample(range(255), rng.randrange(7))),
+            destination=rng.randrange(250),
+            count=rng.randrange(5),
+            predicates_written=rng.getrandbits(7),
+            lane_mask=rng.getrandbits(config.lanes),
+            memory=rng.randrange(13),
+            passes=rng.randrange(9),
+        )
         ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
         registers.requests = []
         model.allocate(uop)
@@ -100,7 +110,9 @@ def lockstep(machine: str, seed: int, unit: Any = Ocu, cycles: int = 300) -> Non
             model.deliver(collector, slot, 0, value)  # type: ignore[arg-type]
         for collector, port in enumerate(rtl.deliver):
             ctx.set(port.valid, collector in busy)
-            assert ctx.get(rtl.read_done[collector].slots) == (1 << ctx.get(port.slot) if collector in busy else 0)
+            assert ctx.get(rtl.read_done[collector].slots) == (
+                1 << ctx.get(port.slot) if collector in busy else 0
+            )
         return left
 
     simulate(rtl, bench)
@@ -114,9 +126,15 @@ def _dispatched(ctx: Any, rtl: Any, units: Units) -> None:
             collector, uop = units.taken[number]
             payload, result = port.payload, port.payload.result
             assert ctx.get(payload.collector) == collector
-            assert (ctx.get(payload.memory), ctx.get(payload.passes), ctx.get(payload.lines)) == (uop.memory, uop.passes, 0)
+            assert (ctx.get(payload.memory), ctx.get(payload.passes), ctx.get(payload.lines)) == (
+                uop.memory,
+                uop.passes,
+                0,
+            )
             names = ("warp", "seq", "destination", "count", "predicates_written")
-            assert [ctx.get(getattr(result, name)) for name in names] == [getattr(uop, name) for name in names]
+            assert [ctx.get(getattr(result, name)) for name in names] == [
+                getattr(uop, name) for name in names
+            ]
             assert (ctx.get(result.mask), ctx.get(result.fence)) == (uop.lane_mask, uop.memory == 12)
             operands = [ctx.get(rtl.operands[collector][slot]) for slot in range(len(uop.operands))]
             assert operands == uop.operands

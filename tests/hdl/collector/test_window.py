@@ -25,7 +25,9 @@ from warpbank.hdl.collector.window import Inserter
 #: Machines by window and entries.
 MACHINES: dict[str, SmConfig] = {
     f"{window} {entries}": with_overrides(
-        preset("tiny"), [f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}", "lanes=2"])
+        preset("tiny"),
+        [f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}", "lanes=2"],
+    )
     for window, entries in ((2, "full"), (3, "half"), (4, "9"), (5, "half"), (7, "6"))
 }
 machines = strategies.sampled_from(list(MACHINES))
@@ -74,7 +76,12 @@ def drawn(rng: random.Random, config: SmConfig) -> Noted:
         entry.users = rng.randint(1, 2) if rng.random() < pinned / 2 else 0
         entry.claimed = entry.valid and entry.idle < depth - 1 and rng.random() < 0.2
     for entry in window.entries:
-        if not entry.users and not (entry.dirty and entry.keep) and entry.idle >= depth - 1 and rng.random() < 0.3:
+        if (
+            not entry.users
+            and not (entry.dirty and entry.keep)
+            and entry.idle >= depth - 1
+            and rng.random() < 0.3
+        ):
             entry.register = rng.choice(window.entries).register
     return window
 
@@ -83,9 +90,12 @@ def drawn_uop(rng: random.Random, config: SmConfig) -> TraceUop:
     """A uop on the registers that the collector knows."""
     registers = config.sub_core.collector.window_entries + 4
     return make_uop(
-        0, MOVE if rng.random() < 0.2 else 0, sources=tuple(rng.sample(range(registers), rng.choice((0, 1, 2, 3, 6)))),
+        0,
+        MOVE if rng.random() < 0.2 else 0,
+        sources=tuple(rng.sample(range(registers), rng.choice((0, 1, 2, 3, 6)))),
         destination=rng.randrange(registers - 4),
-        count=rng.choice((0, 1, 1, 1, 2, 4)), lane_mask=FULL if rng.random() < 0.6 else rng.randint(1, FULL),
+        count=rng.choice((0, 1, 1, 1, 2, 4)),
+        lane_mask=FULL if rng.random() < 0.6 else rng.randint(1, FULL),
         write_back=rng.randrange(4),
     )
 
@@ -95,17 +105,25 @@ def given_to(ctx: Any, unit: Any, rng: random.Random, window: Noted, uop: TraceU
     entries, waits = window.entries, rng.random() < 0.4
     for name in ("valid", "dirty", "keep", "claimed", "filled"):
         ctx.set(getattr(unit, name), mask_of(entry.number for entry in entries if getattr(entry, name)))
-    ctx.set(unit.passed, mask_of(entry.number for entry in entries if entry.idle >= config.sub_core.collector.window - 1))
+    ctx.set(
+        unit.passed,
+        mask_of(entry.number for entry in entries if entry.idle >= config.sub_core.collector.window - 1),
+    )
     ctx.set(unit.pinned, mask_of(entry.number for entry in entries if entry.users))
     for entry in entries:
         ctx.set(unit.registers[entry.number], entry.register)
     for bit, plane in enumerate(unit.age):
         ctx.set(plane, mask_of(entry.number for entry in entries if entry.age >> bit & 1))
     ctx.set(unit.waits, waits)
-    for sources, destination, other in ((unit.sources, unit.destination, waits),
-                                        (unit.waiting_sources, unit.waiting_destination, not waits)):
+    for sources, destination, other in (
+        (unit.sources, unit.destination, waits),
+        (unit.waiting_sources, unit.waiting_destination, not waits),
+    ):
         for slot in range(MAX_SOURCES):
-            ctx.set(sources[slot], rng.randrange(256) if other else uop.sources[slot] if slot < len(uop.sources) else 0)
+            ctx.set(
+                sources[slot],
+                rng.randrange(256) if other else uop.sources[slot] if slot < len(uop.sources) else 0,
+            )
         ctx.set(destination, rng.randrange(256) if other else uop.destination)
     ctx.set(unit.source_valid, (1 << len(uop.sources)) - 1)
     for name in ("count", "write_back"):
@@ -114,7 +132,9 @@ def given_to(ctx: Any, unit: Any, rng: random.Random, window: Noted, uop: TraceU
     ctx.set(unit.still, uop.seq == MOVE)
 
 
-def lockstep(machine: str, seed: int, changes: dict[str, Change] | None = None, cases: int = 150) -> Counter[str]:
+def lockstep(
+    machine: str, seed: int, changes: dict[str, Change] | None = None, cases: int = 150
+) -> Counter[str]:
     """Compare the unit in `cases` states. Returns how often what can happen did."""
     rng = random.Random(seed)
     config = MACHINES[machine]
@@ -133,13 +153,21 @@ def lockstep(machine: str, seed: int, changes: dict[str, Change] | None = None, 
                 assert ctx.get(unit.squeezed) == 0
                 _same(ctx, unit, window, collected, done)
                 _same_state(ctx, unit, window, before)
-                happened.update(overwritten=done.overwritten, transient=done.transient, found=len(done.found),
-                                read=len(done.read), reserved=done.reserved, none=uop.count - done.reserved)
+                happened.update(
+                    overwritten=done.overwritten,
+                    transient=done.transient,
+                    found=len(done.found),
+                    read=len(done.read),
+                    reserved=done.reserved,
+                    none=uop.count - done.reserved,
+                )
                 happened["still"] += uop.seq == MOVE
                 happened["partial"] += uop.lane_mask != FULL and done.reserved > 0
             else:
                 assert ctx.get(unit.squeezed) == (0 if done is None else 1 << done.number), f"case {case}"
-                happened["waits" if done is None else "squeezes dirty" if done.dirty else "squeezes clean"] += 1
+                happened[
+                    "waits" if done is None else "squeezes dirty" if done.dirty else "squeezes clean"
+                ] += 1
 
     simulator = Simulator(unit)
     simulator.add_testbench(bench)
@@ -166,7 +194,9 @@ def _same(ctx: Any, unit: Any, window: Noted, collected: Collected, done: Insert
 def _same_state(ctx: Any, unit: Any, window: Noted, before: dict[int, tuple[bool, bool, bool]]) -> None:
     """The collector, doing what the unit says, comes into golden's state."""
     taken, dropped, invalid, clean, sets, clears = (
-        ctx.get(port) for port in (unit.taken, unit.dropped, unit.invalid, unit.clean, unit.keep_set, unit.keep_clear))
+        ctx.get(port)
+        for port in (unit.taken, unit.dropped, unit.invalid, unit.clean, unit.keep_set, unit.keep_clear)
+    )
     for entry in window.entries:
         valid, dirty, keep = before[entry.number]
         bit = 1 << entry.number

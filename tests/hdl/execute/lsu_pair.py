@@ -19,22 +19,36 @@ from warpbank.hdl.execute.lsu import Lsu
 from warpbank.hdl.probe import event_ports
 
 #: What the unit does, with how often a random stimulus does it.
-MIX = {Memory.LOAD_GLOBAL: 8, Memory.LOAD_LOCAL: 2, Memory.STORE_GLOBAL: 3, Memory.STORE_LOCAL: 1, Memory.ATOMIC_GLOBAL: 2,
-       Memory.REDUCE_GLOBAL: 1, Memory.LOAD_SHARED: 2, Memory.STORE_SHARED: 1, Memory.ATOMIC_SHARED: 1, Memory.LOAD_CONST: 2,
-       Memory.SHUFFLE: 1, Memory.FENCE: 1}
+MIX = {
+    Memory.LOAD_GLOBAL: 8,
+    Memory.LOAD_LOCAL: 2,
+    Memory.STORE_GLOBAL: 3,
+    Memory.STORE_LOCAL: 1,
+    Memory.ATOMIC_GLOBAL: 2,
+    Memory.REDUCE_GLOBAL: 1,
+    Memory.LOAD_SHARED: 2,
+    Memory.STORE_SHARED: 1,
+    Memory.ATOMIC_SHARED: 1,
+    Memory.LOAD_CONST: 2,
+    Memory.SHUFFLE: 1,
+    Memory.FENCE: 1,
+}
 
 
 @dataclass
 class Stimulus:
-    """What the sub-cores dispatch: (cycle, sub-core) -> uop, if its queue has room. `launches`: cycles at whose end the L1 is
-    invalidated, where nothing is in flight."""
+    """What the sub-cores dispatch: (cycle, sub-core) -> uop, if its queue has room. `launches`: cycles at
+    whose end the L1 is invalidated, where nothing is in flight."""
 
     cycles: int
     uops: dict[tuple[int, int], SimpleNamespace] = field(default_factory=dict)
 
 
-def random_stimulus(config: SmConfig, seed: int, cycles: int, spread: int, lines: int, rate: float) -> Stimulus:
-    """Random memory uops over `spread` lines, at most `lines` each; a sub-core dispatches with chance `rate`."""
+def random_stimulus(
+    config: SmConfig, seed: int, cycles: int, spread: int, lines: int, rate: float
+) -> Stimulus:
+    """Random memory uops over `spread` lines, at most `lines` each; a sub-core dispatches with chance
+    `rate`."""
     rng = random.Random(seed)
     stimulus = Stimulus(cycles)
     kinds, weights = list(MIX), list(MIX.values())
@@ -46,8 +60,14 @@ def random_stimulus(config: SmConfig, seed: int, cycles: int, spread: int, lines
                 count = rng.randint(1, min(lines, spread))
                 where = [high + line for line in rng.sample(range(spread), count)]
                 stimulus.uops[cycle, core] = SimpleNamespace(
-                    sub_core=core, warp=rng.randrange(config.sub_core.warps), seq=cycle, memory=kind, lines=where,
-                    passes=rng.choice((0, 1, 1, 2, 8, 16)), destination=rng.randrange(255), count=rng.randrange(5),
+                    sub_core=core,
+                    warp=rng.randrange(config.sub_core.warps),
+                    seq=cycle,
+                    memory=kind,
+                    lines=where,
+                    passes=rng.choice((0, 1, 1, 2, 8, 16)),
+                    destination=rng.randrange(255),
+                    count=rng.randrange(5),
                 )
     return stimulus
 
@@ -70,8 +90,13 @@ def run_golden(config: SmConfig, stimulus: Stimulus) -> list[Record]:
             records.append((cycle - 1, self.number, "returned", (uop.warp, uop.seq)))
 
     queues = [Queue(number) for number in range(config.sub_cores)]
-    unit = GoldenLsu(config, queues, lambda number, cycle: None, Probe(-1, records.append),  # type: ignore[arg-type]
-                     [Probe(number, records.append) for number in range(config.sub_cores)])
+    unit = GoldenLsu(
+        config,
+        queues,
+        lambda number, cycle: None,
+        Probe(-1, records.append),  # type: ignore[arg-type]
+        [Probe(number, records.append) for number in range(config.sub_cores)],
+    )
     unit.launch()
     for now in range(stimulus.cycles):
         room = [len(queue.lsu_queue) < config.lsu.queue for queue in queues]
@@ -97,10 +122,20 @@ def run_rtl(config: SmConfig, stimulus: Stimulus, unit: Lsu | None = None) -> li
                 ctx.set(stream.valid, bool(queue))
                 if queue:
                     uop = queue[0]
-                    ctx.set(stream.payload, {
-                        "memory": uop.memory, "lines": len(uop.lines), "passes": uop.passes,
-                        "result": {"warp": uop.warp, "seq": uop.seq, "destination": uop.destination, "count": uop.count},
-                    })
+                    ctx.set(
+                        stream.payload,
+                        {
+                            "memory": uop.memory,
+                            "lines": len(uop.lines),
+                            "passes": uop.passes,
+                            "result": {
+                                "warp": uop.warp,
+                                "seq": uop.seq,
+                                "destination": uop.destination,
+                                "count": uop.count,
+                            },
+                        },
+                    )
             if ctx.get(dut.lines.valid):
                 number, seq = ctx.get(dut.lines.sub_core), ctx.get(dut.lines.seq)
                 uop = stimulus.uops[seq, number]

@@ -23,7 +23,12 @@ def simulate(dut: Any, bench: Any) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(sets=st.sampled_from((1, 2, 4, 16)), ways=st.integers(1, 8), ahead=st.booleans(), seed=st.integers(0, 1 << 20))
+@given(
+    sets=st.sampled_from((1, 2, 4, 16)),
+    ways=st.integers(1, 8),
+    ahead=st.booleans(),
+    seed=st.integers(0, 1 << 20),
+)
 def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
     rng = random.Random(seed)
     golden = GoldenTags(sets, ways)
@@ -41,8 +46,10 @@ def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
             known = line in golden._sets[line & (sets - 1)]
             assert ctx.get(dut.hit) == known
             kind = rng.choice(("touch", "touch", "remove" if rng.random() < 0.3 else "insert", "clear", ""))
-            kind = {"insert": "touch" if known else "insert", "clear": "clear" if not ahead and rng.random() < 0.1 else ""}.get(
-                kind, kind)
+            kind = {
+                "insert": "touch" if known else "insert",
+                "clear": "clear" if not ahead and rng.random() < 0.1 else "",
+            }.get(kind, kind)
             for name in ("touch", "insert", "remove", *(() if ahead else ("clear",))):
                 ctx.set(getattr(dut, name), name == kind)
             if kind == "touch":
@@ -63,7 +70,12 @@ def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(entries=st.integers(1, 6), merges=st.integers(1, 5), slots=st.integers(1, 12), seed=st.integers(0, 1 << 20))
+@given(
+    entries=st.integers(1, 6),
+    merges=st.integers(1, 5),
+    slots=st.integers(1, 12),
+    seed=st.integers(0, 1 << 20),
+)
 def test_mshrs(entries: int, merges: int, slots: int, seed: int) -> None:
     rng = random.Random(seed)
     golden: Any = GoldenMshrs(entries, merges)
@@ -99,14 +111,20 @@ def test_mshrs(entries: int, merges: int, slots: int, seed: int) -> None:
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Tags(3, 1), r"Tags\.sets must be a power of two, since low address bits select the set, not 3\."),
-    (lambda: Tags(0, 1), r"Tags\.sets must be at least 1, not 0\."),
-    (lambda: Tags(4, 0), r"Tags\.ways must be at least 1, not 0\."),
-    (lambda: Mshrs(0, 1, 1), r"Mshrs\.entries must be at least 1, not 0\."),
-    (lambda: Mshrs(1, 0, 1), r"Mshrs\.merges must be at least 1, not 0\."),
-    (lambda: Mshrs(1, 1, 0), r"Mshrs\.slots must be at least 1, not 0\."),
-])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Tags(3, 1),
+            r"Tags\.sets must be a power of two, since low address bits select the set, not 3\.",
+        ),
+        (lambda: Tags(0, 1), r"Tags\.sets must be at least 1, not 0\."),
+        (lambda: Tags(4, 0), r"Tags\.ways must be at least 1, not 0\."),
+        (lambda: Mshrs(0, 1, 1), r"Mshrs\.entries must be at least 1, not 0\."),
+        (lambda: Mshrs(1, 0, 1), r"Mshrs\.merges must be at least 1, not 0\."),
+        (lambda: Mshrs(1, 1, 0), r"Mshrs\.slots must be at least 1, not 0\."),
+    ],
+)
 def test_sizes_are_checked(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()

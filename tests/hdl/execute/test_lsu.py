@@ -1,4 +1,5 @@
-"""The load/store unit in lockstep with golden's: random uops at random sizes, and broken units that must be noticed."""
+"""The load/store unit in lockstep with golden's: random uops at random sizes, and broken units that must be
+noticed."""
 
 from __future__ import annotations
 
@@ -17,49 +18,88 @@ from warpbank.hdl.execute.memory import Memory
 from warpbank.hdl.execute.returns import Returns
 
 #: Every latency and interval at its least.
-FAST = ("l1.latency=1", "memory.l2_interval=1", "memory.dram_interval=1", "memory.l2_latency=1", "memory.dram_latency=1",
-        "memory.atomic_interval=1", "lsu.shared_latency=1", "lsu.const_latency=1", "lsu.shuffle_latency=2")
+FAST = (
+    "l1.latency=1",
+    "memory.l2_interval=1",
+    "memory.dram_interval=1",
+    "memory.l2_latency=1",
+    "memory.dram_latency=1",
+    "memory.atomic_interval=1",
+    "lsu.shared_latency=1",
+    "lsu.const_latency=1",
+    "lsu.shuffle_latency=2",
+)
 #: Every queue as short as it can be.
-TIGHT = ("lsu.queue=1", "lsu.pending=1", "l1.mshrs=1", "l1.merges=1", "l1.sets=1", "l1.ways=1", "memory.queue=1",
-         "memory.l2_sets=1", "memory.l2_ways=1")
+TIGHT = (
+    "lsu.queue=1",
+    "lsu.pending=1",
+    "l1.mshrs=1",
+    "l1.merges=1",
+    "l1.sets=1",
+    "l1.ways=1",
+    "memory.queue=1",
+    "memory.l2_sets=1",
+    "memory.l2_ways=1",
+)
 
 
 @st.composite
 def machines(draw: st.DrawFn) -> SmConfig:
     overrides = [
-        f"sub_cores={draw(st.integers(1, 4))}", f"lsu.queue={draw(st.integers(1, 3))}", f"lsu.pending={draw(st.integers(1, 12))}",
-        f"l1.latency={draw(st.sampled_from((1, 2, 3, 6, 40)))}", f"l1.mshrs={draw(st.integers(1, 5))}",
-        f"l1.merges={draw(st.integers(1, 4))}", f"l1.ways={draw(st.integers(1, 4))}",
+        f"sub_cores={draw(st.integers(1, 4))}",
+        f"lsu.queue={draw(st.integers(1, 3))}",
+        f"lsu.pending={draw(st.integers(1, 12))}",
+        f"l1.latency={draw(st.sampled_from((1, 2, 3, 6, 40)))}",
+        f"l1.mshrs={draw(st.integers(1, 5))}",
+        f"l1.merges={draw(st.integers(1, 4))}",
+        f"l1.ways={draw(st.integers(1, 4))}",
         f"l1.sets={draw(st.sampled_from((1, 2, 8)))}",
-        f"memory.queue={draw(st.integers(1, 5))}", f"memory.l2_interval={draw(st.integers(1, 3))}",
-        f"memory.dram_interval={draw(st.integers(1, 9))}", f"memory.l2_latency={draw(st.integers(1, 25))}",
-        f"memory.dram_latency={draw(st.integers(1, 25))}", f"memory.l2_ways={draw(st.integers(1, 3))}",
+        f"memory.queue={draw(st.integers(1, 5))}",
+        f"memory.l2_interval={draw(st.integers(1, 3))}",
+        f"memory.dram_interval={draw(st.integers(1, 9))}",
+        f"memory.l2_latency={draw(st.integers(1, 25))}",
+        f"memory.dram_latency={draw(st.integers(1, 25))}",
+        f"memory.l2_ways={draw(st.integers(1, 3))}",
         f"memory.l2_sets={draw(st.sampled_from((1, 2, 16)))}",
     ]
     return with_overrides(preset("tiny"), overrides)
 
 
-def compare(config: SmConfig, seed: int, cycles: int, spread: int, lines: int, rate: float, dut: Lsu | None = None) -> str:
+def compare(
+    config: SmConfig, seed: int, cycles: int, spread: int, lines: int, rate: float, dut: Lsu | None = None
+) -> str:
     stimulus = random_stimulus(config, seed, cycles, spread, lines, rate)
     return difference(run_golden(config, stimulus), run_rtl(config, stimulus, dut))
 
 
 @settings(max_examples=12, deadline=None)
-@given(config=machines(), seed=st.integers(0, 1 << 20), spread=st.sampled_from((1, 4, 12, 60)), lines=st.integers(1, 8),
-       rate=st.sampled_from((0.05, 0.3, 0.9)))
+@given(
+    config=machines(),
+    seed=st.integers(0, 1 << 20),
+    spread=st.sampled_from((1, 4, 12, 60)),
+    lines=st.integers(1, 8),
+    rate=st.sampled_from((0.05, 0.3, 0.9)),
+)
 def test_random_uops(config: SmConfig, seed: int, spread: int, lines: int, rate: float) -> None:
     assert compare(config, seed, 250, spread, lines, rate) == ""
 
 
 @pytest.mark.long
 @settings(max_examples=400, deadline=None)
-@given(config=machines(), seed=st.integers(0, 1 << 20), spread=st.sampled_from((1, 4, 12, 60)), lines=st.integers(1, 16),
-       rate=st.sampled_from((0.02, 0.1, 0.3, 0.9)))
+@given(
+    config=machines(),
+    seed=st.integers(0, 1 << 20),
+    spread=st.sampled_from((1, 4, 12, 60)),
+    lines=st.integers(1, 16),
+    rate=st.sampled_from((0.02, 0.1, 0.3, 0.9)),
+)
 def test_many_random_uops(config: SmConfig, seed: int, spread: int, lines: int, rate: float) -> None:
     assert compare(config, seed, 800, spread, lines, rate) == ""
 
 
-@pytest.mark.parametrize("overrides", [(), FAST, TIGHT, (*FAST, *TIGHT), ("l1.latency=60", "l1.mshrs=6", "lsu.pending=20")])
+@pytest.mark.parametrize(
+    "overrides", [(), FAST, TIGHT, (*FAST, *TIGHT), ("l1.latency=60", "l1.mshrs=6", "lsu.pending=20")]
+)
 @pytest.mark.parametrize("rate", [0.05, 0.6])
 def test_corners(overrides: tuple[str, ...], rate: float) -> None:
     assert compare(with_overrides(preset("tiny"), overrides), 3, 400, 9, 4, rate) == ""
@@ -77,16 +117,35 @@ def test_configuration_is_asked_for() -> None:
 
 
 MUTANTS = {
-    "the line filled first is replaced": ("Tags", lambda *a, **k: wrapped(Tags(*a, **k), touch=lambda value, _: 0)),
+    "the line filled first is replaced": (
+        "Tags",
+        lambda *a, **k: wrapped(Tags(*a, **k), touch=lambda value, _: 0),
+    ),
     "atomics do not invalidate": ("Tags", lambda *a, **k: wrapped(Tags(*a, **k), remove=lambda value, _: 0)),
-    "the lowest bit of a line is lost": ("Tags", lambda *a, **k: wrapped(Tags(*a, **k), line=lambda value, _: value & ~1)),
-    "one merge too few": ("Mshrs", lambda entries, merges, slots: wrapped(
-        Mshrs(entries, merges, slots), can_merge=lambda value, ports: value & (ports.waiting != merges - 1))),
+    "the lowest bit of a line is lost": (
+        "Tags",
+        lambda *a, **k: wrapped(Tags(*a, **k), line=lambda value, _: value & ~1),
+    ),
+    "one merge too few": (
+        "Mshrs",
+        lambda entries, merges, slots: wrapped(
+            Mshrs(entries, merges, slots),
+            can_merge=lambda value, ports: value & (ports.waiting != merges - 1),
+        ),
+    ),
     "an MSHR too few": ("Mshrs", lambda entries, *rest: Mshrs(entries - 1, *rest)),
-    "younger uops first": ("Returns", lambda *a, **k: wrapped(
-        Returns(*a, **k), answers=lambda value, ports: Cat(value[1], value[0], value[2]),
-        answered=lambda value, ports: Cat(value[1], value[0], value[2]))),
-    "misses are not waited for": ("Returns", lambda *a, **k: wrapped(Returns(*a, **k), finish_complete=lambda value, _: 1)),
+    "younger uops first": (
+        "Returns",
+        lambda *a, **k: wrapped(
+            Returns(*a, **k),
+            answers=lambda value, ports: Cat(value[1], value[0], value[2]),
+            answered=lambda value, ports: Cat(value[1], value[0], value[2]),
+        ),
+    ),
+    "misses are not waited for": (
+        "Returns",
+        lambda *a, **k: wrapped(Returns(*a, **k), finish_complete=lambda value, _: 1),
+    ),
 }
 
 

@@ -23,7 +23,9 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
     log = Log()
     rtl = unit(config, probe=True)
     alone: list[bool] = []
-    model = Golden(config, None, lambda cycle: None, log.probe, (lambda uop, collector: alone[-1]) if short else None)
+    model = Golden(
+        config, None, lambda cycle: None, log.probe, (lambda uop, collector: alone[-1]) if short else None
+    )
 
     async def bench(ctx: Any) -> None:
         away: list[Any] = []
@@ -40,10 +42,25 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
                 assert ctx.get(port.ready) == model.accepts(number, cycle), f"cycle {cycle}, {number!r}"
                 valid = rng.random() < 0.5
                 ctx.set(port.valid, valid)
-                uop = make_uop(rng.randrange(config.sub_core.warps), cycle, unit=number, destination=rng.randrange(250),
-                               count=rng.randrange(5), lane_mask=rng.getrandbits(config.lanes), memory=rng.randrange(13))
-                ctx.set(port.payload, {"collector": 0, "memory": uop.memory, "lines": 0, "passes": 0,
-                                       "result": result_fields(uop)})
+                uop = make_uop(
+                    rng.randrange(config.sub_core.warps),
+                    cycle,
+                    unit=number,
+                    destination=rng.randrange(250),
+                    count=rng.randrange(5),
+                    lane_mask=rng.getrandbits(config.lanes),
+                    memory=rng.randrange(13),
+                )
+                ctx.set(
+                    port.payload,
+                    {
+                        "collector": 0,
+                        "memory": uop.memory,
+                        "lines": 0,
+                        "passes": 0,
+                        "result": result_fields(uop),
+                    },
+                )
                 if valid and model.accepts(number, cycle):
                     offers[number] = uop
             queue = model.lsu_queue
@@ -119,5 +136,7 @@ def test_a_mutant_is_caught() -> None:
 
 
 def test_needs_a_configuration() -> None:
-    with pytest.raises(TypeError, match="Pipelines needs the machine's configuration, an SmConfig, not 'turing'"):
+    with pytest.raises(
+        TypeError, match="Pipelines needs the machine's configuration, an SmConfig, not 'turing'"
+    ):
         Pipelines("turing")  # type: ignore[arg-type]

@@ -50,8 +50,19 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
         for cycle in range(cycles):
             number = rng.randrange(UNITS)
             count = rng.randrange(5)
-            queues[number].append((cycle, make_uop(rng.randrange(config.sub_core.warps), cycle, destination=rng.randrange(250),
-                                                   count=count, values=[None] * count, predicates_written=rng.getrandbits(7))))
+            queues[number].append(
+                (
+                    cycle,
+                    make_uop(
+                        rng.randrange(config.sub_core.warps),
+                        cycle,
+                        destination=rng.randrange(250),
+                        count=count,
+                        values=[None] * count,
+                        predicates_written=rng.getrandbits(7),
+                    ),
+                )
+            )
             pipelines.pending = sum(1 << number for number, queue in enumerate(queues) if queue)
             registers.busy, registers.offers = set(), {}
             retired.clear()
@@ -64,17 +75,28 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
             found = {}
             for port in rtl.result:
                 if ctx.get(port.valid):
-                    key = (ctx.get(port.payload.warp), ctx.get(port.payload.seq), ctx.get(port.payload.register))
+                    key = (
+                        ctx.get(port.payload.warp),
+                        ctx.get(port.payload.seq),
+                        ctx.get(port.payload.register),
+                    )
                     found[key] = registers.offers.get(key)
                     ctx.set(port.ready, bool(found[key]))
                 else:
                     ctx.set(port.ready, 0)
             assert found == registers.offers, f"cycle {cycle}"
-            gone = [(ctx.get(port.warp), ctx.get(port.seq), ctx.get(port.predicates)) for port in rtl.retired
-                    if ctx.get(port.valid)]
-            assert sorted(gone) == sorted((uop.warp, uop.seq, uop.predicates_written) for uop in retired), f"cycle {cycle}"
+            gone = [
+                (ctx.get(port.warp), ctx.get(port.seq), ctx.get(port.predicates))
+                for port in rtl.retired
+                if ctx.get(port.valid)
+            ]
+            assert sorted(gone) == sorted((uop.warp, uop.seq, uop.predicates_written) for uop in retired), (
+                f"cycle {cycle}"
+            )
             events = [event for event in log.take() if event[0] == "retire"]
-            assert seen(ctx, rtl.events) == sorted([*events, *(("retire", (uop.warp, uop.seq)) for uop in retired)])
+            assert seen(ctx, rtl.events) == sorted(
+                [*events, *(("retire", (uop.warp, uop.seq)) for uop in retired)]
+            )
             assert [bool(ctx.get(port.ready)) for port in rtl.head] == [head in retired for head in heads]
             await ctx.tick()
 
@@ -92,8 +114,10 @@ class NarrowResults(ResultArbiter):
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
-        m.d.comb += [port.payload.register.eq(head.payload.destination)
-                     for port, head in zip(self.result, self.head, strict=True)]
+        m.d.comb += [
+            port.payload.register.eq(head.payload.destination)
+            for port, head in zip(self.result, self.head, strict=True)
+        ]
         return m
 
 
@@ -102,7 +126,9 @@ def test_a_mutant_is_caught() -> None:
 
 
 def test_the_order_is_golden_s() -> None:
-    """`first` moves behind the first unit served: the test would not see it if all offers had banks of their own."""
+    """`first` moves behind the first unit served: the test would not see it if all offers had banks of their
+    own."""
+
     class Fixed(ResultArbiter):
         def elaborate(self, platform: object) -> Any:
             m = super().elaborate(platform)
@@ -127,5 +153,7 @@ def test_the_order_is_golden_s() -> None:
 
 
 def test_needs_a_configuration() -> None:
-    with pytest.raises(TypeError, match="ResultArbiter needs the machine's configuration, an SmConfig, not 1"):
+    with pytest.raises(
+        TypeError, match="ResultArbiter needs the machine's configuration, an SmConfig, not 1"
+    ):
         ResultArbiter(1)  # type: ignore[arg-type]

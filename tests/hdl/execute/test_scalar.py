@@ -20,8 +20,14 @@ EVERY = frozenset(Scalar)
 EVEN = ("tiny", "odd", "per_warp")
 
 
-def lockstep(machine: str, seed: int, parts: int = 2, executes: frozenset[Scalar] = EVERY, unit: Any = ScalarLanes,
-             cycles: int = 300) -> None:
+def lockstep(
+    machine: str,
+    seed: int,
+    parts: int = 2,
+    executes: frozenset[Scalar] = EVERY,
+    unit: Any = ScalarLanes,
+    cycles: int = 300,
+) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core, lanes = config.sub_core, config.lanes
@@ -61,19 +67,35 @@ def lockstep(machine: str, seed: int, parts: int = 2, executes: frozenset[Scalar
                 ctx.set(port.valid, comes)
                 if comes:
                     note = some_note(uop)
-                    ctx.set(port.note, {"divergent": note.divergent, "enc": list(note.enc), "full": note.full,
-                                        "base": list(note.base)})
+                    ctx.set(
+                        port.note,
+                        {
+                            "divergent": note.divergent,
+                            "enc": list(note.enc),
+                            "full": note.full,
+                            "base": list(note.base),
+                        },
+                    )
                     uop.operands.append(noted(np.zeros(lanes, np.uint32), note))
                     holding[collector][1] -= 1
             free = [collector for collector in range(core.collectors) if collector not in holding]
             issues = bool(free) and rng.random() < 0.8
             ctx.set(rtl.issue.valid, issues)
             if issues:
-                collector, unit_number = rng.choice(free), rng.choice((Unit.ALU, Unit.SFU, Unit.LSU, Unit.FMA))
+                collector, unit_number = (
+                    rng.choice(free),
+                    rng.choice((Unit.ALU, Unit.SFU, Unit.LSU, Unit.FMA)),
+                )
                 part = rng.random() < 0.3
                 mask = rng.getrandbits(lanes) if part else (1 << lanes) - 1
-                uop = make_uop(rng.randrange(core.warps), cycle, unit=unit_number, scalar=int(rng.random() < 0.8), part=part,
-                               lane_mask=mask)
+                uop = make_uop(
+                    rng.randrange(core.warps),
+                    cycle,
+                    unit=unit_number,
+                    scalar=int(rng.random() < 0.8),
+                    part=part,
+                    lane_mask=mask,
+                )
                 record = {**uop_record(uop), "scalar": uop.scalar, "part": int(part)}
                 ctx.set(rtl.issue.payload, {"warp": uop.warp, "uop": record})
                 ctx.set(rtl.entry, collector)

@@ -22,10 +22,15 @@ from warpbank.hdl.probe import event_ports
 
 @st.composite
 def machines(draw: st.DrawFn) -> SmConfig:
-    return with_overrides(preset("tiny"), [
-        f"sub_cores={draw(st.integers(1, 4))}", f"sub_core.warps={draw(st.integers(1, 5))}",
-        f"cta.max_ctas={draw(st.integers(1, 5))}", f"cta.barriers={draw(st.integers(1, 4))}",
-    ])
+    return with_overrides(
+        preset("tiny"),
+        [
+            f"sub_cores={draw(st.integers(1, 4))}",
+            f"sub_core.warps={draw(st.integers(1, 5))}",
+            f"cta.max_ctas={draw(st.integers(1, 5))}",
+            f"cta.barriers={draw(st.integers(1, 4))}",
+        ],
+    )
 
 
 class Warps:
@@ -41,7 +46,11 @@ class Warps:
 
     def issue(self, core: int) -> SimpleNamespace | None:
         """What concerns the barriers of what the sub-core issues in this cycle."""
-        ready = [place for place in self.of if place[0] == core and place not in self.waiting and place not in self.done]
+        ready = [
+            place
+            for place in self.of
+            if place[0] == core and place not in self.waiting and place not in self.done
+        ]
         if not ready or self.rng.random() < 0.4:
             return None
         core, warp = self.rng.choice(ready)
@@ -54,14 +63,26 @@ class Warps:
             self.waiting.add((core, warp))
         if last:
             self.done.add((core, warp))
-        return SimpleNamespace(sub_core=core, warp=warp, pc=0, arrive=arrive, wait=wait, last=last,
-                               barrier=barrier, barrier_warps=self.rng.randint(1, self.config.warps) if named else 0)
+        return SimpleNamespace(
+            sub_core=core,
+            warp=warp,
+            pc=0,
+            arrive=arrive,
+            wait=wait,
+            last=last,
+            barrier=barrier,
+            barrier_warps=self.rng.randint(1, self.config.warps) if named else 0,
+        )
 
     def start(self) -> tuple[int, list[tuple[int, int]]] | None:
         """A CTA starts in a free slot on free warps."""
         slots = [slot for slot in range(self.config.cta.max_ctas) if slot not in self.of.values()]
-        free = [(core, warp) for core in range(self.config.sub_cores) for warp in range(self.config.sub_core.warps)
-                if (core, warp) not in self.of]
+        free = [
+            (core, warp)
+            for core in range(self.config.sub_cores)
+            for warp in range(self.config.sub_core.warps)
+            if (core, warp) not in self.of
+        ]
         if not slots or not free or self.rng.random() < 0.5:
             return None
         places = self.rng.sample(free, self.rng.randint(1, len(free)))
@@ -89,7 +110,9 @@ def compare(config: SmConfig, seed: int, cycles: int, dut: Any = None) -> str:
     warps = Warps(config, random.Random(seed))
     records: list[Record] = []
     released: set[tuple[int, int]] = set()
-    golden = GoldenBarriers(config.cta.barriers, Probe(-1, records.append), lambda core, warp: released.add((core, warp)))
+    golden = GoldenBarriers(
+        config.cta.barriers, Probe(-1, records.append), lambda core, warp: released.add((core, warp))
+    )
     dut = dut or Barriers(config, probe=True)
     ports = event_ports(dut.events)
     wrong = ""
@@ -117,9 +140,15 @@ def compare(config: SmConfig, seed: int, cycles: int, dut: Any = None) -> str:
             ctx.set(dut.start, sum(1 << (core * config.sub_core.warps + warp) for core, warp in places))
             if start is not None:
                 golden.start(start[0], len(places))
-            opened = sorted(tuple(ctx.get(field) for field in port.fields) for port in ports if ctx.get(port.valid))
-            there = {(core, warp) for core in range(config.sub_cores) for warp in range(config.sub_core.warps)
-                     if ctx.get(dut.release[core]) >> warp & 1}
+            opened = sorted(
+                tuple(ctx.get(field) for field in port.fields) for port in ports if ctx.get(port.valid)
+            )
+            there = {
+                (core, warp)
+                for core in range(config.sub_cores)
+                for warp in range(config.sub_core.warps)
+                if ctx.get(dut.release[core]) >> warp & 1
+            }
             expected = sorted(record[3] for record in records)
             if (opened, there) != (expected, released):
                 wrong = f"cycle {cycle}: golden opens {expected}, releases {released}; RTL {opened}, {there}"
@@ -146,9 +175,15 @@ def test_random_arrivals(config: SmConfig, seed: int) -> None:
 
 
 MUTANTS = {
-    "warp 0 is not expected": lambda config: wrapped(Barriers(config, probe=True), start=lambda value, _: value & ~1),
-    "warps of other CTAs are released": lambda config: wrapped(Barriers(config, probe=True), members=lambda value, _: ~value),
-    "all CTAs share their barriers": lambda config: wrapped(Barriers(config, probe=True), ctas=lambda value, _: 0),
+    "warp 0 is not expected": lambda config: wrapped(
+        Barriers(config, probe=True), start=lambda value, _: value & ~1
+    ),
+    "warps of other CTAs are released": lambda config: wrapped(
+        Barriers(config, probe=True), members=lambda value, _: ~value
+    ),
+    "all CTAs share their barriers": lambda config: wrapped(
+        Barriers(config, probe=True), ctas=lambda value, _: 0
+    ),
 }
 
 
@@ -159,5 +194,7 @@ def test_mutants_are_noticed(name: str) -> None:
 
 
 def test_configuration_is_asked_for() -> None:
-    with pytest.raises(TypeError, match=r"Barriers needs the machine's configuration, an SmConfig, not 'tiny'\."):
+    with pytest.raises(
+        TypeError, match=r"Barriers needs the machine's configuration, an SmConfig, not 'tiny'\."
+    ):
         Barriers("tiny")  # type: ignore[arg-type]

@@ -22,8 +22,8 @@ CODE, WORD = 24, 3
 
 
 class Stream:
-    """A random warp's stream: golden reads `length` and `position` and calls `take`. Warps walk through the same program, and
-    jump in it now and then."""
+    """A random warp's stream: golden reads `length` and `position` and calls `take`. Warps walk through the
+    same program, and jump in it now and then."""
 
     def __init__(self, rng: random.Random, warp: int) -> None:
         self._rng, self._warp = rng, warp
@@ -35,17 +35,27 @@ class Stream:
         rng = self._rng
         count = rng.choice((0, 1, 2, 4))
         self.taken = make_uop(
-            self._warp, self.position, sources=tuple(rng.sample(range(255), rng.randrange(7))), destination=rng.randrange(250),
-            count=count, predicates_read=rng.getrandbits(7), predicates_written=rng.getrandbits(7), collects=rng.random() < 0.8,
-            control=rng.choice((Control.NONE, Control.NONE, Control.BRANCH)), last=self.position + 1 == self.length,
-            pc=self._pc, covered=self._pc // WORD * WORD if self._pc // WORD % 2 else None,
+            self._warp,
+            self.position,
+            sources=tuple(rng.sample(range(255), rng.randrange(7))),
+            destination=rng.randrange(250),
+            count=count,
+            predicates_read=rng.getrandbits(7),
+            predicates_written=rng.getrandbits(7),
+            collects=rng.random() < 0.8,
+            control=rng.choice((Control.NONE, Control.NONE, Control.BRANCH)),
+            last=self.position + 1 == self.length,
+            pc=self._pc,
+            covered=self._pc // WORD * WORD if self._pc // WORD % 2 else None,
         )
         self.position += 1
         self._pc = (self._pc + 1) % CODE if rng.random() < 0.8 else rng.randrange(CODE)
         return self.taken
 
 
-def lockstep(machine: str, seed: int, unit: Any = InstructionBuffers, cycles: int = 200, flags: str = "off") -> Counter[str]:
+def lockstep(
+    machine: str, seed: int, unit: Any = InstructionBuffers, cycles: int = 200, flags: str = "off"
+) -> Counter[str]:
     """Returns how many events there were."""
     rng = random.Random(seed)
     config = with_overrides(MACHINES[machine], [f"sub_core.mapping.release_flags={flags}"])
@@ -104,7 +114,10 @@ def _shown(ctx: Any, rtl: Any, warp: int, uop: TraceUop) -> None:
     targets = [uop.destination + place if place < uop.count else RZ for place in range(4)]
     assert [ctx.get(port.registers[place]) for place in range(10)] == [*sources, *targets]
     assert ctx.get(port.predicates) == uop.predicates_read | uop.predicates_written
-    assert (ctx.get(port.destination), ctx.get(port.count)) == (uop.destination, uop.count if uop.collects else 0)
+    assert (ctx.get(port.destination), ctx.get(port.count)) == (
+        uop.destination,
+        uop.count if uop.collects else 0,
+    )
     assert ctx.get(rtl.collects) >> warp & 1 == uop.collects
 
 
@@ -117,7 +130,8 @@ def test_equals_golden(machine: str, seed: int) -> None:
 @FEW
 @given(machine=machines, seed=SEEDS)
 def test_flag_instructions_equal_goldens(machine: str, seed: int) -> None:
-    """Flag instructions are skipped if the release flag cache has them, and take the next fill slot if not."""
+    """Flag instructions are skipped if the release flag cache has them, and take the next fill slot if
+    not."""
     lockstep(machine, seed, flags="on")
 
 
@@ -162,5 +176,7 @@ def test_a_mutant_is_caught() -> None:
 
 
 def test_needs_a_configuration() -> None:
-    with pytest.raises(TypeError, match="InstructionBuffers needs the machine's configuration, an SmConfig, not 'tiny'"):
+    with pytest.raises(
+        TypeError, match="InstructionBuffers needs the machine's configuration, an SmConfig, not 'tiny'"
+    ):
         InstructionBuffers("tiny")  # type: ignore[arg-type]

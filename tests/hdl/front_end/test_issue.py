@@ -37,10 +37,17 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
         for cycle in range(cycles):
             for warp in range(warps):
                 waits = rng.random() < 0.2
-                fake.entries[warp] = [make_uop(
-                    warp, cycle, collects=rng.random() < 0.7, memory=rng.choice((0, 0, 0, Memory.FENCE)), arrive=waits,
-                    wait=waits, last=rng.random() < 0.1,
-                )] * rng.choice((0, 1, 1, 1))
+                fake.entries[warp] = [
+                    make_uop(
+                        warp,
+                        cycle,
+                        collects=rng.random() < 0.7,
+                        memory=rng.choice((0, 0, 0, Memory.FENCE)),
+                        arrive=waits,
+                        wait=waits,
+                        last=rng.random() < 0.1,
+                    )
+                ] * rng.choice((0, 1, 1, 1))
                 fake.hazards[warp] = rng.choice((0, 0, 1, 2, 3))
             model.changed = everyone
             model.update()
@@ -48,12 +55,16 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
             may_slide = rng.choice((everyone, rng.getrandbits(warps)))
             active = rng.choice((everyone, rng.getrandbits(warps)))
             eligible = model.ready & active & (may_issue & ~model.free | may_slide & model.free)
-            bit = {name: sum(1 << warp for warp in range(warps) if test(warp)) for name, test in {
-                "first": lambda warp: fake.entries[warp],
-                "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
-                "blocked": lambda warp: fake.hazards[warp], "memory": lambda warp: fake.hazards[warp] >= 2,
-                "distant": lambda warp: fake.hazards[warp] == 3,
-            }.items()}
+            bit = {
+                name: sum(1 << warp for warp in range(warps) if test(warp))
+                for name, test in {
+                    "first": lambda warp: fake.entries[warp],
+                    "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
+                    "blocked": lambda warp: fake.hazards[warp],
+                    "memory": lambda warp: fake.hazards[warp] >= 2,
+                    "distant": lambda warp: fake.hazards[warp] == 3,
+                }.items()
+            }
             for name, mask in bit.items():
                 ctx.set(getattr(rtl, name), mask)
             ctx.set(rtl.may_issue, may_issue)
@@ -152,8 +163,11 @@ def test_drain_is_seen_once_and_in_its_cycle(machine: str, seed: int) -> None:
                 if active[slot] and not live[slot] and not flying[slot]:
                     expected |= 1 << slot
                     active[slot] = False
-            starts = sum(1 << slot for slot in range(warps)
-                         if not active[slot] and not expected >> slot & 1 and rng.random() < 0.2)
+            starts = sum(
+                1 << slot
+                for slot in range(warps)
+                if not active[slot] and not expected >> slot & 1 and rng.random() < 0.2
+            )
             ctx.set(rtl.start, starts)
             for slot in range(warps):
                 if starts >> slot & 1:

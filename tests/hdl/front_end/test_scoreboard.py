@@ -22,11 +22,16 @@ def random_uop(rng: random.Random, warp: int, seq: int) -> TraceUop:
     """Few registers, so that hazards are frequent."""
     count, unit = rng.choice((0, 1, 1, 2, 4)), rng.choice((Unit.ALU, Unit.LSU))
     return make_uop(
-        warp, seq, unit=unit, memory=rng.choice((*DISTANT, Memory.LOAD_SHARED)) if unit is Unit.LSU else Memory.NONE,
+        warp,
+        seq,
+        unit=unit,
+        memory=rng.choice((*DISTANT, Memory.LOAD_SHARED)) if unit is Unit.LSU else Memory.NONE,
         sources=tuple(rng.sample(range(REGISTERS), rng.randrange(7))),
-        destination=rng.randrange(REGISTERS) if rng.random() < 0.9 else RZ - count, count=count,
+        destination=rng.randrange(REGISTERS) if rng.random() < 0.9 else RZ - count,
+        count=count,
         predicates_read=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7),
-        predicates_written=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7), collects=rng.random() < 0.9,
+        predicates_written=rng.getrandbits(7) & rng.getrandbits(7) & rng.getrandbits(7),
+        collects=rng.random() < 0.9,
     )
 
 
@@ -62,7 +67,9 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
             assert found == [hazard if far else min(hazard, 2) for hazard in hazards], f"cycle {cycle}"
             reads = _read(ctx)
             writes = _write(ctx)
-            _issue(ctx, [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects], cycle)
+            _issue(
+                ctx, [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects], cycle
+            )
             for warp, register in reads:
                 model.read(warp, register)
             for warp, mask in writes:
@@ -156,5 +163,7 @@ def test_mutants_are_caught(mutant: Any) -> None:
 
 @pytest.mark.parametrize("entries", [0, -2, 1.5, None])
 def test_entries_must_be_a_number(entries: Any) -> None:
-    with pytest.raises(TypeError, match="Scoreboard needs the number of uops that can be in collection, at least 1, not"):
+    with pytest.raises(
+        TypeError, match="Scoreboard needs the number of uops that can be in collection, at least 1, not"
+    ):
         Scoreboard(MACHINES["tiny"], entries)

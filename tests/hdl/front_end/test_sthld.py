@@ -1,4 +1,5 @@
-"""The STHLD machine moves as golden's does: the value in every cycle, the event at the end of every interval."""
+"""The STHLD machine moves as golden's does: the value in every cycle, the event at the end of every
+interval."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ SHAPES = [(16, 32, 1), (17, 2, 4), (20, 0, 2), (24, 255, 3)]
 
 def overrides(interval: int, limit: int, cores: int) -> list[str]:
     """The configuration."""
-    return [f"sub_core.collector.sthld_interval={interval}", f"sub_core.collector.sthld_max={limit}", f"sub_cores={cores}"]
+    return [
+        f"sub_core.collector.sthld_interval={interval}",
+        f"sub_core.collector.sthld_max={limit}",
+        f"sub_cores={cores}",
+    ]
 
 
 def lockstep(paths: Sequence[str], seed: int, unit: Any = None, intervals: int = 120) -> Moves:
@@ -73,7 +78,18 @@ def lockstep(paths: Sequence[str], seed: int, unit: Any = None, intervals: int =
 def test_equals_golden(shape: tuple[int, int, int]) -> None:
     moves = lockstep(overrides(*shape), 1) | lockstep(overrides(*shape), 2)
     assert {(state, following) for state, _, following in moves} == {
-        (1, 2), (2, 2), (2, 3), (3, 2), (3, 4), (4, 4), (4, 5), (5, 4), (5, 6), (6, 6), (6, 3)}
+        (1, 2),
+        (2, 2),
+        (2, 3),
+        (3, 2),
+        (3, 4),
+        (4, 4),
+        (4, 5),
+        (5, 4),
+        (5, 6),
+        (6, 6),
+        (6, 3),
+    }
     if shape[1] >= 32:
         assert {(2, 1, 3), (3, -2, 4), (4, -1, 4), (4, 0, 5), (6, 0, 6), (6, 1, 3)} <= moves
 
@@ -94,8 +110,11 @@ def test_every_wrong_edge_is_caught(state: int, large: int, monkeypatch: pytest.
 
 def test_mutants_are_caught() -> None:
     config = with_overrides(preset("tiny"), overrides(16, 32, 2))
-    for changes in ({"launch": lambda value, _: Const(1)}, {"issues": lambda value, _: value & 1},
-                    {"issues": lambda value, ports: value & ~ports.launch.replicate(2)}):
+    for changes in (
+        {"launch": lambda value, _: Const(1)},
+        {"issues": lambda value, _: value & 1},
+        {"issues": lambda value, ports: value & ~ports.launch.replicate(2)},
+    ):
         with pytest.raises(AssertionError):
             lockstep(overrides(16, 32, 2), 1, wrapped(Sthld(config, probe=True), **changes))
 

@@ -24,7 +24,9 @@ def machine(warps: int, active: int) -> SmConfig:
     return with_overrides(preset("tiny"), [f"sub_core.warps={warps}", f"sub_core.active_warps={active}"])
 
 
-def lockstep(warps: int, active: int, seed: int, unit: Any = TwoLevel, cycles: int = 150, probe: bool = True) -> int:
+def lockstep(
+    warps: int, active: int, seed: int, unit: Any = TwoLevel, cycles: int = 150, probe: bool = True
+) -> int:
     """How many warps were activated."""
     rng = random.Random(seed)
     config = machine(warps, active)
@@ -45,8 +47,13 @@ def lockstep(warps: int, active: int, seed: int, unit: Any = TwoLevel, cycles: i
             start = rng.getrandbits(warps) & away if rng.random() < 0.2 else 0
             ready = rng.getrandbits(warps) & ~away
             eligible = ready & model.active & rng.choice((0, everyone))
-            for name, mask in (("away", away), ("may_activate", may_activate), ("start", start), ("ready", ready),
-                               ("eligible", eligible)):
+            for name, mask in (
+                ("away", away),
+                ("may_activate", may_activate),
+                ("start", start),
+                ("ready", ready),
+                ("eligible", eligible),
+            ):
                 ctx.set(getattr(rtl, name), mask)
             assert ctx.get(rtl.active) == model.active, f"cycle {cycle}"
             if eligible:
@@ -96,11 +103,14 @@ def test_mutants_are_caught(mutant: str) -> None:
     assert fails(lambda seed: lockstep(6, 2, seed, unit))
 
 
-@pytest.mark.parametrize(("name", "replacement"), [
-    ("oldest_of", lambda mask, older: mask),  # two at a time
-    ("oldest_of", lambda mask, older: mask & (~mask + 1)),  # the lowest slot, whatever its age
-    ("population", lambda mask: Value.cast(0)),  # there is always room
-])
+@pytest.mark.parametrize(
+    ("name", "replacement"),
+    [
+        ("oldest_of", lambda mask, older: mask),  # two at a time
+        ("oldest_of", lambda mask, older: mask & (~mask + 1)),  # the lowest slot, whatever its age
+        ("population", lambda mask: Value.cast(0)),  # there is always room
+    ],
+)
 def test_mutants_of_parts_are_caught(name: str, replacement: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_level, name, replacement)
     assert fails(lambda seed: lockstep(6, 2, seed))

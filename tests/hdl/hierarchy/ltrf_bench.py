@@ -1,4 +1,5 @@
-"""The register file cache beside golden's: warps that come and go, PREFETCHes, uops, results when they like."""
+"""The register file cache beside golden's: warps that come and go, PREFETCHes, uops, results when they
+like."""
 
 from __future__ import annotations
 
@@ -28,8 +29,16 @@ REGISTERS = 14
 
 def machine(*overrides: str) -> SmConfig:
     """A machine with 16 rows per bank for each warp."""
-    return with_overrides(preset("tiny"), ["lanes=2", "sub_core.warps=4", "sub_core.rows=64", "sub_core.cache.registers=8",
-                                           *(f"sub_core.{override}" for override in overrides)])
+    return with_overrides(
+        preset("tiny"),
+        [
+            "lanes=2",
+            "sub_core.warps=4",
+            "sub_core.rows=64",
+            "sub_core.cache.registers=8",
+            *(f"sub_core.{override}" for override in overrides),
+        ],
+    )
 
 
 LTRFS: dict[str, SmConfig] = {
@@ -59,7 +68,8 @@ class Warp:
 
 
 class Bench:
-    """One run: uops read and write registers of their interval only, as a scoreboard lets them; dead bits are sound.
+    """One run: uops read and write registers of their interval only, as a scoreboard lets them; dead bits are
+    sound.
 
     Parameters
     ----------
@@ -97,7 +107,8 @@ class Bench:
         return self.warps[number].known
 
     def _destination(self, number: int, free: list[int]) -> tuple[int, int]:
-        """How many registers the warp's uop writes, and the first; all of them are among those that are `free`."""
+        """How many registers the warp's uop writes, and the first; all of them are among those that are
+        `free`."""
         rng = self.rng
         count, destination = (1, rng.choice(free)) if free and rng.random() < 0.8 else (0, 0)
         return (2 if count and destination + 1 in free and rng.random() < 0.4 else count), destination
@@ -105,7 +116,9 @@ class Bench:
     def _model(self, plus: bool, quiet: Any) -> Any:
         """Golden's."""
         kind = GoldenLtrfPlus if plus else GoldenLtrf
-        return kind(self.config, Direct(self.core), Banks(self.core, self.config.lanes), quiet, self.log.probe)
+        return kind(
+            self.config, Direct(self.core), Banks(self.core, self.config.lanes), quiet, self.log.probe
+        )
 
     def value(self) -> Value:
         """Any value."""
@@ -113,6 +126,7 @@ class Bench:
 
     def run(self, cycles: int = 250) -> Bench:
         """Compare every cycle."""
+
         async def bench(ctx: Any) -> None:
             for cycle in range(cycles):
                 await self._cycle(ctx, f"cycle {cycle}")
@@ -159,8 +173,16 @@ class Bench:
                 continue
             uop = queue[0]
             register, value = uop.destination + uop.written, uop.values[uop.written]
-            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask,
-                                   "part": uop.part})
+            ctx.set(
+                port.payload,
+                {
+                    "warp": uop.warp,
+                    "seq": uop.seq,
+                    "register": register,
+                    "mask": uop.lane_mask,
+                    "part": uop.part,
+                },
+            )
             ctx.set(self.rtl.keep[unit].value, pack(value))
             moving = self.model.blocks[uop.warp].moving >> register & 1
             taken[unit] = self.model.write(uop, register, value)
@@ -185,8 +207,11 @@ class Bench:
 
     def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
         """Operands arrive: golden's, and the newest values."""
-        found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(self.rtl.deliver)
-                 if ctx.get(port.valid)}
+        found = {
+            number: (ctx.get(port.slot), ctx.get(port.value))
+            for number, port in enumerate(self.rtl.deliver)
+            if ctx.get(port.valid)
+        }
         assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
         for collector, slot, _, value in arrived:
             warp, register, expected = self.missing[collector].pop(slot)
@@ -215,7 +240,10 @@ class Bench:
     def _prefetch(self, ctx: Any, number: int) -> None:
         rng, rtl, warp = self.rng, self.rtl, self.warps[number]
         limit = self.core.cache.registers
-        warp.working = sum(1 << register for register in rng.sample(range(REGISTERS), rng.choice((2, limit - 1, limit, limit))))
+        warp.working = sum(
+            1 << register
+            for register in rng.sample(range(REGISTERS), rng.choice((2, limit - 1, limit, limit)))
+        )
         uop = make_uop(number, warp.seq, working_set=warp.working)
         ctx.set(rtl.prefetch, 1)
         ctx.set(rtl.prefetching, number)
@@ -234,9 +262,18 @@ class Bench:
         whole = warp.known & writes != writes or rng.random() < 0.5
         mask = self.config.lane_mask if whole else rng.randrange(1, self.config.lane_mask + 1)
         dead = rng.getrandbits(len(sources)) & rng.getrandbits(len(sources)) if sources else 0
-        uop = make_uop(number, warp.seq, unit=rng.randrange(UNITS), sources=tuple(sources), destination=destination, count=count,
-                       values=[self.value() for _ in range(count)], lane_mask=mask, dead=dead,
-                       part=mask != self.config.lane_mask)
+        uop = make_uop(
+            number,
+            warp.seq,
+            unit=rng.randrange(UNITS),
+            sources=tuple(sources),
+            destination=destination,
+            count=count,
+            values=[self.value() for _ in range(count)],
+            lane_mask=mask,
+            dead=dead,
+            part=mask != self.config.lane_mask,
+        )
         for slot, register in enumerate(sources):
             self.missing[collector][slot] = (number, register, warp.state[register])
             warp.reads[register] += 1
@@ -252,8 +289,15 @@ class Bench:
         ctx.set(rtl.issue.valid, 1)
         ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
         ctx.set(rtl.read.valid, 1)
-        ctx.set(rtl.read.payload, {"collector": collector, "warp": number, "source_valid": record["source_valid"],
-                                   "sources": record["sources"]})
+        ctx.set(
+            rtl.read.payload,
+            {
+                "collector": collector,
+                "warp": number,
+                "source_valid": record["source_valid"],
+                "sources": record["sources"],
+            },
+        )
         self.model.issue(uop)
         for slot, register in enumerate(sources):
             self.model.read(collector, slot, number, register)
@@ -264,7 +308,11 @@ class Bench:
         """A slot in which nothing is left to do may receive a new warp."""
         core = self.core
         rows = core.rows // core.warps
-        starts = [number for number, warp in enumerate(self.warps) if self._may_start(number) and self.rng.random() < 0.2]
+        starts = [
+            number
+            for number, warp in enumerate(self.warps)
+            if self._may_start(number) and self.rng.random() < 0.2
+        ]
         ctx.set(self.rtl.start.warps, sum(1 << number for number in starts))
         ctx.set(self.rtl.start.rows, rows)
         for number in starts:
@@ -280,8 +328,11 @@ class Bench:
 
     def _gone(self) -> int:
         """Active warps that are not any more: they wait, or they have ended."""
-        return sum(1 << number for number, warp in enumerate(self.warps)
-                   if not warp.waits and self.rng.random() < (0.04 if self.model.blocks[number].complete else 0.005))
+        return sum(
+            1 << number
+            for number, warp in enumerate(self.warps)
+            if not warp.waits and self.rng.random() < (0.04 if self.model.blocks[number].complete else 0.005)
+        )
 
     def _come_and_go(self, ctx: Any, may_activate: int, gone: int) -> None:
         rng, rtl = self.rng, self.rtl
@@ -296,8 +347,11 @@ class Bench:
                 self.happened["stall"] += warp.live
         ctx.set(rtl.deactivate, gone)
         ctx.set(rtl.ended, ended)
-        come = [number for number, warp in enumerate(self.warps)
-                if may_activate >> number & 1 and warp.live and warp.waits and number not in self.started]
+        come = [
+            number
+            for number, warp in enumerate(self.warps)
+            if may_activate >> number & 1 and warp.live and warp.waits and number not in self.started
+        ]
         comes = bool(come) and rng.random() < 0.7
         ctx.set(rtl.activate, comes)
         if comes:

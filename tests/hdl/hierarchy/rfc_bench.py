@@ -1,4 +1,5 @@
-"""The register file caches without prefetch beside golden's: warps that come and go, straight code, results when they like."""
+"""The register file caches without prefetch beside golden's: warps that come and go, straight code, results
+when they like."""
 
 from __future__ import annotations
 
@@ -32,8 +33,16 @@ _MODELS: dict[str, Any] = {"rfc": GoldenRfc, "sw-rfc": GoldenSwRfc}
 
 def machine(*overrides: str) -> SmConfig:
     """A machine of four warps with 32 rows per bank for each."""
-    return with_overrides(preset("tiny"), ["lanes=2", "sub_core.warps=4", "sub_core.rows=128", "sub_core.cache.registers=8",
-                                           *(f"sub_core.{override}" for override in overrides)])
+    return with_overrides(
+        preset("tiny"),
+        [
+            "lanes=2",
+            "sub_core.warps=4",
+            "sub_core.rows=128",
+            "sub_core.cache.registers=8",
+            *(f"sub_core.{override}" for override in overrides),
+        ],
+    )
 
 
 RFCS: dict[str, SmConfig] = {
@@ -46,7 +55,8 @@ RFCS: dict[str, SmConfig] = {
 
 @dataclass(frozen=True)
 class Instruction:
-    """One of a block: the compiler's view, the lanes that execute it (0: none does, so that it is not issued), and its hints."""
+    """One of a block: the compiler's view, the lanes that execute it (0: none does, so that it is not
+    issued), and its hints."""
 
     step: Step
     lanes: int
@@ -89,7 +99,8 @@ def _touched(step: Step) -> int:
 
 
 class Bench:
-    """One run: warps execute random straight code with the hints that the compiler gives it, as a scoreboard lets them.
+    """One run: warps execute random straight code with the hints that the compiler gives it, as a scoreboard
+    lets them.
 
     Parameters
     ----------
@@ -107,8 +118,13 @@ class Bench:
         self.log = Log()
         self.rtl = build(config, parse_scheme(scheme), True)
         self.quiet = 0
-        self.model = _MODELS[scheme](config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
-                                     self.log.probe)
+        self.model = _MODELS[scheme](
+            config,
+            Direct(core),
+            Banks(core, config.lanes),
+            lambda warp: bool(self.quiet >> warp & 1),
+            self.log.probe,
+        )
         self.warps = [Warp(config.lane_mask) for _ in range(core.warps)]
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
         # By collector, of each slot that waits: uop, register, value.
@@ -121,6 +137,7 @@ class Bench:
 
     def run(self, cycles: int = 250) -> Bench:
         """Compare every cycle."""
+
         async def bench(ctx: Any) -> None:
             for cycle in range(cycles):
                 await self._cycle(ctx, f"cycle {cycle}")
@@ -163,8 +180,17 @@ class Bench:
                 continue
             uop = queue[0]
             register, value = uop.destination + uop.written, uop.values[uop.written]
-            ctx.set(port.payload, {"warp": uop.warp, "seq": uop.seq, "register": register, "mask": uop.lane_mask,
-                                   "part": uop.part, "near": uop.near >> MAX_SOURCES & 1})
+            ctx.set(
+                port.payload,
+                {
+                    "warp": uop.warp,
+                    "seq": uop.seq,
+                    "register": register,
+                    "mask": uop.lane_mask,
+                    "part": uop.part,
+                    "near": uop.near >> MAX_SOURCES & 1,
+                },
+            )
             ctx.set(self.rtl.keep[unit].value, pack(value))
             taken[unit] = self.model.write(uop, register, value)
             if taken[unit]:
@@ -188,8 +214,11 @@ class Bench:
 
     def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
         """Operands arrive: golden's, and on the lanes that read them the newest values."""
-        found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(self.rtl.deliver)
-                 if ctx.get(port.valid)}
+        found = {
+            number: (ctx.get(port.slot), ctx.get(port.value))
+            for number, port in enumerate(self.rtl.deliver)
+            if ctx.get(port.valid)
+        }
         assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
         for collector, slot, _, value in arrived:
             uop, register, expected = self.missing[collector].pop(slot)
@@ -203,7 +232,11 @@ class Bench:
     def _block(self, warp: Warp) -> list[Instruction]:
         """Straight code, under one mask but for guards."""
         rng = self.rng
-        mask = warp.launched if rng.random() < 0.6 else warp.launched & rng.randrange(1, warp.launched + 1) or warp.launched
+        mask = (
+            warp.launched
+            if rng.random() < 0.6
+            else warp.launched & rng.randrange(1, warp.launched + 1) or warp.launched
+        )
         found: list[Instruction] = []
         if rng.random() < 0.3:
             found += [Instruction(Step(*step, True, False, False, 0), mask) for step in self._crowd()]
@@ -214,7 +247,11 @@ class Bench:
             sources = tuple(rng.sample(here, min(len(here), rng.choice((0, 1, 2, 2, 3, 6)))))
             count, first = rng.choice((0, 1, 1, 1, 1, 2)), rng.randrange(REGISTERS - 1)
             written = tuple(range(first, first + count))
-            found.append(Instruction(Step(sources, written, certain, count == 1 and rng.random() < 0.15, False, 0), lanes))
+            found.append(
+                Instruction(
+                    Step(sources, written, certain, count == 1 and rng.random() < 0.15, False, 0), lanes
+                )
+            )
             for register in written:
                 warp.known[register] |= lanes
         needed = rng.getrandbits(REGISTERS) & rng.getrandbits(REGISTERS)
@@ -222,12 +259,18 @@ class Bench:
         return self._hinted(self._liveness(found, needed, mask == warp.launched))
 
     def _crowd(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Sources and results: six registers are read at once, and another one then comes to the place of the last of them."""
+        """Sources and results: six registers are read at once, and another one then comes to the place of the
+        last of them."""
         registers = tuple(range(6))
         other = registers[-1] + self.core.cache.registers
         if other >= REGISTERS:
             return []
-        return [*(((), (register,)) for register in registers), (registers, ()), ((), (other,)), ((other,), ())]
+        return [
+            *(((), (register,)) for register in registers),
+            (registers, ()),
+            ((), (other,)),
+            ((other,), ()),
+        ]
 
     def _liveness(self, code: list[Instruction], needed: int, whole: bool) -> list[Instruction]:
         """What somebody may read behind each instruction; only writes of all of a warp's lanes end that."""
@@ -241,13 +284,27 @@ class Bench:
         return found[::-1]
 
     def _hinted(self, code: list[Instruction]) -> list[Instruction]:
-        """With the compiler's word: what goes into the cache, and where operands are; or which are read for the last time."""
+        """With the compiler's word: what goes into the cache, and where operands are; or which are read for
+        the last time."""
         if self.software:
-            near, write_back = assign([instruction.step for instruction in code], self.core.cache.registers, frozenset())
-            return [replace(instruction, near=int(hint), write_back=int(where))
-                    for instruction, hint, where in zip(code, near, write_back, strict=True)]
-        return [replace(instruction, dead=sum(1 << slot for slot, register in enumerate(instruction.step.sources)
-                                              if not instruction.step.after >> register & 1)) for instruction in code]
+            near, write_back = assign(
+                [instruction.step for instruction in code], self.core.cache.registers, frozenset()
+            )
+            return [
+                replace(instruction, near=int(hint), write_back=int(where))
+                for instruction, hint, where in zip(code, near, write_back, strict=True)
+            ]
+        return [
+            replace(
+                instruction,
+                dead=sum(
+                    1 << slot
+                    for slot, register in enumerate(instruction.step.sources)
+                    if not instruction.step.after >> register & 1
+                ),
+            )
+            for instruction in code
+        ]
 
     # --- What issues.
 
@@ -259,7 +316,11 @@ class Bench:
         for warp in self.warps:
             while warp.active and warp.code and not warp.code[0].lanes:
                 warp.code.popleft()
-        ready = [number for number, warp in enumerate(self.warps) if warp.active and not gone >> number & 1 and self._may(warp)]
+        ready = [
+            number
+            for number, warp in enumerate(self.warps)
+            if warp.active and not gone >> number & 1 and self._may(warp)
+        ]
         free = [number for number, slots in enumerate(self.missing) if not slots]
         if ready and free and rng.random() < 0.9:
             self._uop(ctx, rng.choice(ready), rng.choice(free))
@@ -269,16 +330,29 @@ class Bench:
         if not warp.code:
             return False
         step = warp.code[0].step
-        return not _touched(step) & warp.pending and not any(warp.reads[register] for register in step.written)
+        return not _touched(step) & warp.pending and not any(
+            warp.reads[register] for register in step.written
+        )
 
     def _uop(self, ctx: Any, number: int, collector: int) -> None:
         rng, rtl, warp = self.rng, self.rtl, self.warps[number]
         code = warp.code.popleft()
         step, lanes = code.step, code.lanes
         warp.seq += 1
-        uop = make_uop(number, warp.seq, unit=rng.randrange(UNITS), sources=step.sources, destination=(*step.written, 0)[0],
-                       count=len(step.written), values=[self.value() for _ in step.written], lane_mask=lanes, near=code.near,
-                       write_back=code.write_back, dead=code.dead, part=int(lanes != warp.launched))
+        uop = make_uop(
+            number,
+            warp.seq,
+            unit=rng.randrange(UNITS),
+            sources=step.sources,
+            destination=(*step.written, 0)[0],
+            count=len(step.written),
+            values=[self.value() for _ in step.written],
+            lane_mask=lanes,
+            near=code.near,
+            write_back=code.write_back,
+            dead=code.dead,
+            part=int(lanes != warp.launched),
+        )
         for slot, register in enumerate(step.sources):
             self.missing[collector][slot] = (uop, register, warp.state[register])
             warp.reads[register] += 1
@@ -292,8 +366,15 @@ class Bench:
         ctx.set(rtl.issue.valid, 1)
         ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
         ctx.set(rtl.read.valid, 1)
-        ctx.set(rtl.read.payload, {"collector": collector, "warp": number, "source_valid": record["source_valid"],
-                                   "sources": record["sources"]})
+        ctx.set(
+            rtl.read.payload,
+            {
+                "collector": collector,
+                "warp": number,
+                "source_valid": record["source_valid"],
+                "sources": record["sources"],
+            },
+        )
         self.model.issue(uop)
         for slot, register in enumerate(step.sources):
             self.model.read(collector, slot, number, register)
@@ -303,7 +384,9 @@ class Bench:
     def _start(self, ctx: Any) -> None:
         """A slot in which nothing is left to do may receive a new warp."""
         rows = self.core.rows // self.core.warps
-        self.started = [number for number, warp in enumerate(self.warps) if warp.idle and self.rng.random() < 0.2]
+        self.started = [
+            number for number, warp in enumerate(self.warps) if warp.idle and self.rng.random() < 0.2
+        ]
         ctx.set(self.rtl.start.warps, sum(1 << number for number in self.started))
         ctx.set(self.rtl.start.rows, rows)
         for number in self.started:
@@ -314,7 +397,8 @@ class Bench:
             self.happened["start"] += 1
 
     def _gone(self) -> int:
-        """Active warps that are not any more: they wait for a distant result or have ended; with tags, whenever one likes."""
+        """Active warps that are not any more: they wait for a distant result or have ended; with tags,
+        whenever one likes."""
         found = 0
         for number, warp in enumerate(self.warps):
             if not warp.active:
@@ -338,8 +422,11 @@ class Bench:
                 self.happened["stall"] += warp.live
         ctx.set(rtl.deactivate, gone)
         ctx.set(rtl.ended, ended)
-        come = [number for number, warp in enumerate(self.warps)
-                if may_activate >> number & 1 and warp.live and not warp.active and number not in self.started]
+        come = [
+            number
+            for number, warp in enumerate(self.warps)
+            if may_activate >> number & 1 and warp.live and not warp.active and number not in self.started
+        ]
         comes = bool(come) and rng.random() < 0.7
         ctx.set(rtl.activate, comes)
         if comes:

@@ -1,6 +1,7 @@
-"""RFC and SW-RFC allocate, read, write and free what golden's do, values included, and operands are the newest values.
+"""RFC and SW-RFC allocate, read, write and free what golden's do, values included, and operands are the
+newest values.
 
-    pytest -m "long or not long" tests/hdl/hierarchy/test_beside.py
+pytest -m "long or not long" tests/hdl/hierarchy/test_beside.py
 """
 
 from __future__ import annotations
@@ -46,13 +47,18 @@ def test_what_matters_happens(scheme: str) -> None:
     happened = Bench(scheme, "slow", 3).run(250).happened
     found = Counter(happened)
     names = ["cache_write", "write", "cache_grant", "grant", "row_free", "write_wait", "start", "partial"]
-    names += ["cache_allocate", "cache_release", "write_back", "stall", "again", "inactive"] if scheme == "rfc" else []
+    names += (
+        ["cache_allocate", "cache_release", "write_back", "stall", "again", "inactive"]
+        if scheme == "rfc"
+        else []
+    )
     for name in names:
         assert found[name] >= 2, f"{name} happened {found[name]} times"
 
 
 def built(component: type, room: str) -> Any:
     """Makes register files with this component as the hierarchy `room`."""
+
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(build_registers.__globals__["CACHES"][False, False], room, component)
@@ -100,6 +106,7 @@ def _no_wait(config: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "part"), [("TagRow", _no_locks), ("Departing", _no_wait)])
 def test_mutants_with_tags_are_caught(name: str, part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An entry leaves while an operand is still to be read from it; what has left is lost on its way to its bank."""
+    """An entry leaves while an operand is still to be read from it; what has left is lost on its way to its
+    bank."""
     monkeypatch.setattr(f"warpbank.hdl.hierarchy.rfc.{name}", part)
     assert fails(lambda seed: lockstep("rfc", "fast", seed, cycles=200))

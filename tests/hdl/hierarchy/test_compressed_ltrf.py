@@ -27,7 +27,8 @@ STORAGES: dict[str, Any] = {"gscalar": GScalar, "gscalar-half": GScalarHalf, "bd
 
 
 class CompressedBench(Bench):
-    """Values that compress; notes of operands are compared; the scoreboard says what is still to be written, if `answers`."""
+    """Values that compress; notes of operands are compared; the scoreboard says what is still to be written,
+    if `answers`."""
 
     answers = True
     #: What the scheme has besides, before the storage.
@@ -39,7 +40,9 @@ class CompressedBench(Bench):
 
     def _model(self, plus: bool, quiet: Any) -> Any:
         kind = GoldenPlus if plus else Golden
-        model = kind(self.config, Direct(self.core), self.kind(self.core, self.config.lanes), quiet, self.log.probe)
+        model = kind(
+            self.config, Direct(self.core), self.kind(self.core, self.config.lanes), quiet, self.log.probe
+        )
         model.pending = lambda warp: self.warps[warp].pending
         return model
 
@@ -49,7 +52,10 @@ class CompressedBench(Bench):
 
     async def _cycle(self, ctx: Any, where: str) -> None:
         asks = self.rtl.owed
-        ctx.set(asks.pending, self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1)
+        ctx.set(
+            asks.pending,
+            self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1,
+        )
         await super()._cycle(ctx, where)
 
     def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Any]], where: str) -> None:
@@ -76,13 +82,21 @@ class Unanswered(CompressedBench):
     answers = False
 
 
-def lockstep(machine: str, seed: int, storage: str = "gscalar", build: Any = build_registers, cycles: int = 250,
-             bench: type[CompressedBench] = CompressedBench) -> None:
+def lockstep(
+    machine: str,
+    seed: int,
+    storage: str = "gscalar",
+    build: Any = build_registers,
+    cycles: int = 250,
+    bench: type[CompressedBench] = CompressedBench,
+) -> None:
     bench(machine, seed, storage, build).run(cycles)
 
 
 @settings(FEW, max_examples=3)
-@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, storage=strategies.sampled_from(list(STORAGES)))
+@given(
+    machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, storage=strategies.sampled_from(list(STORAGES))
+)
 def test_equals_golden(machine: str, seed: int, storage: str) -> None:
     lockstep(machine, seed, storage, cycles=120)
 
@@ -99,8 +113,20 @@ def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for seed in (3, 4):
         happened += CompressedBench("fast", seed).run(300).happened
-    for name in ("cache_fill", "write_back", "cache_write", "write", "stall", "again", "partial", "inactive", "array_read",
-                 "array_write", "divergent note", "scalar note"):
+    for name in (
+        "cache_fill",
+        "write_back",
+        "cache_write",
+        "write",
+        "stall",
+        "again",
+        "partial",
+        "inactive",
+        "array_read",
+        "array_write",
+        "divergent note",
+        "scalar note",
+    ):
         assert happened[name] >= 2, f"{name} happened {happened[name]} times"
 
 
@@ -133,6 +159,7 @@ class Recompresses(CompressedLtrf):
 
 def with_unit(unit: Any) -> Any:
     """Makes register files with this cache, with and without liveness."""
+
     class Plus(unit, CompressedLtrfPlus):  # type: ignore[misc]
         pass
 

@@ -26,7 +26,13 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, parse_scheme("baseline"), True)
-    model = Golden(config, GoldenDirect(core), GoldenBanks(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
+    model = Golden(
+        config,
+        GoldenDirect(core),
+        GoldenBanks(core, config.lanes),
+        GoldenArbiter(core.banks, log.probe),
+        log.probe,
+    )
     rows = core.rows // core.warps
     registers = min(12, rows * core.banks)
     missing = [0] * core.collectors
@@ -40,10 +46,15 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         ctx.set(rtl.start.warps, 0)
         for cycle in range(cycles):
             waits = _write(ctx)
-            found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(rtl.deliver)
-                     if ctx.get(port.valid)}
+            found = {
+                number: (ctx.get(port.slot), ctx.get(port.value))
+                for number, port in enumerate(rtl.deliver)
+                if ctx.get(port.valid)
+            }
             arrived = model.step()
-            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, f"cycle {cycle}"
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
+                f"cycle {cycle}"
+            )
             for collector, *_ in arrived:
                 missing[collector] -= 1
             assert seen(ctx, rtl.events) == sorted([*log.take(), *waits]), f"cycle {cycle}"
@@ -61,7 +72,11 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             ctx.set(port.valid, valid)
             if not valid:
                 continue
-            warp, register, mask = rng.randrange(core.warps), rng.randrange(registers), rng.getrandbits(config.lanes)
+            warp, register, mask = (
+                rng.randrange(core.warps),
+                rng.randrange(registers),
+                rng.getrandbits(config.lanes),
+            )
             ctx.set(port.payload, {"warp": warp, "seq": unit, "register": register, "mask": mask})
             value = np.array([rng.getrandbits(32) for _ in range(config.lanes)], np.uint32)
             uop = make_uop(warp, unit, lane_mask=mask)
@@ -84,8 +99,15 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         if valid:
             collector, warp = rng.choice(free), rng.randrange(core.warps)
             sources = rng.sample(range(registers), rng.randrange(min(7, registers + 1)))
-            ctx.set(rtl.read.payload, {"collector": collector, "warp": warp, "source_valid": (1 << len(sources)) - 1,
-                                       "sources": [*sources, *(0 for _ in range(6 - len(sources)))]})
+            ctx.set(
+                rtl.read.payload,
+                {
+                    "collector": collector,
+                    "warp": warp,
+                    "source_valid": (1 << len(sources)) - 1,
+                    "sources": [*sources, *(0 for _ in range(6 - len(sources)))],
+                },
+            )
             for slot, register in enumerate(sources):
                 model.read(collector, slot, warp, register)
             missing[collector] = len(sources)

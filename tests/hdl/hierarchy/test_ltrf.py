@@ -35,14 +35,28 @@ def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for machine, plus in (("fast", True), ("slow", False)):
         happened += Bench(machine, 3, plus).run(300).happened
-    for name in ("prefetch", "cache_fill", "write_back", "cache_write", "write", "row_free", "cache_grant", "start", "stall",
-                 "again", "partial", "inactive", "waits for a move"):
+    for name in (
+        "prefetch",
+        "cache_fill",
+        "write_back",
+        "cache_write",
+        "write",
+        "row_free",
+        "cache_grant",
+        "start",
+        "stall",
+        "again",
+        "partial",
+        "inactive",
+        "waits for a move",
+    ):
         assert happened[name] >= 2, f"{name} happened {happened[name]} times"
     assert not happened["interval_read"]
 
 
 class KeepsValidBits(WarpControlBlocks):
-    """The valid bits are not cleared when a warp stalls: when it is active again, the cache seems to hold its working set."""
+    """The valid bits are not cleared when a warp stalls: when it is active again, the cache seems to hold its
+    working set."""
 
     def _row(self, m: Any, row: int) -> None:
         super()._row(m, row)
@@ -65,8 +79,12 @@ class Early(WarpControlBlocks):
 
     def _warps(self, m: Any) -> None:
         super()._warps(m)
-        rows = [held & ~leaving & (placed == working) for held, leaving, placed, working
-                in zip(self._held, self._leaving, self._placed, self._working, strict=True)]
+        rows = [
+            held & ~leaving & (placed == working)
+            for held, leaving, placed, working in zip(
+                self._held, self._leaving, self._placed, self._working, strict=True
+            )
+        ]
         mask: Any = 0
         for owner, row in zip(self._owner, rows, strict=True):
             mask = mask | Mux(row, 1 << owner, 0)
@@ -75,6 +93,7 @@ class Early(WarpControlBlocks):
 
 def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
     """Makes register files with these control blocks."""
+
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", blocks)
@@ -93,7 +112,9 @@ class OutOfTurn(Ltrf):
 
     def _find_results(self, m: Any) -> None:
         super()._find_results(m)
-        self._to_main = [writer.valid & ~find.placed for writer, find in zip(self._all, self._finds, strict=True)]
+        self._to_main = [
+            writer.valid & ~find.placed for writer, find in zip(self._all, self._finds, strict=True)
+        ]
 
 
 def test_a_mutant_of_the_cache_is_caught() -> None:
@@ -107,7 +128,8 @@ def test_a_mutant_of_the_cache_is_caught() -> None:
 
 
 def interval_reads(build: Any) -> int:
-    """`interval_read` events of the RTL alone: a warp prefetches eight registers and reads three where `may_issue` lets it."""
+    """`interval_read` events of the RTL alone: a warp prefetches eight registers and reads three where
+    `may_issue` lets it."""
     rtl = build(LTRFS["slow"], parse_scheme("ltrf"), True)
     ports = [port for port in event_ports(rtl.events) if port.name == "interval_read"]
     found = 0

@@ -28,10 +28,17 @@ def lockstep(machine: str, seed: int, unit: Any = Mover, cycles: int = 300) -> N
         for cycle in range(cycles):
             where, stage, move = f"cycle {cycle}", model.stage, model.move
             found = [ctx.get(port) for port in (rtl.idle, rtl.reads, rtl.writes, rtl.arrives, rtl.inbound)]
-            assert found == [stage is Stage.IDLE, stage is Stage.FETCH, stage is Stage.STORE, stage is Stage.FILL,
-                             stage in (Stage.FETCH, Stage.SHIP_IN, Stage.FILL)], where
+            assert found == [
+                stage is Stage.IDLE,
+                stage is Stage.FETCH,
+                stage is Stage.STORE,
+                stage is Stage.FILL,
+                stage in (Stage.FETCH, Stage.SHIP_IN, Stage.FILL),
+            ], where
             if move is not None:
-                assert [ctx.get(getattr(rtl.move, port)) for port in ports] == [getattr(move, port) for port in ports], where
+                assert [ctx.get(getattr(rtl.move, port)) for port in ports] == [
+                    getattr(move, port) for port in ports
+                ], where
             if stage is Stage.STORE:
                 assert move is not None
                 assert ctx.get(rtl.carried) == move.value, where
@@ -41,8 +48,13 @@ def lockstep(machine: str, seed: int, unit: Any = Mover, cycles: int = 300) -> N
             access = stage in (Stage.FETCH, Stage.STORE) and rng.random() < 0.5
             filled = stage is Stage.FILL and rng.random() < 0.5
             took = rng.randrange(1, most + 1)
-            for port, value in ((rtl.fetch, fetch), (rtl.store, store), (rtl.access, access), (rtl.filled, filled),
-                                (rtl.cycles, took)):
+            for port, value in (
+                (rtl.fetch, fetch),
+                (rtl.store, store),
+                (rtl.access, access),
+                (rtl.filled, filled),
+                (rtl.cycles, took),
+            ):
                 ctx.set(port, value)
             order = {port: rng.getrandbits(len(getattr(rtl.order, port))) for port in ports}
             ctx.set(rtl.order, order)

@@ -1,4 +1,5 @@
-"""The register file cache over renamed registers in compressing banks does what golden's does, notes included."""
+"""The register file cache over renamed registers in compressing banks does what golden's does, notes
+included."""
 
 from __future__ import annotations
 
@@ -33,12 +34,16 @@ class BothBench(CompressedBench, RenamedBench):
         return model
 
 
-def lockstep(machine: str, seed: int, storage: str = "gscalar", build: Any = build_registers, cycles: int = 250) -> None:
+def lockstep(
+    machine: str, seed: int, storage: str = "gscalar", build: Any = build_registers, cycles: int = 250
+) -> None:
     BothBench(machine, seed, storage, build).run(cycles)
 
 
 @settings(FEW, max_examples=2)
-@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, storage=strategies.sampled_from(list(STORAGES)))
+@given(
+    machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, storage=strategies.sampled_from(list(STORAGES))
+)
 def test_equals_golden(machine: str, seed: int, storage: str) -> None:
     lockstep(machine, seed, storage, cycles=120)
 

@@ -1,4 +1,5 @@
-"""The register file cache over renamed registers moves, writes, names and releases what golden's does, values included."""
+"""The register file cache over renamed registers moves, writes, names and releases what golden's does, values
+included."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ PLACES = 9
 
 
 class RenamedBench(Bench):
-    """Warps whose first uops wait for physical registers, pbr, warps that drain, launches; registers never written are zeros."""
+    """Warps whose first uops wait for physical registers, pbr, warps that drain, launches; registers never
+    written are zeros."""
 
     storage = "+renaming"
 
@@ -54,12 +56,20 @@ class RenamedBench(Bench):
 
     def _model(self, plus: bool, quiet: Any) -> Any:
         kind, core = GoldenPlus if plus else Golden, self.core
-        return kind(self.config, GoldenRenaming(core, self.log.probe), Banks(core, self.config.lanes), quiet, self.log.probe)
+        return kind(
+            self.config,
+            GoldenRenaming(core, self.log.probe),
+            Banks(core, self.config.lanes),
+            quiet,
+            self.log.probe,
+        )
 
     async def _cycle(self, ctx: Any, where: str) -> None:
         """What the warps are about to do comes first; a launch follows when all have drained."""
         rtl, model = self.rtl, self.model
-        launches = not self.cycle or (self.since > LAUNCH and all(self.drained) and all(warp.waits for warp in self.warps))
+        launches = not self.cycle or (
+            self.since > LAUNCH and all(self.drained) and all(warp.waits for warp in self.warps)
+        )
         self.launches, self.cycle, self.since = launches, self.cycle + 1, self.since + 1
         ctx.set(rtl.launch, launches)
         here = sum(1 << number for number, warp in enumerate(self.warps) if warp.live)
@@ -75,7 +85,8 @@ class RenamedBench(Bench):
         assert ctx.get(rtl.lacking) == model.lacking, where
         self.happened["lacking"] += model.lacking.bit_count()
         self.happened["held back"] += any(
-            model.blocks[warp].moving & dying for warp, dying in enumerate(model._names.release.dying))
+            model.blocks[warp].moving & dying for warp, dying in enumerate(model._names.release.dying)
+        )
         ctx.set(rtl.slide, 0)
         self.finished, self.ends = {}, 0
         await super()._cycle(ctx, where)
@@ -123,7 +134,10 @@ class RenamedBench(Bench):
 
     def _launch(self, ctx: Any) -> None:
         rng, start, slots = self.rng, self.rtl.start, self.core.warps
-        self.since, self.exempt = 0, sum(1 << register for register in rng.sample(range(REGISTERS), rng.randrange(3)))
+        self.since, self.exempt = (
+            0,
+            sum(1 << register for register in rng.sample(range(REGISTERS), rng.randrange(3))),
+        )
         self.happened["moving at a launch"] += any(block.moving for block in self.model.blocks)
         for port, value in ((start.registers, REGISTERS), (start.exempt, self.exempt), (start.slots, slots)):
             ctx.set(port, value)
@@ -132,18 +146,28 @@ class RenamedBench(Bench):
     # --- Warps and their uops.
 
     def _may_start(self, number: int) -> bool:
-        return super()._may_start(number) and self.drained[number] and self.since <= LAUNCH and not self.launches
+        return (
+            super()._may_start(number) and self.drained[number] and self.since <= LAUNCH and not self.launches
+        )
 
     def _start(self, ctx: Any) -> None:
         super()._start(ctx)
         for number in self.started:
-            self.drained[number], self.first[number], self.blank[number] = False, None, ((1 << REGISTERS) - 1) & ~self.exempt
+            self.drained[number], self.first[number], self.blank[number] = (
+                False,
+                None,
+                ((1 << REGISTERS) - 1) & ~self.exempt,
+            )
 
     def _gone(self) -> int:
         """When a launch is to come, all warps end."""
         if self.since <= LAUNCH:
             return super()._gone()
-        return sum(1 << number for number, warp in enumerate(self.warps) if not warp.waits and self.rng.random() < 0.3)
+        return sum(
+            1 << number
+            for number, warp in enumerate(self.warps)
+            if not warp.waits and self.rng.random() < 0.3
+        )
 
     def _come_and_go(self, ctx: Any, may_activate: int, gone: int) -> None:
         super()._come_and_go(ctx, may_activate, gone)
@@ -182,9 +206,20 @@ class RenamedBench(Bench):
         if not known:
             return
         named = self.rng.sample(known, min(len(known), self.rng.randint(1, 3)))
-        uop = make_uop(number, warp.seq, control=Control.PBR, collects=False, releases=sum(1 << register for register in named))
-        word = sum(register << 6 * place for place, register in enumerate([*named, *named[:1] * (PLACES - len(named))]))
-        ctx.set(self.rtl.issue.payload, {"warp": number, "uop": {**uop_record(uop), "release": word, "wide": 0}})
+        uop = make_uop(
+            number,
+            warp.seq,
+            control=Control.PBR,
+            collects=False,
+            releases=sum(1 << register for register in named),
+        )
+        word = sum(
+            register << 6 * place
+            for place, register in enumerate([*named, *named[:1] * (PLACES - len(named))])
+        )
+        ctx.set(
+            self.rtl.issue.payload, {"warp": number, "uop": {**uop_record(uop), "release": word, "wide": 0}}
+        )
         ctx.set(self.rtl.slide, 1)
         self.model.issue(uop)
         warp.known &= ~uop.releases
@@ -212,8 +247,21 @@ def test_what_matters_happens() -> None:
     happened: Counter[str] = Counter()
     for machine, seed in (("slow", 0), ("one", 1)):
         happened += RenamedBench(machine, seed, bool(seed % 2)).run(400).happened
-    for name in ("fetch", "write_back", "cache_write", "write", "map", "unmap", "lookup", "unwritten", "lacking", "pbr", "again",
-                 "held back", "moving at a launch"):
+    for name in (
+        "fetch",
+        "write_back",
+        "cache_write",
+        "write",
+        "map",
+        "unmap",
+        "lookup",
+        "unwritten",
+        "lacking",
+        "pbr",
+        "again",
+        "held back",
+        "moving at a launch",
+    ):
         assert happened[name], name
 
 
@@ -250,6 +298,7 @@ class KeepsMoving(RenamedLtrf):
 
 def with_unit(unit: Any) -> Any:
     """Makes register files with this cache, with and without liveness."""
+
     class Plus(unit, RenamedLtrfPlus):  # type: ignore[misc]
         pass
 

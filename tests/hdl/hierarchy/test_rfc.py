@@ -22,7 +22,9 @@ SLOTS = 6
 
 
 def _machine(policy: str) -> Any:
-    return with_overrides(preset("tiny"), ["sub_core.cache.registers=8", f"sub_core.cache.replacement={policy}"])
+    return with_overrides(
+        preset("tiny"), ["sub_core.cache.registers=8", f"sub_core.cache.replacement={policy}"]
+    )
 
 
 def _bits(entries: Any) -> int:
@@ -41,24 +43,51 @@ def tag_lockstep(policy: str, seed: int, unit: Any = TagRow, cycles: int = 120) 
         for cycle in range(cycles):
             where_now = f"cycle {cycle}"
             sources, offered = rng.sample(range(20), SLOTS), rng.sample(range(20), UNITS)
-            valid, last, look, locked = rng.getrandbits(SLOTS), rng.getrandbits(SLOTS), rng.getrandbits(1), rng.getrandbits(8)
-            for name, value in (("sources", sources), ("offered", offered), ("source_valid", valid), ("last", last),
-                                ("look", look), ("locked", locked)):
+            valid, last, look, locked = (
+                rng.getrandbits(SLOTS),
+                rng.getrandbits(SLOTS),
+                rng.getrandbits(1),
+                rng.getrandbits(8),
+            )
+            for name, value in (
+                ("sources", sources),
+                ("offered", offered),
+                ("source_valid", valid),
+                ("last", last),
+                ("look", look),
+                ("locked", locked),
+            ):
                 ctx.set(getattr(rtl, name), value)
             hits = [where(register) if valid >> slot & 1 else 0 for slot, register in enumerate(sources)]
             matched = _bits(entry for entry in range(8) if look and any(hit >> entry & 1 for hit in hits))
             assert [ctx.get(rtl.hits[slot]) for slot in range(SLOTS)] == hits, where_now
             assert ctx.get(rtl.matched) == matched, where_now
-            assert [ctx.get(rtl.found[one]) for one in range(UNITS)] == [where(register) for register in offered], where_now
+            assert [ctx.get(rtl.found[one]) for one in range(UNITS)] == [
+                where(register) for register in offered
+            ], where_now
             assert ctx.get(rtl.unused) == (0 if model.unused is None else 1 << model.unused), where_now
-            assert ctx.get(rtl.valid) == _bits(e for e, register in enumerate(model.registers) if register is not None), where_now
-            ripe = next((entry for entry in model.order
-                         if model.registers[entry] is not None and not (locked | matched) >> entry & 1), None)
+            assert ctx.get(rtl.valid) == _bits(
+                e for e, register in enumerate(model.registers) if register is not None
+            ), where_now
+            ripe = next(
+                (
+                    entry
+                    for entry in model.order
+                    if model.registers[entry] is not None and not (locked | matched) >> entry & 1
+                ),
+                None,
+            )
             assert ctx.get(rtl.ripe) == (0 if ripe is None else 1 << ripe), where_now
             if ripe is not None:
                 assert ctx.get(rtl.leaver) == model.registers[ripe], where_now
                 assert ctx.get(rtl.live) == model.live >> ripe & 1, where_now
-            _change(ctx, matched, [hit for slot, hit in enumerate(hits) if look and last >> slot & 1], ripe, offered)
+            _change(
+                ctx,
+                matched,
+                [hit for slot, hit in enumerate(hits) if look and last >> slot & 1],
+                ripe,
+                offered,
+            )
             await ctx.tick()
 
     def _change(ctx: Any, matched: int, dying: list[int], ripe: int | None, offered: list[int]) -> None:
@@ -67,7 +96,12 @@ def tag_lockstep(policy: str, seed: int, unit: Any = TagRow, cycles: int = 120) 
         there = next((register for register in offered if where(register)), None)
         new = next(register for register in offered if not where(register))
         written = {}
-        if there is not None and rng.random() < 0.5 and where(there) & ~matched and not (drops and where(there) >> ripe & 1):
+        if (
+            there is not None
+            and rng.random() < 0.5
+            and where(there) & ~matched
+            and not (drops and where(there) >> ripe & 1)
+        ):
             written[where(there).bit_length() - 1] = there
         if model.unused is not None and rng.random() < 0.6:
             written[model.unused] = new
@@ -105,6 +139,7 @@ def test_tags_equal_golden(policy: str, seed: int) -> None:
 
 def test_tag_mutants_are_caught() -> None:
     """An entry is found after it has left; one that somebody still needs counts as dead when it leaves."""
+
     def stale_hit(config: Any) -> Any:
         return wrapped(TagRow(config), drop=lambda value, ports: 0)
 
@@ -148,6 +183,7 @@ def test_a_buffer_keeps_its_value(seed: int) -> None:
 
 def test_a_buffer_mutant_is_caught() -> None:
     """The value is not kept: what the cache reads next is written back."""
+
     def forgets(config: Any) -> Any:
         return wrapped(Departing(config), carried=lambda value, ports: ports.value)
 

@@ -1,4 +1,5 @@
-"""The register file with a scalar bank: reads, writes, waits, values and what the scoreboard hears, as golden's."""
+"""The register file with a scalar bank: reads, writes, waits, values and what the scoreboard hears, as
+golden's."""
 
 from __future__ import annotations
 
@@ -37,7 +38,13 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, SCHEME, True)
-    model = Golden(config, GoldenDirect(core), GoldenRf(core, config.lanes), GoldenArbiter(core.banks, log.probe), log.probe)
+    model = Golden(
+        config,
+        GoldenDirect(core),
+        GoldenRf(core, config.lanes),
+        GoldenArbiter(core.banks, log.probe),
+        log.probe,
+    )
     warps = min(2, core.warps)
     rows = core.rows // core.warps
     busy: set[tuple[int, int]] = set()  # registers with a write under way, or a read
@@ -56,22 +63,32 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             landed = model._land()
             waits = _write(ctx)
             ports = [port for port in rtl.written if ctx.get(port.valid)]
-            assert sorted((ctx.get(port.warp), ctx.get(port.register)) for port in ports) == sorted(landed), f"cycle {cycle}"
+            assert sorted((ctx.get(port.warp), ctx.get(port.register)) for port in ports) == sorted(landed), (
+                f"cycle {cycle}"
+            )
             for port in rtl.stored:
                 if ctx.get(port.valid):
                     scalar = ctx.get(port.compressed)
                     assert scalar == model.moves._compressed[ctx.get(port.warp)] >> ctx.get(port.register) & 1
                     heard.append(scalar)
-            found = {number: (ctx.get(port.slot), ctx.get(port.value)) for number, port in enumerate(rtl.deliver)
-                     if ctx.get(port.valid)}
+            found = {
+                number: (ctx.get(port.slot), ctx.get(port.value))
+                for number, port in enumerate(rtl.deliver)
+                if ctx.get(port.valid)
+            }
             arrived = model.step()
             notes = {collector: value.note for collector, _, _, value in arrived if isinstance(value, Noted)}
             assert len(notes) == len(arrived)
-            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, f"cycle {cycle}"
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
+                f"cycle {cycle}"
+            )
             for number, port in enumerate(rtl.operand):
                 assert ctx.get(port.valid) == (number in notes)
                 if number in notes:
-                    assert (ctx.get(port.note.full), ctx.get(port.note.enc[0])) == (notes[number].full, *notes[number].enc)
+                    assert (ctx.get(port.note.full), ctx.get(port.note.enc[0])) == (
+                        notes[number].full,
+                        *notes[number].enc,
+                    )
             assert seen(ctx, rtl.events) == sorted([*log.take(), *waits]), f"cycle {cycle}"
             _read(ctx)
             busy.difference_update(landed)  # heard of at the clock edge
@@ -97,7 +114,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             held.add(place)
             value, mask = similar(rng, config.lanes)
             part, seq = rng.random() < 0.2, unit | (MOVE if rng.random() < 0.1 else 0)
-            ctx.set(port.payload, {"warp": place[0], "seq": seq, "register": place[1], "mask": mask, "part": part})
+            ctx.set(
+                port.payload, {"warp": place[0], "seq": seq, "register": place[1], "mask": mask, "part": part}
+            )
             taken[unit] = model.write(make_uop(place[0], seq, lane_mask=mask, part=part), place[1], value)
             values[unit] = value
             if taken[unit]:
@@ -120,8 +139,15 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         ctx.set(rtl.read.valid, valid)
         if valid:
             collector = rng.choice(free)
-            ctx.set(rtl.read.payload, {"collector": collector, "warp": warp, "source_valid": (1 << len(sources)) - 1,
-                                       "sources": [*sources, *(0 for _ in range(6 - len(sources)))]})
+            ctx.set(
+                rtl.read.payload,
+                {
+                    "collector": collector,
+                    "warp": warp,
+                    "source_valid": (1 << len(sources)) - 1,
+                    "sources": [*sources, *(0 for _ in range(6 - len(sources)))],
+                },
+            )
             for slot, register in enumerate(sources):
                 model.read(collector, slot, warp, register)
             left[collector] = len(sources)

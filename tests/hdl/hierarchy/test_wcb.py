@@ -1,4 +1,5 @@
-"""The warp control blocks place, move and free registers and rows as golden's do; what moves arrives when it likes."""
+"""The warp control blocks place, move and free registers and rows as golden's do; what moves arrives when it
+likes."""
 
 from __future__ import annotations
 
@@ -32,8 +33,13 @@ class Bench:
         self.quiet = 0
         model = GoldenLtrfPlus if plus else GoldenLtrf
         core = config.sub_core
-        self.model = model(config, Direct(core), Banks(core, config.lanes), lambda warp: bool(self.quiet >> warp & 1),
-                           Log().probe)
+        self.model = model(
+            config,
+            Direct(core),
+            Banks(core, config.lanes),
+            lambda warp: bool(self.quiet >> warp & 1),
+            Log().probe,
+        )
         self.flying: dict[tuple[int, int], tuple[int, bool]] = {}  # (warp, register) -> row, into the cache
         self.live = self.active = 0  # warps that have not ended, and those that are active
 
@@ -59,7 +65,10 @@ class Bench:
         empty = next((warp for warp in model._owner if warp is not None and model.blocks[warp].empty), None)
         assert bool(ctx.get(rtl.freed)) == (empty is not None), where
         if empty is not None:
-            assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (empty, model.blocks[empty].offset), where
+            assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (
+                empty,
+                model.blocks[empty].offset,
+            ), where
         landing = [key for key in self.flying if rng.random() < 0.2]
         self._move(ctx, where)
         if empty is not None:
@@ -78,12 +87,16 @@ class Bench:
             block = self.model.blocks[warp]
             assert ctx.get(find.placed) == block.placed >> register & 1, where
             if block.placed >> register & 1:
-                assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), where
+                assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), (
+                    where
+                )
 
     def _move(self, ctx: Any, where: str) -> None:
         """The register whose turn it is sets off, or not."""
         rtl, model = self.rtl, self.model
-        work = sum(1 << row for row, warp in enumerate(model._owner) if warp is not None and model._works(warp))
+        work = sum(
+            1 << row for row, warp in enumerate(model._owner) if warp is not None and model._works(warp)
+        )
         assert bool(ctx.get(rtl.works)) == bool(work), where
         ctx.set(rtl.goes, 0)
         if not work:
@@ -116,17 +129,29 @@ class Bench:
         """Warps start, come, prefetch, issue, go and end."""
         rng, rtl, model = self.rng, self.rtl, self.model
         slots = range(self.config.sub_core.warps)
-        gone = sum(1 << warp for warp in slots
-                   if self.active >> warp & 1 and rng.random() < (0.08 if may_issue >> warp & 1 else 0.01))
+        gone = sum(
+            1 << warp
+            for warp in slots
+            if self.active >> warp & 1 and rng.random() < (0.08 if may_issue >> warp & 1 else 0.01)
+        )
         ended = gone & rng.getrandbits(len(slots)) & rng.getrandbits(len(slots))
-        started = sum(1 << warp for warp in slots if not (self.live | self.active) >> warp & 1 and rng.random() < 0.2)
+        started = sum(
+            1 << warp for warp in slots if not (self.live | self.active) >> warp & 1 and rng.random() < 0.2
+        )
         come = [warp for warp in slots if (may_activate & self.live & ~self.active) >> warp & 1]
         ready = [warp for warp in slots if may_issue & self.live & ~gone & 1 << warp]
         issuer = rng.choice(ready) if ready and rng.random() < 0.6 else None
         fetches = rng.random() < 0.3
         sources = tuple(rng.sample(REGISTERS, rng.randrange(4)))
-        uop = make_uop(issuer or 0, 0, sources=sources, dead=rng.getrandbits(len(sources)) if sources else 0,
-                       destination=rng.choice(REGISTERS[:-1]), count=rng.choice((0, 1, 2)), working_set=self._set())
+        uop = make_uop(
+            issuer or 0,
+            0,
+            sources=sources,
+            dead=rng.getrandbits(len(sources)) if sources else 0,
+            destination=rng.choice(REGISTERS[:-1]),
+            count=rng.choice((0, 1, 2)),
+            working_set=self._set(),
+        )
         ctx.set(rtl.prefetch, issuer is not None and fetches)
         ctx.set(rtl.issue.valid, issuer is not None and not fetches)
         ctx.set(rtl.prefetching, issuer or 0)
@@ -154,10 +179,15 @@ class Bench:
     def _set(self) -> int:
         """A working set."""
         limit = self.config.sub_core.cache.registers
-        return sum(1 << register for register in self.rng.sample(REGISTERS, self.rng.choice((0, 3, limit - 1, limit))))
+        return sum(
+            1 << register
+            for register in self.rng.sample(REGISTERS, self.rng.choice((0, 3, limit - 1, limit)))
+        )
 
 
-def lockstep(machine: str, seed: int, unit: Any = WarpControlBlocks, plus: bool = True, cycles: int = 300) -> None:
+def lockstep(
+    machine: str, seed: int, unit: Any = WarpControlBlocks, plus: bool = True, cycles: int = 300
+) -> None:
     Bench(machine, seed, unit, plus).run(cycles)
 
 

@@ -19,7 +19,9 @@ from warpbank.hdl.mapping.availability import Availability
 SIZES = [(4, 1), (5, 2), (12, 3), (64, 16), (100, 25), (512, 128)]
 
 
-def lockstep(registers: int, policy: str, distance: int, seed: int, unit: Any = Availability, cycles: int = 120) -> None:
+def lockstep(
+    registers: int, policy: str, distance: int, seed: int, unit: Any = Availability, cycles: int = 120
+) -> None:
     rng = random.Random(seed)
     rtl, model = unit(registers, policy, distance), Golden(registers, policy, distance)
     held: list[int] = []
@@ -74,6 +76,7 @@ def test_the_other_policy_is_caught() -> None:
 
 def test_a_flag_that_is_free_in_the_same_cycle_is_caught() -> None:
     """What is given back may be taken one cycle early."""
+
     def early(registers: int, policy: str, distance: int) -> Any:
         def less(taken: Any, ports: Any) -> Any:
             for give in ports.give:
@@ -85,11 +88,14 @@ def test_a_flag_that_is_free_in_the_same_cycle_is_caught() -> None:
     assert fails(lambda seed: lockstep(12, "consolidate", 3, seed, early))
 
 
-@pytest.mark.parametrize(("arguments", "error", "text"), [
-    ((0, "consolidate", 1), TypeError, "a number of registers of at least 1, not 0"),
-    ((8, "consolidate", 0), TypeError, "a number of distance of at least 1, not 0"),
-    ((8, "best", 1), ValueError, "knows the policies consolidate, wear_level, not 'best'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ((0, "consolidate", 1), TypeError, "a number of registers of at least 1, not 0"),
+        ((8, "consolidate", 0), TypeError, "a number of distance of at least 1, not 0"),
+        ((8, "best", 1), ValueError, "knows the policies consolidate, wear_level, not 'best'"),
+    ],
+)
 def test_bad_parameters(arguments: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         Availability(*arguments)

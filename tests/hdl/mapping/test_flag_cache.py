@@ -31,7 +31,13 @@ def lockstep(warps: int, seed: int, unit: Any = FlagCache, cycles: int = 200) ->
             first = here[warp] = rng.choice(words) if rng.random() < 0.3 else here[warp]
             fills, covered = rng.random() < 0.8 and not starts >> warp & 1, rng.random() < 0.9
             pc = first + rng.choice((0, 1, 17)) & 0xFFFFFFFF
-            for name, value in (("fill", fills), ("warp", warp), ("covered", covered), ("first", first), ("pc", pc)):
+            for name, value in (
+                ("fill", fills),
+                ("warp", warp),
+                ("covered", covered),
+                ("first", first),
+                ("pc", pc),
+            ):
                 ctx.set(getattr(rtl, name), value)
             hit = model.fill(warp, pc, first if covered else None) if fills else None
             assert ctx.get(rtl.asks) == (hit is not None)

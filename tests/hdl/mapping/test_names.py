@@ -24,7 +24,9 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: 
     groups = core.collectors * tags
     rtl, table = unit(config, groups, tags), RenamingTable(core.warps)
     exempt = Exempt()
-    exempt.launch(rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps)
+    exempt.launch(
+        rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps
+    )
     model = Golden(table, exempt)
     for warp in range(core.warps):
         for register in rng.sample(range(256), 100):
@@ -44,8 +46,12 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: 
                 top = rng.choice((8, 256))
                 chosen = sorted(rng.sample(range(6), rng.randint(0, 6)))
                 sources = [rng.randrange(top) for _ in range(6)]
-                read = {"collector": collector, "warp": warp, "sources": sources,
-                        "source_valid": sum(1 << slot for slot in chosen)}
+                read = {
+                    "collector": collector,
+                    "warp": warp,
+                    "sources": sources,
+                    "source_valid": sum(1 << slot for slot in chosen),
+                }
                 ctx.set(rtl.read.payload, {**read, "tag": tag} if tags > 1 else read)
                 if not chosen:  # nothing to ask for: no turn is taken
                     free.append((collector, tag))
@@ -66,7 +72,10 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: 
             waited += group is None and looked_up > 0
             if group is not None:
                 named += 1
-                assert (ctx.get(rtl.named.collector), ctx.get(rtl.named.warp)) == (group.collector, group.warp)
+                assert (ctx.get(rtl.named.collector), ctx.get(rtl.named.warp)) == (
+                    group.collector,
+                    group.warp,
+                )
                 if tags > 1:
                     assert ctx.get(rtl.named.tag) == group.tag
                 assert ctx.get(rtl.named.slots) == sum(1 << slot for slot in group.places)

@@ -25,7 +25,12 @@ class _Warps:
         self.collecting: list[Any] = [None] * entries  # (warp, sources left: slot -> register)
 
     def readers(self, warp: int) -> set[int]:
-        return {register for entry in self.collecting if entry and entry[0] == warp for register in entry[1].values()}
+        return {
+            register
+            for entry in self.collecting
+            if entry and entry[0] == warp
+            for register in entry[1].values()
+        }
 
 
 def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130) -> int:
@@ -55,8 +60,12 @@ def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles:
             arrived = []
             for port in rtl.written:
                 ctx.set(port.valid, 0)
-                pending = [(warp, r) for warp in range(count) for r in range(256)
-                           if world.writing[warp] >> r & 1 and (warp, r) not in arrived]
+                pending = [
+                    (warp, r)
+                    for warp in range(count)
+                    for r in range(256)
+                    if world.writing[warp] >> r & 1 and (warp, r) not in arrived
+                ]
                 if pending and rng.random() < 0.15:
                     warp, register = rng.choice(pending)
                     arrived.append((warp, register))
@@ -96,14 +105,18 @@ def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles:
             # A warp drains.
             ends = 0
             for slot in range(count):
-                idle = not world.writing[slot] and not world.readers(slot) and (issued is None or slot != warp)
+                idle = (
+                    not world.writing[slot] and not world.readers(slot) and (issued is None or slot != warp)
+                )
                 if idle and not model.ended >> slot & 1 and rng.random() < 0.02:
                     ends |= 1 << slot
                     model.end(slot, world.mapped[slot])
             ctx.set(rtl.end, ends)
             # What is released was dead, and nobody reads or writes it.
             expected = sorted(model.released())
-            found = sorted((ctx.get(port.warp), ctx.get(port.register)) for port in rtl.released if ctx.get(port.valid))
+            found = sorted(
+                (ctx.get(port.warp), ctx.get(port.register)) for port in rtl.released if ctx.get(port.valid)
+            )
             assert found == expected
             for slot, register in found:
                 released += 1
@@ -144,8 +157,11 @@ def test_destinations_take_dying_registers_over() -> None:
 
 def test_a_destination_that_is_released_is_caught() -> None:
     """The register that a uop writes is released as the uop issues."""
+
     def deaf(config: Any, entries: int) -> Any:
-        return wrapped(Release(config, entries), issue=lambda value, _: value & 0 if len(value) == 1 else value)
+        return wrapped(
+            Release(config, entries), issue=lambda value, _: value & 0 if len(value) == 1 else value
+        )
 
     assert fails(lambda seed: lockstep("single", 2, seed, deaf))
 
@@ -159,5 +175,7 @@ def test_reads_that_are_forgotten_are_caught() -> None:
 
 @pytest.mark.parametrize("entries", [0, -1, "two"])
 def test_entries_must_be_a_number(entries: Any) -> None:
-    with pytest.raises(TypeError, match="Release needs the number of uops that can be in collection, at least 1, not"):
+    with pytest.raises(
+        TypeError, match="Release needs the number of uops that can be in collection, at least 1, not"
+    ):
         Release(MACHINES["tiny"], entries)

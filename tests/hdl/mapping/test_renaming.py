@@ -1,5 +1,5 @@
-"""The whole mapping against golden's, under an honest front end: registers are written before they are read, and not after they
-were declared dead."""
+"""The whole mapping against golden's, under an honest front end: registers are written before they are read,
+and not after they were declared dead."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ from warpbank.hdl.mapping.table import RenamingTable
 from warpbank.hdl.seams import UNITS
 from warpbank.program.release.words import unpack
 
-#: Machines of the size that a simulator of exported Verilog is built for quickly; the demand is above the physical registers.
+#: Machines of the size that a simulator of exported Verilog is built for quickly; the demand is above the
+#: physical registers.
 SMALL: dict[str, SmConfig] = {
     "two_banks": with_overrides(preset("tiny"), ["sub_core.warps=2", "sub_core.rows=8", "lanes=1"]),
-    "one_bank": with_overrides(preset("tiny"), ["sub_core.warps=3", "sub_core.banks=1", "sub_core.rows=14",
-                                                "sub_core.collectors=3", "lanes=1"]),
+    "one_bank": with_overrides(
+        preset("tiny"),
+        ["sub_core.warps=3", "sub_core.banks=1", "sub_core.rows=14", "sub_core.collectors=3", "lanes=1"],
+    ),
 }
 
 
@@ -43,7 +46,9 @@ class FrontEnd:
     def __init__(self, rng: random.Random, config: SmConfig, entries: int, top: int) -> None:
         self.rng, self.config, self.top = rng, config, top
         warps = config.sub_core.warps
-        self.live: list[set[int]] = [set() for _ in range(warps)]  # written and not declared dead, in program order
+        self.live: list[set[int]] = [
+            set() for _ in range(warps)
+        ]  # written and not declared dead, in program order
         self.first: list[Any] = [None] * warps
         self.writing: list[set[int]] = [set() for _ in range(warps)]
         self.collecting: list[Any] = [None] * entries  # [warp, slot -> register still to be read, requested]
@@ -56,16 +61,27 @@ class FrontEnd:
         live = sorted(self.live[warp])
         if live and rng.random() < 0.15:
             named = rng.sample(live, min(len(live), rng.randint(1, 9)))
-            return make_uop(warp, self.seq, unit=6, control=Control.PBR, collects=False,
-                            releases=sum(1 << register for register in named))
+            return make_uop(
+                warp,
+                self.seq,
+                unit=6,
+                control=Control.PBR,
+                collects=False,
+                releases=sum(1 << register for register in named),
+            )
         sources = rng.sample(live, min(len(live), rng.randint(0, 6)))
         if rng.random() < 0.05 and len(sources) < 6:
             sources += rng.sample([r for r in range(self.top) if r not in sources], 1)
         count = rng.choice((0, 1, 1, 1, 2, 4))
         destination = rng.randrange(self.top - count)
-        dead = sum(1 << slot for slot, register in enumerate(sources)
-                   if rng.random() < 0.4 and not destination <= register < destination + count)
-        return make_uop(warp, self.seq, sources=tuple(sources), destination=destination, count=count, dead=dead)
+        dead = sum(
+            1 << slot
+            for slot, register in enumerate(sources)
+            if rng.random() < 0.4 and not destination <= register < destination + count
+        )
+        return make_uop(
+            warp, self.seq, sources=tuple(sources), destination=destination, count=count, dead=dead
+        )
 
     def hazard(self, warp: int) -> bool:
         uop = self.first[warp]
@@ -101,17 +117,27 @@ def _payload(uop: Any) -> dict[str, int]:
     return {"release": word, "wide": wide}
 
 
-def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = Renaming, cycles: int = 150,
-             small: bool = True) -> dict[str, int]:
+def lockstep(
+    machine: str,
+    seed: int,
+    policy: str = "consolidate",
+    unit: Any = Renaming,
+    cycles: int = 150,
+    small: bool = True,
+) -> dict[str, int]:
     rng = random.Random(seed)
     config = with_flags(SMALL[machine] if machine in SMALL else MACHINES[machine], policy)
     core = config.sub_core
     top = rng.choice([count for count in (6, 12, 100) if count <= core.warp_registers])
     if small and rng.random() < 0.6:  # a file smaller than the demand
-        config = with_flags(MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks)))
+        config = with_flags(
+            MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks))
+        )
         core = config.sub_core
     entries = core.collectors
-    slots = core.warps if rng.random() < 0.5 else rng.randint(1, core.warps)  # warp slots that the launch uses
+    slots = (
+        core.warps if rng.random() < 0.5 else rng.randint(1, core.warps)
+    )  # warp slots that the launch uses
     log = Log()
     rtl, model = unit(config, entries, 2, probe=True), Golden(core, log.probe)
     front = FrontEnd(rng, config, entries, top)
@@ -120,8 +146,11 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
 
     async def bench(ctx: Any) -> None:
         nonlocal exempt
-        fits = [mask for mask in (sum(1 << r for r in rng.sample(range(top), rng.randrange(3))),)
-                if mask.bit_count() * slots + top <= core.warp_registers]
+        fits = [
+            mask
+            for mask in (sum(1 << r for r in rng.sample(range(top), rng.randrange(3))),)
+            if mask.bit_count() * slots + top <= core.warp_registers
+        ]
         exempt = fits[0] if fits else 0
         ctx.set(rtl.launch, 1)
         ctx.set(rtl.start.registers, top)
@@ -206,20 +235,32 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
                     front.collecting[number] = None
             for warp, register in written:
                 front.writing[warp].discard(register)
+
         return after
 
     def _issue(ctx: Any, short: int) -> Any:
         """One uop issues, if one may."""
         free = [number for number, entry in enumerate(front.collecting) if entry is None]
-        may = [warp for warp in range(core.warps) if front.first[warp] is not None and not short >> warp & 1
-               and not front.hazard(warp) and (free or not front.first[warp].collects)]
+        may = [
+            warp
+            for warp in range(core.warps)
+            if front.first[warp] is not None
+            and not short >> warp & 1
+            and not front.hazard(warp)
+            and (free or not front.first[warp].collects)
+        ]
         ctx.set(rtl.issue.valid, 0)
         ctx.set(rtl.slide, 0)
         ctx.set(rtl.read.valid, 0)
         ends = 0
         for warp in range(core.warps):
             busy = front.writing[warp] or any(entry and entry[0] == warp for entry in front.collecting)
-            if front.first[warp] is None and not busy and not model.release.ended >> warp & 1 and rng.random() < 0.05:
+            if (
+                front.first[warp] is None
+                and not busy
+                and not model.release.ended >> warp & 1
+                and rng.random() < 0.05
+            ):
                 ends |= 1 << warp
                 model.end(warp)
                 front.live[warp] = set()
@@ -242,8 +283,15 @@ def lockstep(machine: str, seed: int, policy: str = "consolidate", unit: Any = R
         if uop.sources:
             ctx.set(rtl.read.valid, 1)
             sources = [*uop.sources, *(0 for _ in range(6 - len(uop.sources)))]
-            ctx.set(rtl.read.payload, {"collector": entry, "warp": warp, "sources": sources,
-                                       "source_valid": record["source_valid"]})
+            ctx.set(
+                rtl.read.payload,
+                {
+                    "collector": entry,
+                    "warp": warp,
+                    "sources": sources,
+                    "source_valid": record["source_valid"],
+                },
+            )
             for slot, register in enumerate(uop.sources):
                 model.read(entry, slot, warp, register)
         model.issue(uop)
@@ -294,7 +342,12 @@ class _Deaf:
     """A port of the table that is never valid."""
 
     def __init__(self, port: Any) -> None:
-        self.warp, self.register, self.physical, self.valid = port.warp, port.register, port.physical, Const(0, 1)
+        self.warp, self.register, self.physical, self.valid = (
+            port.warp,
+            port.register,
+            port.physical,
+            Const(0, 1),
+        )
 
 
 class RenamesExempt(Exempt):

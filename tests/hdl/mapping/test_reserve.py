@@ -25,10 +25,19 @@ def lockstep(machine: str, seed: int, unit: Any = Reserve, cycles: int = 120) ->
         nonlocal kept
         here = 0
         for cycle in range(cycles):
-            launch, needs, everybody = not cycle or rng.random() < 0.03, rng.randrange(256), rng.random() < 0.2
+            launch, needs, everybody = (
+                not cycle or rng.random() < 0.03,
+                rng.randrange(256),
+                rng.random() < 0.2,
+            )
             if rng.random() < 0.4:
                 here = rng.getrandbits(warps)
-            for name, value in (("launch", launch), ("needs", needs), ("everybody", everybody), ("here", here)):
+            for name, value in (
+                ("launch", launch),
+                ("needs", needs),
+                ("everybody", everybody),
+                ("here", here),
+            ):
                 ctx.set(getattr(rtl, name), value)
             assert (ctx.get(rtl.first), ctx.get(rtl.floor)) == model.look(here)
             kept += model.look(here)[1] > 0

@@ -27,7 +27,9 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
     core = config.sub_core
     rtl, model = unit(config, 3), Golden(core.warps)
     free = list(range(core.warp_registers))
-    top = rng.choice([top for top in (4, 12, 256) if top <= unit.registers] if isinstance(unit, type) else (4, 12, 256))
+    top = rng.choice(
+        [top for top in (4, 12, 256) if top <= unit.registers] if isinstance(unit, type) else (4, 12, 256)
+    )
     found = 0
 
     async def bench(ctx: Any) -> None:
@@ -84,7 +86,9 @@ def test_equals_golden(machine: str, seed: int) -> None:
 
 def test_a_register_that_is_not_dropped_is_caught() -> None:
     def keeps(config: Any, results: int) -> Any:
-        return wrapped(RenamingTable(config, results), drop=lambda value, _: value & 0 if len(value) == 1 else value)
+        return wrapped(
+            RenamingTable(config, results), drop=lambda value, _: value & 0 if len(value) == 1 else value
+        )
 
     assert fails(lambda seed: lockstep("tiny", seed, keeps))
 

@@ -31,8 +31,13 @@ def lockstep(machine: str, seed: int, unit: Any = Banks) -> None:
                 row, action = rng.randrange(min(core.rows, 6)), rng.choice(("read", "write", "none"))
                 mask = rng.getrandbits(config.lanes)
                 value = np.array([rng.getrandbits(32) for _ in range(config.lanes)], np.uint32)
-                for name, setting in {"row": row, "read": action == "read", "write": action == "write", "mask": mask,
-                                      "value": pack(value)}.items():
+                for name, setting in {
+                    "row": row,
+                    "read": action == "read",
+                    "write": action == "write",
+                    "mask": mask,
+                    "value": pack(value),
+                }.items():
                     ctx.set(getattr(port, name), setting)
                 if action == "read":
                     expected[bank] = pack(model.read(bank, row))

@@ -29,7 +29,6 @@ def machine(lanes: int) -> SmConfig:
     return with_overrides(preset("tiny"), [f"lanes={lanes}"])
 
 
-
 def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> None:
     rng = random.Random(seed)
     rtl, model = unit(machine(lanes), parts), GoldenCompressor(lanes, parts)
@@ -41,8 +40,13 @@ def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> Non
             for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
                 ctx.set(port, setting)
             if expected is not None:
-                found = (ctx.get(rtl.data), ctx.get(rtl.active), tuple(map(ctx.get, rtl.enc)), tuple(map(ctx.get, rtl.base)),
-                         ctx.get(rtl.full))
+                found = (
+                    ctx.get(rtl.data),
+                    ctx.get(rtl.active),
+                    tuple(map(ctx.get, rtl.enc)),
+                    tuple(map(ctx.get, rtl.base)),
+                    ctx.get(rtl.full),
+                )
                 assert found == expected
             if enable:
                 code = model.compress(value, mask)
@@ -62,8 +66,12 @@ def decompressor(lanes: int, parts: int, seed: int, unit: Any = Decompressor) ->
             (data, _), enable = similar(rng, lanes), rng.random() < 0.8
             enc = tuple(rng.choice((0, 8, 12, 14, 15)) for _ in range(parts))
             base = tuple(rng.getrandbits(32) for _ in range(parts))
-            for port, setting in ((rtl.data, pack(data)), (rtl.enable, enable), *zip(rtl.enc, enc, strict=True),
-                                  *zip(rtl.base, base, strict=True)):
+            for port, setting in (
+                (rtl.data, pack(data)),
+                (rtl.enable, enable),
+                *zip(rtl.enc, enc, strict=True),
+                *zip(rtl.base, base, strict=True),
+            ):
                 ctx.set(port, setting)
             assert expected is None or ctx.get(rtl.value) == expected
             if enable:
@@ -162,13 +170,19 @@ def test_mutants_are_caught(unit: Any) -> None:
 
 @pytest.mark.parametrize("unit", [Compressor, Decompressor])
 def test_bad_sizes(unit: Any) -> None:
-    with pytest.raises(TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."):
+    with pytest.raises(
+        TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."
+    ):
         unit(3)
-    with pytest.raises(ValueError, match=r"3 lanes cannot be \w+ in 2 equal parts; 1 and, for an even number, 2 work"):
+    with pytest.raises(
+        ValueError, match=r"3 lanes cannot be \w+ in 2 equal parts; 1 and, for an even number, 2 work"
+    ):
         unit(machine(3), 2)
 
 
 @pytest.mark.parametrize("unit", [BdiCompressor, BdiDecompressor])
 def test_needs_a_configuration(unit: Any) -> None:
-    with pytest.raises(TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."):
+    with pytest.raises(
+        TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."
+    ):
         unit(3)

@@ -37,8 +37,9 @@ def bits(note: Note) -> tuple[int, int, int]:
 
 
 def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> int:
-    """Rows are released as well, if the unit can poison them. Returns how many reads were of such rows. `told`: notes come from
-    outside, also with lanes that are not what they are about, and a row may be read right after it was written."""
+    """Rows are released as well, if the unit can poison them. Returns how many reads were of such rows.
+    `told`: notes come from outside, also with lanes that are not what they are about, and a row may be read
+    right after it was written."""
     rng = random.Random(seed)
     config = with_overrides(preset("tiny"), [f"lanes={lanes}", "sub_core.banks=2"])
     rtl = unit(config, probe=True, **({"told": True} if told else {}))
@@ -52,7 +53,9 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
         written: list[dict[int, int]] = [{} for _ in rtl.bank]  # lanes of a row that hold anything known
         due: dict[tuple[int, int], Any] = {}
         last = [-1] * len(rtl.bank)
-        recent: deque[set[tuple[int, int]]] = deque([set(), set()], 2)  # places accessed in this cycle and the one before
+        recent: deque[set[tuple[int, int]]] = deque(
+            [set(), set()], 2
+        )  # places accessed in this cycle and the one before
         freed: set[tuple[int, int]] = set()  # ... that were ever released
         given: dict[int, Note] = {}  # of what was written in the cycle before, by bank
         for cycle in range(60):
@@ -61,8 +64,15 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
                 row, action = rng.randrange(ROWS), rng.choice(("read", "read", "write", "none"))
                 if told and bank in given:
                     note = given.pop(bank)
-                    ctx.set(port.given, {"divergent": note.divergent, "enc": list(note.enc), "full": note.full,
-                                         "base": list(note.base)})
+                    ctx.set(
+                        port.given,
+                        {
+                            "divergent": note.divergent,
+                            "enc": list(note.enc),
+                            "full": note.full,
+                            "base": list(note.base),
+                        },
+                    )
                 if action == "read" and row == last[bank] and not told:
                     action = "none"
                 value, mask = similar(rng, lanes)
@@ -70,8 +80,15 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
                 about = mask
                 if fill is Fill.MOVED or (told and rng.random() < 0.5):
                     mask = (1 << lanes) - 1
-                settings = {"row": row, "read": action == "read", "write": action == "write", "mask": mask, "value": pack(value),
-                            "part": fill is Fill.PART, "moved": fill is Fill.MOVED}
+                settings = {
+                    "row": row,
+                    "read": action == "read",
+                    "write": action == "write",
+                    "mask": mask,
+                    "value": pack(value),
+                    "part": fill is Fill.PART,
+                    "moved": fill is Fill.MOVED,
+                }
                 for name, setting in settings.items():
                     ctx.set(getattr(port, name), setting)
                 last[bank] = row if action == "write" else -1
@@ -89,13 +106,21 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
                 elif action == "read":
                     note, value = model.note(bank, row), model.read(bank, row)
                     poisoned += int((value == pattern).all())
-                    due["array_read", cycle + 1, bank] = (*bits(note)[:2], model.arrays_read(note), -(-lanes // WORD_LANES))
+                    due["array_read", cycle + 1, bank] = (
+                        *bits(note)[:2],
+                        model.arrays_read(note),
+                        -(-lanes // WORD_LANES),
+                    )
                     due["read", cycle + 3, bank] = note, value, written[bank].get(row, 0)
             for bank, port in enumerate(rtl.bank):
                 for name in ("array_read", "array_write"):
                     event = getattr(rtl.events, name)[bank]
-                    found = tuple(ctx.get(getattr(event, field)) for field in ("divergent", "enc", "arrays", "plain"))
-                    assert (found if ctx.get(event.valid) else None) == due.get((name, cycle, bank)), f"{name} in {cycle}"
+                    found = tuple(
+                        ctx.get(getattr(event, field)) for field in ("divergent", "enc", "arrays", "plain")
+                    )
+                    assert (found if ctx.get(event.valid) else None) == due.get((name, cycle, bank)), (
+                        f"{name} in {cycle}"
+                    )
                 if ("compressed", cycle, bank) in due:
                     assert ctx.get(port.compressed) == due["compressed", cycle, bank]
                 if ("read", cycle, bank) in due:
@@ -105,9 +130,15 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
                     assert tuple(seen.base[part] for part in range(unit.parts)) == note.base
                     for lane in range(lanes):
                         if known >> lane & 1:
-                            assert data >> 32 * lane & 0xFFFFFFFF == value[lane], f"lane {lane} of bank {bank} in cycle {cycle}"
+                            assert data >> 32 * lane & 0xFFFFFFFF == value[lane], (
+                                f"lane {lane} of bank {bank} in cycle {cycle}"
+                            )
             if poisons:
-                places = {(bank, row) for bank in range(len(rtl.bank)) for row in range(ROWS)} - recent[0] - recent[1]
+                places = (
+                    {(bank, row) for bank in range(len(rtl.bank)) for row in range(ROWS)}
+                    - recent[0]
+                    - recent[1]
+                )
                 chosen = rng.sample(sorted(places), rng.choice((0, 0, 1, 2)))
                 for number, port in enumerate(rtl.freed):
                     ctx.set(port.valid, number < len(chosen))
@@ -138,6 +169,7 @@ def test_notes_from_outside(lanes: int, seed: int, unit: Any) -> None:
 
 def test_a_row_may_be_read_right_after_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """With notes from outside: a mutant whose array of notes is not transparent."""
+
     def ports(self: Any, memory: Memory) -> Any:
         put = memory.write_port()
         return memory.read_port(), put
@@ -170,7 +202,8 @@ def test_a_note_is_as_wide_as_the_paper_s() -> None:
 
 @pytest.mark.parametrize("unit", [*MODELS])
 def test_arrays_that_are_not_counted_are_not_enabled(unit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The enables of the memories themselves: as many arrays as the events say, and none in the other cycles."""
+    """The enables of the memories themselves: as many arrays as the events say, and none in the other
+    cycles."""
     made: list[Any] = []
 
     class Seen(Memory):
@@ -197,12 +230,21 @@ def test_arrays_that_are_not_counted_are_not_enabled(unit: Any, monkeypatch: pyt
         for _ in range(150):
             value, mask = similar(rng, lanes)
             action, fill = rng.choice(("read", "write", "none")), rng.choice(tuple(Fill))
-            for name, setting in {"row": rng.randrange(3), "read": action == "read", "write": action == "write", "mask": mask,
-                                  "value": pack(value), "part": fill is Fill.PART, "moved": fill is Fill.MOVED}.items():
+            for name, setting in {
+                "row": rng.randrange(3),
+                "read": action == "read",
+                "write": action == "write",
+                "mask": mask,
+                "value": pack(value),
+                "part": fill is Fill.PART,
+                "moved": fill is Fill.MOVED,
+            }.items():
                 ctx.set(getattr(port, name), setting)
             _, *arrays = made  # the notes come first
-            for event, ports in ((rtl.events.array_read[0], [memory.reads for memory in arrays]),
-                                 (rtl.events.array_write[0], [memory.writes for memory in arrays])):
+            for event, ports in (
+                (rtl.events.array_read[0], [memory.reads for memory in arrays]),
+                (rtl.events.array_write[0], [memory.writes for memory in arrays]),
+            ):
                 enabled = sum(ctx.get(each.en) != 0 for each in ports)
                 found = ctx.get(event.arrays) if ctx.get(event.valid) else 0
                 assert enabled == found

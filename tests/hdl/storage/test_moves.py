@@ -26,17 +26,32 @@ def lockstep(machine: str, seed: int, unit: Any = Moves, cycles: int = 200) -> N
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
-            places = rng.sample([(w, r) for w in range(core.warps) for r in range(REGISTERS)], len(rtl.stored))
+            places = rng.sample(
+                [(w, r) for w in range(core.warps) for r in range(REGISTERS)], len(rtl.stored)
+            )
             for port, (owner, register) in zip(rtl.stored, places, strict=True):
                 valid, compressed = rng.random() < 0.5, rng.random() < 0.5
-                for name, value in (("valid", valid), ("warp", owner), ("register", register), ("compressed", compressed)):
+                for name, value in (
+                    ("valid", valid),
+                    ("warp", owner),
+                    ("register", register),
+                    ("compressed", compressed),
+                ):
                     ctx.set(getattr(port, name), value)
                 if valid:
                     model.note(owner, register, compressed)
             warp, count = rng.randrange(core.warps), rng.randrange(MAX_DESTINATIONS + 1)
-            uop = make_uop(warp, cycle, destination=rng.randrange(REGISTERS - count), count=count, sources=(1, 3),
-                           lane_mask=rng.getrandbits(config.lanes), part=rng.random() < 0.8, fresh=int(rng.random() < 0.2),
-                           collects=rng.random() < 0.9)
+            uop = make_uop(
+                warp,
+                cycle,
+                destination=rng.randrange(REGISTERS - count),
+                count=count,
+                sources=(1, 3),
+                lane_mask=rng.getrandbits(config.lanes),
+                part=rng.random() < 0.8,
+                fresh=int(rng.random() < 0.2),
+                collects=rng.random() < 0.9,
+            )
             issues = rng.random() < 0.8
             record = {**uop_record(uop), "part": int(uop.part), "fresh": uop.fresh}
             ctx.set(rtl.warp, warp)
@@ -45,10 +60,26 @@ def lockstep(machine: str, seed: int, unit: Any = Moves, cycles: int = 200) -> N
             move = model.before(uop) if issues else None
             assert ctx.get(rtl.inserts) == (move is not None), f"cycle {cycle}"
             goes = uop if move is None else move
-            found = {name: ctx.get(getattr(rtl.goes, name)) for name in
-                     ("seq", "pc", "unit", "destination", "count", "source_valid", "mask", "collects", "part", "write_back")}
-            expected = {**{name: int(getattr(goes, name)) for name in found if name not in ("source_valid", "mask")},
-                        "source_valid": (1 << len(goes.sources)) - 1, "mask": goes.lane_mask}
+            found = {
+                name: ctx.get(getattr(rtl.goes, name))
+                for name in (
+                    "seq",
+                    "pc",
+                    "unit",
+                    "destination",
+                    "count",
+                    "source_valid",
+                    "mask",
+                    "collects",
+                    "part",
+                    "write_back",
+                )
+            }
+            expected = {
+                **{name: int(getattr(goes, name)) for name in found if name not in ("source_valid", "mask")},
+                "source_valid": (1 << len(goes.sources)) - 1,
+                "mask": goes.lane_mask,
+            }
             assert found == expected, f"cycle {cycle}"
             assert ctx.get(rtl.goes.sources[0]) == goes.sources[0]
             if move is not None:

@@ -1,4 +1,5 @@
-"""Poisoned storage: what golden's holds when released rows are overwritten with the pattern; who reads too late is found out."""
+"""Poisoned storage: what golden's holds when released rows are overwritten with the pattern; who reads too
+late is found out."""
 
 from __future__ import annotations
 
@@ -23,7 +24,14 @@ from warpbank.golden.storage.banks import Banks as Golden
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.rooms import STORAGES, build_registers
-from warpbank.hdl.storage.poison import POISON, POISONED, PoisonedBanks, PoisonedBdiBanks, PoisonedGScalar, PoisonedGScalarHalf
+from warpbank.hdl.storage.poison import (
+    POISON,
+    POISONED,
+    PoisonedBanks,
+    PoisonedBdiBanks,
+    PoisonedGScalar,
+    PoisonedGScalarHalf,
+)
 from warpbank.program.annotate import annotate
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
@@ -56,8 +64,13 @@ def lockstep(machine: str, seed: int, unit: Any = PoisonedBanks) -> int:
                 row, action = rng.randrange(rows), rng.choice(("read", "write", "none"))
                 mask = rng.getrandbits(config.lanes)
                 value = np.array([rng.getrandbits(32) for _ in range(config.lanes)], np.uint32)
-                for name, setting in {"row": row, "read": action == "read", "write": action == "write", "mask": mask,
-                                      "value": pack(value)}.items():
+                for name, setting in {
+                    "row": row,
+                    "read": action == "read",
+                    "write": action == "write",
+                    "mask": mask,
+                    "value": pack(value),
+                }.items():
                     ctx.set(getattr(port, name), setting)
                 if action == "read":
                     read = model.read(bank, row)
@@ -66,7 +79,9 @@ def lockstep(machine: str, seed: int, unit: Any = PoisonedBanks) -> int:
                 elif action == "write":
                     model.write(bank, row, mask, value)
                     written.add((bank, row))
-            places = [(bank, row) for bank in range(core.banks) for row in range(rows) if (bank, row) not in written]
+            places = [
+                (bank, row) for bank in range(core.banks) for row in range(rows) if (bank, row) not in written
+            ]
             freed = rng.sample(places, min(len(places), rng.choice((0, 0, 1, 4))))
             for number, port in enumerate(rtl.freed):
                 ctx.set(port.valid, number < len(freed))
@@ -91,8 +106,11 @@ def test_the_pattern_is_read() -> None:
 
 
 @FEW
-@given(lanes=strategies.sampled_from((2, 4, 8)), seed=SEEDS,
-       unit=strategies.sampled_from((PoisonedGScalar, PoisonedGScalarHalf, PoisonedBdiBanks)))
+@given(
+    lanes=strategies.sampled_from((2, 4, 8)),
+    seed=SEEDS,
+    unit=strategies.sampled_from((PoisonedGScalar, PoisonedGScalarHalf, PoisonedBdiBanks)),
+)
 def test_storages_that_compress_equal_golden(lanes: int, seed: int, unit: Any) -> None:
     test_gscalar.lockstep(lanes, seed, unit)
 
@@ -132,7 +150,9 @@ def test_a_note_that_counts_is_caught() -> None:
 
 def traced() -> tuple[Trace, Any]:
     """Eight warps whose reads wait for each other, since all registers are in one bank."""
-    config = with_overrides(preset("tiny"), ["sub_core.banks=1", "sub_core.front_end.scheduler=lrr", "lanes=1"])
+    config = with_overrides(
+        preset("tiny"), ["sub_core.banks=1", "sub_core.front_end.scheduler=lrr", "lanes=1"]
+    )
     job = workloads.get("vectoradd").job("tiny")
     return annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job)), config
 

@@ -1,4 +1,5 @@
-"""Reading `.traceg` files of every version and address mode; what opcodes tell; what is refused, by file and line."""
+"""Reading `.traceg` files of every version and address mode; what opcodes tell; what is refused, by file and
+line."""
 
 from __future__ import annotations
 
@@ -36,8 +37,12 @@ def _trace(tmp_path: Path, *lines: Line, **options: int) -> Trace:
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("line_info", [False, True])
 def test_every_version_and_mode(version: int, mode: int, line_info: bool, tmp_path: Path) -> None:
-    lines = [Line(0, "LDG.E.SYS", (4,), (2,), addresses=ROW), Line(16, "FADD", (5,), (4, 4)),
-             Line(32, "STG.E.SYS", (), (2, 5), addresses=ROW, mask=0xFFFFFFFF), EXIT]
+    lines = [
+        Line(0, "LDG.E.SYS", (4,), (2,), addresses=ROW),
+        Line(16, "FADD", (5,), (4, 4)),
+        Line(32, "STG.E.SYS", (), (2, 5), addresses=ROW, mask=0xFFFFFFFF),
+        EXIT,
+    ]
     path = tmp_path / "k.traceg"
     path.write_text(traceg([[lines, lines], [lines, lines]], version=version, mode=mode, line_info=line_info))
     trace = read_accelsim([path])
@@ -53,17 +58,26 @@ def test_every_version_and_mode(version: int, mode: int, line_info: bool, tmp_pa
     assert trace.values.any() == 0
 
 
-@given(mask=st.integers(1, (1 << 32) - 1), base=st.integers(1 << 20, 1 << 48), version=st.sampled_from((3, 4, 5)), data=st.data())
-def test_addresses_come_back(tmp_path_factory: pytest.TempPathFactory, mask: int, base: int, version: int,
-                             data: st.DataObject) -> None:
-    """What a mode writes is what is read, for any mask; modes 0 and 2 take any addresses, mode 1 those of one stride."""
+@given(
+    mask=st.integers(1, (1 << 32) - 1),
+    base=st.integers(1 << 20, 1 << 48),
+    version=st.sampled_from((3, 4, 5)),
+    data=st.data(),
+)
+def test_addresses_come_back(
+    tmp_path_factory: pytest.TempPathFactory, mask: int, base: int, version: int, data: st.DataObject
+) -> None:
+    """What a mode writes is what is read, for any mask; modes 0 and 2 take any addresses, mode 1 those of one
+    stride."""
     mode = data.draw(st.sampled_from((0, 1, 2)))
     active = mask.bit_count()
     if mode == 1:
         stride = data.draw(st.integers(-1000, 1000))
         addresses = tuple(base + stride * lane for lane in range(active))
     else:
-        addresses = tuple(data.draw(st.lists(st.integers(0, (1 << 49) - 1), min_size=active, max_size=active)))
+        addresses = tuple(
+            data.draw(st.lists(st.integers(0, (1 << 49) - 1), min_size=active, max_size=active))
+        )
     path = tmp_path_factory.mktemp("mode") / "k.traceg"
     line = Line(0, "LDG.E", (4,), (2,), mask=mask, addresses=addresses)
     path.write_text(traceg([[[line, EXIT]]], version=version, mode=mode, threads=32))
@@ -116,8 +130,15 @@ def test_compressed_files(suffix: str, opener: object, tmp_path: Path) -> None:
         ("DADD", (5,), (7, 8), Unit.FP64, [7, 8, 9], [5]),  # registers that cannot be the first of a pair
     ],
 )
-def test_what_opcodes_tell(opcode: str, destinations: tuple[int, ...], sources: tuple[int, ...], unit: Unit, read: list[int],
-                           written: list[int], tmp_path: Path) -> None:
+def test_what_opcodes_tell(
+    opcode: str,
+    destinations: tuple[int, ...],
+    sources: tuple[int, ...],
+    unit: Unit,
+    read: list[int],
+    written: list[int],
+    tmp_path: Path,
+) -> None:
     """Of an instruction of several uops, the last."""
     memory = ROW if unit is Unit.LSU else None
     trace = _trace(tmp_path, Line(0, opcode, destinations, sources, addresses=memory))
@@ -153,8 +174,16 @@ def test_memory_spaces(tmp_path: Path) -> None:
         Line(80, "LDS", (4,), (2,), mask=0, addresses=()),
         Line(96, "LDC", (4,), (2,)),
     )
-    kinds = [Memory.LOAD_SHARED, Memory.STORE_LOCAL, Memory.LOAD_LOCAL, Memory.ATOMIC_SHARED, Memory.REDUCE_GLOBAL, Memory.NONE,
-             Memory.LOAD_CONST, Memory.NONE]
+    kinds = [
+        Memory.LOAD_SHARED,
+        Memory.STORE_LOCAL,
+        Memory.LOAD_LOCAL,
+        Memory.ATOMIC_SHARED,
+        Memory.REDUCE_GLOBAL,
+        Memory.NONE,
+        Memory.LOAD_CONST,
+        Memory.NONE,
+    ]
     assert trace.dynamic["memory"].tolist() == kinds
     assert trace.dynamic["passes"].tolist() == [2, 0, 0, 32, 0, 0, 0, 0]
     assert trace.dynamic["line_count"].tolist() == [0, 1, 1, 0, 1, 0, 0, 0]
@@ -163,14 +192,24 @@ def test_memory_spaces(tmp_path: Path) -> None:
 
 def test_barriers_and_the_end_of_a_warp(tmp_path: Path) -> None:
     path = tmp_path / "k.traceg"
-    lines = [Line(0, "BAR.SYNC.DEFER_BLOCKING", immediate=3), Line(16, "BAR.ARV", immediate=-1), Line(32, "BRA"), EXIT]
+    lines = [
+        Line(0, "BAR.SYNC.DEFER_BLOCKING", immediate=3),
+        Line(16, "BAR.ARV", immediate=-1),
+        Line(32, "BRA"),
+        EXIT,
+    ]
     path.write_text(traceg([[lines, [], lines[:3]]], threads=80))
     trace = read_accelsim([path])
     assert trace.warps["mask"].tolist() == [0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF]
     assert trace.warps["length"].tolist() == [4, 1, 4], "a warp without an EXIT at its end gets one"
     assert trace.dynamic["flags"].tolist()[:4] == [FLAG_ARRIVE | FLAG_WAIT, FLAG_ARRIVE, 0, FLAG_LAST]
     assert trace.dynamic["barrier"].tolist()[:2] == [3, 0]
-    assert trace.code["control"].tolist()[:4] == [Control.BARRIER, Control.BARRIER, Control.BRANCH, Control.EXIT]
+    assert trace.code["control"].tolist()[:4] == [
+        Control.BARRIER,
+        Control.BARRIER,
+        Control.BRANCH,
+        Control.EXIT,
+    ]
 
 
 @given(st.lists(st.integers(0, 1 << 14), min_size=1, max_size=32), st.sampled_from((1, 2, 4, 8, 16)))
@@ -178,7 +217,9 @@ def test_lines_and_passes(addresses: list[int], size: int) -> None:
     addresses = [address // size * size for address in addresses]
     expected = {byte // 128 for address in addresses for byte in range(address, address + size)}
     assert set(global_lines(addresses, size)) == expected
-    assert len(local_lines(addresses, size, 3)) == len({byte // 4 for a in addresses for byte in range(a, a + size)})
+    assert len(local_lines(addresses, size, 3)) == len(
+        {byte // 4 for a in addresses for byte in range(a, a + size)}
+    )
     lanes = list(enumerate(addresses))
     passes = shared_passes(lanes, size, False)
     assert passes <= shared_passes(lanes, size, True)
@@ -249,7 +290,8 @@ def test_malformed_lines_are_named(before: str, after: str, number: int, says: s
 
 
 def _read_or_refused(path: Path) -> bool:
-    """Whether it is refused, with a sentence that names the file; anything else that is raised fails the test."""
+    """Whether it is refused, with a sentence that names the file; anything else that is raised fails the
+    test."""
     try:
         return not len(read_accelsim([path]).warps)
     except WarpbankError as error:
@@ -261,12 +303,37 @@ def _read_or_refused(path: Path) -> bool:
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 def test_no_damage_is_a_traceback(suffix: str, tmp_path: Path) -> None:
-    """Cut anywhere, bytes changed, words put in the place of others: numbers far too large, negative, none at all."""
+    """Cut anywhere, bytes changed, words put in the place of others: numbers far too large, negative, none at
+    all."""
     rng = random.Random(20261121)
     path = tmp_path / f"k.traceg{suffix}"
     pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
-    words = ["", "-1", "-2", "-5", "0", "3", "255", "4294967296", "9" * 30, "9" * 5000, "0x", "1e9", "nan", "(1,1)", "R255", "RZ",
-             "UR3", "EXIT", "LDS.U.128", "ATOM.E", "#END_TB", "warp = 0", "\ufffd", "\0"]
+    words = [
+        "",
+        "-1",
+        "-2",
+        "-5",
+        "0",
+        "3",
+        "255",
+        "4294967296",
+        "9" * 30,
+        "9" * 5000,
+        "0x",
+        "1e9",
+        "nan",
+        "(1,1)",
+        "R255",
+        "RZ",
+        "UR3",
+        "EXIT",
+        "LDS.U.128",
+        "ATOM.E",
+        "#END_TB",
+        "warp = 0",
+        "\ufffd",
+        "\0",
+    ]
     refused = 0
     for _ in range(40 if suffix else 200):
         kind = rng.randrange(3)
@@ -278,7 +345,7 @@ def test_no_damage_is_a_traceback(suffix: str, tmp_path: Path) -> None:
             text = "".join(parts)
         packed = bytearray(pack(text.encode()))
         if kind == 1:
-            del packed[rng.randrange(len(packed)):]
+            del packed[rng.randrange(len(packed)) :]
         elif kind == 2:
             for _ in range(rng.randrange(1, 4)):
                 packed[rng.randrange(len(packed))] = rng.randrange(256)

@@ -24,7 +24,12 @@ class Line:
 def text_of(line: Line, version: int, mode: int, line_info: bool = False) -> str:
     """One line. Mode 1 needs addresses with one stride."""
     words = ["17"] if line_info else []
-    words += [f"{line.pc:04x}", f"{line.mask:08x}", str(len(line.destinations)), *(f"R{r}" for r in line.destinations)]
+    words += [
+        f"{line.pc:04x}",
+        f"{line.mask:08x}",
+        str(len(line.destinations)),
+        *(f"R{r}" for r in line.destinations),
+    ]
     words += [line.opcode, str(len(line.sources)), *(f"R{r}" for r in line.sources)]
     if line.addresses is None:
         words.append("0")
@@ -42,17 +47,43 @@ def text_of(line: Line, version: int, mode: int, line_info: bool = False) -> str
     return " ".join(words) + " "
 
 
-def traceg(blocks: Sequence[Sequence[Sequence[Line]]], *, version: int = 5, mode: int = 0, threads: int = 64, registers: int = 16,
-           shared: int = 0, line_info: bool = False, name: str = "hand") -> str:
+def traceg(
+    blocks: Sequence[Sequence[Sequence[Line]]],
+    *,
+    version: int = 5,
+    mode: int = 0,
+    threads: int = 64,
+    registers: int = 16,
+    shared: int = 0,
+    line_info: bool = False,
+    name: str = "hand",
+) -> str:
     """A whole file: blocks of warps of lines."""
-    made = [f"-kernel name = {name}", "-kernel id = 1", f"-grid dim = ({len(blocks)},1,1)", f"-block dim = ({threads},1,1)",
-            f"-shmem = {shared}", f"-nregs = {registers}", "-binary version = 75", "-cuda stream id = 0",
-            "-shmem base_addr = 0x00007f0000000000", "-local mem base_addr = 0x00007f0002000000", "-nvbit version = 1.5.5",
-            f"-accelsim tracer version = {version}", f"-enable lineinfo = {int(line_info)}", "",
-            "#traces format = PC mask dest_num [reg_dests] opcode src_num ..."]
+    made = [
+        f"-kernel name = {name}",
+        "-kernel id = 1",
+        f"-grid dim = ({len(blocks)},1,1)",
+        f"-block dim = ({threads},1,1)",
+        f"-shmem = {shared}",
+        f"-nregs = {registers}",
+        "-binary version = 75",
+        "-cuda stream id = 0",
+        "-shmem base_addr = 0x00007f0000000000",
+        "-local mem base_addr = 0x00007f0002000000",
+        "-nvbit version = 1.5.5",
+        f"-accelsim tracer version = {version}",
+        f"-enable lineinfo = {int(line_info)}",
+        "",
+        "#traces format = PC mask dest_num [reg_dests] opcode src_num ...",
+    ]
     for number, block in enumerate(blocks):
         made += ["", "#BEGIN_TB", "", f"thread block = {number},0,0"]
         for warp, lines in enumerate(block):
-            made += ["", f"warp = {warp}", f"insts = {len(lines)}", *(text_of(line, version, mode, line_info) for line in lines)]
+            made += [
+                "",
+                f"warp = {warp}",
+                f"insts = {len(lines)}",
+                *(text_of(line, version, mode, line_info) for line in lines),
+            ]
         made += ["", "#END_TB"]
     return "\n".join(made) + "\n"

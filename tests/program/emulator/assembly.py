@@ -6,19 +6,7 @@ import numpy as np
 
 from tests.program.emulator.harness import PARAMETERS, kernel, run
 from warpbank.program.emulator import Execution
-from warpbank.program.isa import (
-    Block,
-    Cmp,
-    Const,
-    DType,
-    Imm,
-    Instr,
-    Kernel,
-    Op,
-    Pred,
-    Reg,
-    Sreg,
-)
+from warpbank.program.isa import Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Sreg
 from warpbank.program.trace.schema import FLAG_LAST, Trace
 
 TID = Instr(Op.S2R, dst=Reg(0), aux=Sreg.TID_X)
@@ -76,7 +64,9 @@ def check_trace(done: Execution) -> None:
     rows = np.where(d["mask"] != 0, t.code["count"][d["pc"]], 0)
     # Each row's values stand alone, and all rows are used.
     assert rows.sum() == len(t.values)
-    used = np.concatenate([np.arange(v, v + n) for v, n in zip(d["value"].astype(int), rows, strict=True)] or [np.zeros(0, int)])
+    used = np.concatenate(
+        [np.arange(v, v + n) for v, n in zip(d["value"].astype(int), rows, strict=True)] or [np.zeros(0, int)]
+    )
     assert sorted(used.tolist()) == list(range(len(t.values)))
     for v, n, mask in zip(d["value"].astype(int), rows, d["mask"].tolist(), strict=True):
         off = [lane for lane in range(32) if not mask >> lane & 1]

@@ -1,4 +1,5 @@
-"""Floating point on rational numbers: the reference for every rounding in every format. Shares nothing with the emulator."""
+"""Floating point on rational numbers: the reference for every rounding in every format. Shares nothing with
+the emulator."""
 
 from __future__ import annotations
 
@@ -140,5 +141,6 @@ def sqrt(x: int, f: Format, mode: str) -> int:
     square = a.value * 4**scale
     root = isqrt(int(square))  # the scaled square is an integer
     exact = root * root == square
-    # An inexact root lies strictly between two integers far below the last place: any value between them rounds alike.
+    # An inexact root lies strictly between two integers far below the last place: any value between them
+    # rounds alike.
     return encode((Fraction(root) if exact else Fraction(2 * root + 1, 2)) / 2**scale, f, mode)

@@ -7,7 +7,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from warpbank.program.emulator import Execution, run_job
-from warpbank.program.isa import CONST_PARAMETERS, Block, Const, DType, Imm, Instr, Kernel, Op, Parameter, Pred, Reg, Sreg
+from warpbank.program.isa import (
+    CONST_PARAMETERS,
+    Block,
+    Const,
+    DType,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Parameter,
+    Pred,
+    Reg,
+    Sreg,
+)
 from warpbank.program.launch import Job, Launch
 
 Body = Callable[[Kernel, list[Reg]], tuple[list[Instr], Sequence[Reg | Pred]]]
@@ -19,7 +32,8 @@ def kernel(blocks: list[Block], parameters: int = 1, **fields: object) -> Kernel
     """A kernel on real registers whose parameters are 64-bit pointers."""
     made = [Parameter(f"p{i}", PARAMETERS + 8 * i, 8, "u64") for i in range(parameters)]
     registers = max(
-        [r for b in blocks for i in b.instrs for r in i.registers_read() + i.registers_written() if r < 255], default=0
+        [r for b in blocks for i in b.instrs for r in i.registers_read() + i.registers_written() if r < 255],
+        default=0,
     )
     return Kernel("k", blocks, {}, 0, registers=registers + 1, parameters=made, **fields)  # type: ignore[arg-type]
 
@@ -37,15 +51,22 @@ def run(
 ) -> Execution:
     """Launch a kernel whose arguments are the buffers, in order."""
     args = tuple(buffers)[: len(code.parameters)]
-    job = Job("test", "tiny", "", "test.ptx", buffers, [Launch(code.name, grid, block, args, dynamic_shared)] * launches)
+    job = Job(
+        "test",
+        "tiny",
+        "",
+        "test.ptx",
+        buffers,
+        [Launch(code.name, grid, block, args, dynamic_shared)] * launches,
+    )
     return run_job(job, {code.name: code}, trace=trace, max_instructions=max_instructions)
 
 
 def lanes(body: Body, *inputs: np.ndarray) -> list[np.ndarray]:
     """Results of the body's instructions for every element of the inputs (u4 or u8 arrays of one length).
 
-    `body(kernel, registers)` is given a register or pair per input and returns its instructions and what to keep of them:
-    registers, pairs, and predicates (as 0 and 1). The code runs on virtual registers.
+    `body(kernel, registers)` is given a register or pair per input and returns its instructions and what to
+    keep of them: registers, pairs, and predicates (as 0 and 1). The code runs on virtual registers.
     """
     count = len(inputs[0])
     block = Block("entry")
@@ -89,7 +110,14 @@ def lanes(body: Body, *inputs: np.ndarray) -> list[np.ndarray]:
         main.instrs += place(f"out{i}", np.zeros(count, f"u{size}"))
         main.instrs.append(Instr(Op.ST, srcs=(address, register), size=size))
     main.instrs.append(Instr(Op.EXIT))
-    job = Job("lanes", "tiny", "", "lanes.ptx", buffers, [Launch("lanes", (-(-count // 128), 1, 1), (128, 1, 1), tuple(buffers))])
+    job = Job(
+        "lanes",
+        "tiny",
+        "",
+        "lanes.ptx",
+        buffers,
+        [Launch("lanes", (-(-count // 128), 1, 1), (128, 1, 1), tuple(buffers))],
+    )
     found = run_job(job, {"lanes": code}).buffers
     return [found[name] for name in names]
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.program.emulator.assembly import EXIT, OUT, STORE, TID, add, bar, bra, check_trace, execute, program, setp
+from tests.program.emulator.assembly import (
+    EXIT,
+    OUT,
+    STORE,
+    TID,
+    add,
+    bar,
+    bra,
+    check_trace,
+    execute,
+    program,
+    setp,
+)
 from tests.program.emulator.harness import PARAMETERS, run
 from warpbank.program.cfg import Cfg
 from warpbank.program.isa import PT, Atomic, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space, Sreg
@@ -40,7 +52,12 @@ def test_nested_branches() -> None:
         ("meet", [add(1, 1, 1000), STORE, EXIT]),
     )
     out, trace = execute(code)
-    expected = [1 + 10 + 100 + 1000] * 8 + [1 + 20 + 40 + 100 + 1000] * 4 + [1 + 20 + 100 + 1000] * 4 + [2 + 1000] * 16
+    expected = (
+        [1 + 10 + 100 + 1000] * 8
+        + [1 + 20 + 40 + 100 + 1000] * 4
+        + [1 + 20 + 100 + 1000] * 4
+        + [2 + 1000] * 16
+    )
     assert out == expected
     meeting = [row for row in trace.dynamic if int(row["pc"]) == 14]
     assert [int(row["mask"]) for row in meeting] == [0xFFFF]
@@ -135,7 +152,13 @@ def waves(trace: Trace) -> list[list[tuple[int, int, int, int]]]:
     found = []
     for warp in trace.warps:
         rows = trace.dynamic[int(warp["first"]) : int(warp["first"]) + int(warp["length"])]
-        found.append([(int(r["pc"]), int(r["flags"]), int(r["barrier"]), int(r["barrier_warps"])) for r in rows if r["flags"]])
+        found.append(
+            [
+                (int(r["pc"]), int(r["flags"]), int(r["barrier"]), int(r["barrier_warps"]))
+                for r in rows
+                if r["flags"]
+            ]
+        )
     return found
 
 
@@ -178,7 +201,12 @@ def test_barrier() -> None:
 
 
 def test_barrier_after_divergence() -> None:
-    code = shared_sum(("split", [setp(Cmp.LT, 0, 40), bra("join", 0)]), ("half", [add(1, 0, 1)]), ("join", [bar()]), threads=96)
+    code = shared_sum(
+        ("split", [setp(Cmp.LT, 0, 40), bra("join", 0)]),
+        ("half", [add(1, 0, 1)]),
+        ("join", [bar()]),
+        threads=96,
+    )
     out, trace = execute(code, threads=96)
     assert out == [sum(range(96))] * 96
     assert [w[0] for w in waves(trace)] == [(7, BOTH, 0, 0)] * 3
@@ -207,7 +235,9 @@ def test_barrier_inside_divergent_branches() -> None:
 
 
 def test_guarded_barriers_on_both_sides() -> None:
-    code = shared_sum(("wait", [setp(Cmp.LT, 0, 40), bar(guard=Pred(0)), bar(guard=Pred(0, True))]), threads=96)
+    code = shared_sum(
+        ("wait", [setp(Cmp.LT, 0, 40), bar(guard=Pred(0)), bar(guard=Pred(0, True))]), threads=96
+    )
     out, _ = execute(code, threads=96)
     assert out == [sum(range(96))] * 96
 
@@ -225,7 +255,8 @@ def test_exit_completes_an_arrival() -> None:
 
 
 def test_lanes_do_not_wait_for_those_that_wait_for_them() -> None:
-    """Half the lanes reach a barrier; the others, at the point where they would meet again, go on and leave."""
+    """Half the lanes reach a barrier; the others, at the point where they would meet again, go on and
+    leave."""
     code = program(
         ("entry", [TID, OUT, add(1, 255, 0), setp(Cmp.LT, 0, 16), bra("meet", 0)]),
         ("wait", [bar(), add(1, 0, 100)]),
@@ -303,7 +334,9 @@ def test_reductions_over_the_cta() -> None:
     assert np.array(out).reshape(80, 3).tolist() == [[50, 1, 1]] * 80
     for row in trace.dynamic[trace.dynamic["pc"] == 4]:
         lanes = [i for i in range(32) if int(row["mask"]) >> i & 1]
-        assert set(trace.values[int(row["value"]), lanes].tolist()) == {50}, "the trace has the value the barrier delivered"
+        assert set(trace.values[int(row["value"]), lanes].tolist()) == {50}, (
+            "the trace has the value the barrier delivered"
+        )
 
 
 def test_warps_may_wait_for_each_others_stores() -> None:
@@ -321,7 +354,12 @@ def test_warps_may_wait_for_each_others_stores() -> None:
         ("seen", [STORE, EXIT]),
         (
             "setter",
-            [Instr(Op.MOV, dst=Reg(1), srcs=(Imm(42),)), Instr(Op.ST, srcs=(Imm(0), Reg(1)), space=Space.SHARED), STORE, EXIT],
+            [
+                Instr(Op.MOV, dst=Reg(1), srcs=(Imm(42),)),
+                Instr(Op.ST, srcs=(Imm(0), Reg(1)), space=Space.SHARED),
+                STORE,
+                EXIT,
+            ],
         ),
         shared_bytes=4,
     )
@@ -365,7 +403,9 @@ def test_launches_share_memory_and_trace() -> None:
             ],
         )
     )
-    done = run(code, {"out": np.zeros(1, np.uint32)}, grid=(2, 1, 1), block=(48, 1, 1), launches=3, trace=True)
+    done = run(
+        code, {"out": np.zeros(1, np.uint32)}, grid=(2, 1, 1), block=(48, 1, 1), launches=3, trace=True
+    )
     assert done.buffers["out"].tolist() == [3 * 2 * 48]
     check_trace(done)
     assert done.trace is not None

@@ -32,7 +32,9 @@ INTEGERS = {
 
 def convert(values: list[int], dtype: DType, stype: DType, mode: str = "rn", **fields: object) -> list[int]:
     column = np.array(values, np.uint64 if stype.bits == 64 else np.uint32)
-    found = one(Op.CVT, column, dtype=dtype, stype=stype, rnd=MODES[mode], width=dtype.bits // 32 or 1, **fields)
+    found = one(
+        Op.CVT, column, dtype=dtype, stype=stype, rnd=MODES[mode], width=dtype.bits // 32 or 1, **fields
+    )
     return [int(x) for x in found]
 
 
@@ -73,7 +75,9 @@ def reference_integer(x: exact.Number, dtype: DType, stype: DType, mode: str) ->
 @given(data=st.data())
 def test_float_to_integer(dtype: DType, stype: DType, data: st.DataObject) -> None:
     f = FORMATS[stype]
-    near = st.builds(lambda v, q: exact.encode(v + Fraction(q, 4), f, "rz"), integer_values(dtype), st.integers(-6, 6))
+    near = st.builds(
+        lambda v, q: exact.encode(v + Fraction(q, 4), f, "rz"), integer_values(dtype), st.integers(-6, 6)
+    )
     values = data.draw(st.lists(near | numbers(f), min_size=20, max_size=60)) + edges(f)
     mode = data.draw(st.sampled_from(["rn", "rz", "rm", "rp"]))
     for value, found in zip(values, convert(values, dtype, stype, mode), strict=True):
@@ -94,7 +98,9 @@ def test_float_to_float(dtype: DType, stype: DType, data: st.DataObject) -> None
             return b
         return exact.encode(x.value + (step.value - x.value) * quarter / 4, f, "rz")
 
-    middle = st.builds(between, numbers(g).filter(lambda b: b + 1 < 1 << g.bits), numbers(f), st.integers(0, 4))
+    middle = st.builds(
+        between, numbers(g).filter(lambda b: b + 1 < 1 << g.bits), numbers(f), st.integers(0, 4)
+    )
     values = data.draw(st.lists(middle | numbers(f), min_size=20, max_size=60)) + edges(f)
     mode = data.draw(st.sampled_from(list(MODES)))
     integral = data.draw(st.booleans())
@@ -111,8 +117,26 @@ def test_float_to_float(dtype: DType, stype: DType, data: st.DataObject) -> None
 
 
 def test_saturation_and_flushing() -> None:
-    values = [0xBF800000, 0x80000000, 0, 1, 0x3F000000, 0x3F800000, 0x40000000, 0x7F800000, 0xFF800000, 0x7FC00000]
-    assert convert(values, DType.F32, DType.F32, sat=True) == [0, 0, 0, 1, 0x3F000000] + [0x3F800000] * 3 + [0, 0]
-    assert convert([1, 0x80000001, 0x00800000], DType.F64, DType.F32, ftz=True) == [0, 1 << 63, 0x3810000000000000]
+    values = [
+        0xBF800000,
+        0x80000000,
+        0,
+        1,
+        0x3F000000,
+        0x3F800000,
+        0x40000000,
+        0x7F800000,
+        0xFF800000,
+        0x7FC00000,
+    ]
+    assert convert(values, DType.F32, DType.F32, sat=True) == [0, 0, 0, 1, 0x3F000000] + [0x3F800000] * 3 + [
+        0,
+        0,
+    ]
+    assert convert([1, 0x80000001, 0x00800000], DType.F64, DType.F32, ftz=True) == [
+        0,
+        1 << 63,
+        0x3810000000000000,
+    ]
     assert convert([0x3800000000000000], DType.F32, DType.F64, ftz=True) == [0]
     assert convert([0x3F800000, 0x40400000], DType.F16, DType.F32, sat=True) == [0x3C00, 0x3C00]

@@ -10,7 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.program.emulator.harness import PARAMETERS, kernel, lanes, one, run, u32, u64
-from warpbank.program.isa import Atomic, Block, Cmp, Const, DType, Imm, Instr, Kernel, Mufu, Op, Pred, Reg, Shuffle, Sreg, Vote
+from warpbank.program.isa import (
+    Atomic,
+    Block,
+    Cmp,
+    Const,
+    DType,
+    Imm,
+    Instr,
+    Kernel,
+    Mufu,
+    Op,
+    Pred,
+    Reg,
+    Shuffle,
+    Sreg,
+    Vote,
+)
 
 M = 0xFFFFFFFF
 
@@ -145,7 +161,8 @@ def test_approximate_functions(which: Mufu) -> None:
         x = rng.uniform(-120, 120, 200).astype(np.float32)
     expected = np.array([FUNCTIONS[which](float(v)) for v in x]).astype(np.float32)
     found = one(Op.MUFU, x.view(np.uint32), dtype=DType.F32, aux=which).view(np.float32)
-    # The C library's last place may differ between systems, the rounded result then differs by one unit at most.
+    # The C library's last place may differ between systems, the rounded result then differs by one unit at
+    # most.
     assert np.abs(found.view(np.int32) - expected.view(np.int32)).max() <= 1
 
 
@@ -168,7 +185,10 @@ def test_special_values_of_approximate_functions() -> None:
         wanted[np.isnan(np.array(expected))] = 0x7FFFFFFF
         assert found.tolist() == wanted.tolist(), which
     subnormal = u32([1, 0x80000001])
-    assert one(Op.MUFU, subnormal, dtype=DType.F32, aux=Mufu.RCP, ftz=True).tolist() == [0x7F800000, 0xFF800000]
+    assert one(Op.MUFU, subnormal, dtype=DType.F32, aux=Mufu.RCP, ftz=True).tolist() == [
+        0x7F800000,
+        0xFF800000,
+    ]
     assert one(Op.MUFU, subnormal, dtype=DType.F32, aux=Mufu.LG2).view(np.float32)[0] == -149.0
 
 
@@ -209,7 +229,15 @@ def test_mma(dtype: DType, k: int, half: bool) -> None:
         result = found.view(np.float16).reshape(32, 2)
     else:
         pairs32 = np.array([[c[g, 2 * t], c[g, 2 * t + 1]] for g, t in lane], np.float32)
-        found = one(Op.MMA, *sources, pairs32.view(np.uint64)[:, 0].copy(), dtype=dtype, stype=DType.F32, aux=k, width=2)
+        found = one(
+            Op.MMA,
+            *sources,
+            pairs32.view(np.uint64)[:, 0].copy(),
+            dtype=dtype,
+            stype=DType.F32,
+            aux=k,
+            width=2,
+        )
         result = found.view(np.float32).reshape(32, 2)
     for i, (g, t) in enumerate(lane):
         assert result[i].tolist() == expected[g, 2 * t : 2 * t + 2].tolist()
@@ -234,12 +262,16 @@ def test_special_registers() -> None:
         Instr(Op.IMUL, dst=Reg(1), srcs=(Reg(1), Const(0xC))),
         Instr(Op.IMAD, dst=Reg(2), srcs=(Reg(1), Const(0x10), Reg(2))),
         Instr(Op.IMAD, dst=Reg(0), srcs=(Reg(2), Imm(40), Reg(0))),
-        Instr(Op.IMADW, DType.U32, dst=Reg(4, 2), srcs=(Reg(0), Imm(4 * len(registers)), Const(PARAMETERS, 2))),
+        Instr(
+            Op.IMADW, DType.U32, dst=Reg(4, 2), srcs=(Reg(0), Imm(4 * len(registers)), Const(PARAMETERS, 2))
+        ),
     ]
     for i, which in enumerate(registers):
         instrs += [Instr(Op.S2R, dst=Reg(1), aux=which), Instr(Op.ST, srcs=(Reg(4, 2), Reg(1)), offset=4 * i)]
     out = np.zeros((threads, len(registers)), np.uint32)
-    found = run(kernel([Block("entry", [*instrs, Instr(Op.EXIT)])]), {"out": out}, grid=grid, block=block).buffers["out"]
+    found = run(
+        kernel([Block("entry", [*instrs, Instr(Op.EXIT)])]), {"out": out}, grid=grid, block=block
+    ).buffers["out"]
     for thread in range(threads):
         cta, t = divmod(thread, 40)
         lane = t % 32

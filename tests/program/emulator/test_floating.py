@@ -29,8 +29,24 @@ OPERATIONS = {
 def edges(f: Format) -> list[int]:
     """Zeros, subnormals, borders, ones with neighbours, infinities, NaN; both signs."""
     one_ = f.bias << f.fraction
-    positive = [0, 1, 2, (1 << f.fraction) - 1, 1 << f.fraction, (1 << f.fraction) + 1, one_ - 1, one_, one_ + 1]
-    positive += [one_ + (1 << f.fraction), f.infinity - 1, f.infinity, f.infinity + 1, one_ | (1 << (f.fraction - 1)) | 1]
+    positive = [
+        0,
+        1,
+        2,
+        (1 << f.fraction) - 1,
+        1 << f.fraction,
+        (1 << f.fraction) + 1,
+        one_ - 1,
+        one_,
+        one_ + 1,
+    ]
+    positive += [
+        one_ + (1 << f.fraction),
+        f.infinity - 1,
+        f.infinity,
+        f.infinity + 1,
+        one_ | (1 << (f.fraction - 1)) | 1,
+    ]
     return [sign << (f.bits - 1) | p for p in positive for sign in (0, 1)]
 
 
@@ -57,7 +73,8 @@ def check(op: Op, dtype: DType, mode: str, operands: list[tuple[int, ...]]) -> N
     for case, bits in zip(operands, found, strict=True):
         expected = reference(*case[:arity], f, mode)
         assert int(bits) == expected, (
-            f"{op.name}.{mode}.{dtype.name} {[hex(x) for x in case[:arity]]}: {hex(bits)}, not {hex(expected)}"
+            f"{op.name}.{mode}.{dtype.name} {[hex(x) for x in case[:arity]]}: {hex(bits)}, not "
+            f"{hex(expected)}"
         )
 
 
@@ -73,14 +90,20 @@ def test_edges_and_random_operands(op: Op, dtype: DType, mode: str) -> None:
     f = FORMATS[dtype]
     rng = np.random.default_rng(7)
     special = edges(f)
-    operands = list(product(special, special, (0, special[14], special[15]) if OPERATIONS[op][0] == 3 else (0,)))
+    operands = list(
+        product(special, special, (0, special[14], special[15]) if OPERATIONS[op][0] == 3 else (0,))
+    )
     for _ in range(300):
         close = int(rng.integers(-60, 60))
         exponent = int(rng.integers(1, 2 * f.bias))
         case = []
         for offset in (0, close, close + int(rng.integers(-3, 4))):
             e = min(max(exponent + offset, 0), 2 * f.bias)
-            case.append(int(rng.integers(0, 2)) << (f.bits - 1) | e << f.fraction | int(rng.integers(0, 1 << f.fraction)))
+            case.append(
+                int(rng.integers(0, 2)) << (f.bits - 1)
+                | e << f.fraction
+                | int(rng.integers(0, 1 << f.fraction))
+            )
         operands.append((case[0], case[1], case[2]))
     check(op, dtype, mode, operands)
 
@@ -100,7 +123,9 @@ def test_fused_cancellation(data: st.DataObject) -> None:
     dtype, mode = data.draw(st.sampled_from([c[1:] for c in CASES if c[0] is Op.FFMA]))
     f = FORMATS[dtype]
     cases = []
-    for x, y, step in data.draw(st.lists(st.tuples(numbers(f), numbers(f), st.integers(-2, 2)), min_size=1, max_size=24)):
+    for x, y, step in data.draw(
+        st.lists(st.tuples(numbers(f), numbers(f), st.integers(-2, 2)), min_size=1, max_size=24)
+    ):
         z = exact.mul(x, y, f, "rn") ^ 1 << (f.bits - 1)
         cases.append((x, y, (z + step) & ((1 << f.bits) - 1)))
     check(Op.FFMA, dtype, mode, cases)
@@ -109,7 +134,8 @@ def test_fused_cancellation(data: st.DataObject) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("dtype", "u"), [(DType.F64, 2.0**-26), (DType.F32, 2.0**-11)])
 def test_a_bit_far_below_decides(dtype: DType, u: float, mode: str) -> None:
-    """(1 + u)(1 - u + u * u) = 1 + u**3: one bit under many zeros, which only directed rounding sees, beside any addend."""
+    """(1 + u)(1 - u + u * u) = 1 + u**3: one bit under many zeros, which only directed rounding sees, beside
+    any addend."""
     f = FORMATS[dtype]
     x, y = (exact.encode(exact.Fraction(v), f, "rn") for v in (1 + u, 1 - u + u * u))
     addends = [exact.encode(s * exact.Fraction(2) ** k, f, "rn") for k in range(-120, 121) for s in (1, -1)]
@@ -150,7 +176,9 @@ def _extremum(x: int, y: int, f: Format, is_min: bool, nan_wins: bool) -> int:
 def test_minimum_and_maximum(dtype: DType, op: Op, aux: int) -> None:
     f = FORMATS[dtype]
     cases = list(product(edges(f), edges(f)))
-    found = one(op, *(array([c[i] for c in cases], f) for i in (0, 1)), dtype=dtype, aux=aux, width=f.bits // 32 or 1)
+    found = one(
+        op, *(array([c[i] for c in cases], f) for i in (0, 1)), dtype=dtype, aux=aux, width=f.bits // 32 or 1
+    )
     for (x, y), bits in zip(cases, found, strict=True):
         assert int(bits) == _extremum(x, y, f, op is Op.FMIN, aux == 1), (hex(x), hex(y), hex(bits))
 
@@ -163,7 +191,9 @@ def test_xorsign() -> None:
 
 
 def test_flushing_and_saturation() -> None:
-    tiny = np.array([1, 0x80000001, 0x007FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x7FC00000, 0x40000000], np.uint32)
+    tiny = np.array(
+        [1, 0x80000001, 0x007FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x7FC00000, 0x40000000], np.uint32
+    )
     zero = np.zeros(len(tiny), np.uint32)
     flushed = one(Op.FADD, tiny, zero, dtype=DType.F32, ftz=True)
     assert flushed.tolist() == [0, 0, 0, 0x00800000, 0x3F800000, 0xBF800000, 0x7FFFFFFF, 0x40000000]
@@ -180,7 +210,10 @@ def test_source_modifiers() -> None:
     found = one(Op.FADD, x, y, dtype=DType.F32, neg=0b10, abs=0b01).view(np.float32)
     assert found[:3].tolist() == [-2.5, 10.5, 0.0]
     wide = np.array([1.5, -2.5], np.float64).view(np.uint64)
-    assert one(Op.FMUL, wide, wide, dtype=DType.F64, neg=0b01, width=2).view(np.float64).tolist() == [-2.25, -6.25]
+    assert one(Op.FMUL, wide, wide, dtype=DType.F64, neg=0b01, width=2).view(np.float64).tolist() == [
+        -2.25,
+        -6.25,
+    ]
     pair = np.array([0xBC003C00], np.uint32)  # (1, -1) in f16
     assert one(Op.FADD, pair, np.zeros(1, np.uint32), dtype=DType.F16X2, neg=1).tolist() == [0x3C00BC00]
 

@@ -16,7 +16,9 @@ M = 0xFFFFFFFF
 WORD = st.sampled_from(
     [0, 1, 2, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0x80000000, 0x80000001, M - 1, M]
 ) | st.integers(0, M)
-LONG = st.sampled_from([0, 1, 2, 3, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]) | st.integers(0, 2**64 - 1)
+LONG = st.sampled_from(
+    [0, 1, 2, 3, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
+) | st.integers(0, 2**64 - 1)
 U, S = DType.U32, DType.S32
 
 
@@ -35,7 +37,9 @@ def quotient(x: int, y: int) -> int:
 def bfe(a: int, b: int, c: int, signed: bool) -> int:
     position, length = b & 255, c & 255
     sign = 0 if not signed or length == 0 else a >> min(position + length - 1, 31) & 1
-    return sum((a >> (position + i) & 1 if i < length and position + i <= 31 else sign) << i for i in range(32))
+    return sum(
+        (a >> (position + i) & 1 if i < length and position + i <= 31 else sign) << i for i in range(32)
+    )
 
 
 def bfi(a: int, b: int, c: int, d: int) -> int:
@@ -147,14 +151,29 @@ OPERATIONS: dict[str, tuple[Op, int, dict[str, object], Callable[..., int]]] = {
 for _aux in range(4):
     OPERATIONS[f"dp4a.{_aux}"] = (Op.DP4A, 3, {"aux": _aux}, lambda a, b, c, aux=_aux: dp4a(a, b, c, aux))
     _bfind = {"dtype": S if _aux & 1 else U, "aux": _aux >> 1}
-    OPERATIONS[f"bfind.{_aux}"] = (Op.BFIND, 1, _bfind, lambda a, aux=_aux: bfind(a, bool(aux & 1), bool(aux & 2)))
+    OPERATIONS[f"bfind.{_aux}"] = (
+        Op.BFIND,
+        1,
+        _bfind,
+        lambda a, aux=_aux: bfind(a, bool(aux & 1), bool(aux & 2)),
+    )
 for _aux in range(7):
     OPERATIONS[f"prmt.{_aux}"] = (Op.PRMT, 3, {"aux": _aux}, lambda a, b, c, aux=_aux: prmt(a, b, c, aux))
 for _aux in range(6):
-    OPERATIONS[f"shf.{_aux}.u"] = (Op.SHF, 3, {"aux": _aux}, lambda a, b, c, aux=_aux: funnel(a, b, c, aux, False))
+    OPERATIONS[f"shf.{_aux}.u"] = (
+        Op.SHF,
+        3,
+        {"aux": _aux},
+        lambda a, b, c, aux=_aux: funnel(a, b, c, aux, False),
+    )
 OPERATIONS["shf.5.s"] = (Op.SHF, 3, {"aux": 5, "dtype": S}, lambda a, b, c: funnel(a, b, c, 5, True))
 for _table in (0x00, 0x96, 0xE8, 0xCA, 0x80, 0xFF):
-    OPERATIONS[f"lop3.{_table:02x}"] = (Op.LOP3, 3, {"aux": _table}, lambda a, b, c, table=_table: lop3(a, b, c, table))
+    OPERATIONS[f"lop3.{_table:02x}"] = (
+        Op.LOP3,
+        3,
+        {"aux": _table},
+        lambda a, b, c, table=_table: lop3(a, b, c, table),
+    )
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -223,7 +242,11 @@ RELATIONS = {
     Cmp.GT: lambda x, y: x > y,
     Cmp.GE: lambda x, y: x >= y,
 }
-COMBINATIONS = {BoolOp.AND: lambda x, y: x and y, BoolOp.OR: lambda x, y: x or y, BoolOp.XOR: lambda x, y: x != y}
+COMBINATIONS = {
+    BoolOp.AND: lambda x, y: x and y,
+    BoolOp.OR: lambda x, y: x or y,
+    BoolOp.XOR: lambda x, y: x != y,
+}
 
 
 @pytest.mark.parametrize("cmp", RELATIONS)
@@ -234,7 +257,8 @@ COMBINATIONS = {BoolOp.AND: lambda x, y: x and y, BoolOp.OR: lambda x, y: x or y
     boolop=st.sampled_from(list(BoolOp)),
 )
 def test_comparisons(cmp: Cmp, cases: list[tuple[int, int]], dtype: DType, boolop: BoolOp) -> None:
-    """32-bit, then 64-bit by ISETP of the low words and ISETPX of the high ones, combined with a third predicate."""
+    """32-bit, then 64-bit by ISETP of the low words and ISETPX of the high ones, combined with a third
+    predicate."""
     xs = [c[0] for c in cases]
     ys = [(c[0] + c[1]) % 2**64 for c in cases]
 
@@ -245,7 +269,15 @@ def test_comparisons(cmp: Cmp, cases: list[tuple[int, int]], dtype: DType, boolo
         return [
             Instr(Op.AND, dst=bit, srcs=(x.word(0), Imm(1))),
             Instr(Op.ISETP, srcs=(bit, Imm(1)), cmp=Cmp.EQ, pdst=(odd,)),
-            Instr(Op.ISETP, dtype, srcs=(x.word(0), y.word(0)), cmp=cmp, boolop=boolop, psrc=(Pred(odd, True),), pdst=(p, np_)),
+            Instr(
+                Op.ISETP,
+                dtype,
+                srcs=(x.word(0), y.word(0)),
+                cmp=cmp,
+                boolop=boolop,
+                psrc=(Pred(odd, True),),
+                pdst=(p, np_),
+            ),
             Instr(Op.ISETP, U, srcs=(x.word(0), y.word(0)), cmp=cmp, pdst=(low,)),
             Instr(
                 Op.ISETPX,
@@ -262,7 +294,10 @@ def test_comparisons(cmp: Cmp, cases: list[tuple[int, int]], dtype: DType, boolo
     combine = COMBINATIONS[boolop]
     for x, y, p, q, r, s in zip(xs, ys, *found, strict=True):
         signed32, signed64 = (s32, s64) if dtype is S else (int, int)
-        narrow, wide = RELATIONS[cmp](signed32(x & M), signed32(y & M)), RELATIONS[cmp](signed64(x), signed64(y))
+        narrow, wide = (
+            RELATIONS[cmp](signed32(x & M), signed32(y & M)),
+            RELATIONS[cmp](signed64(x), signed64(y)),
+        )
         odd = bool(x & 1)
         assert (bool(p), bool(q)) == (combine(narrow, not odd), combine(not narrow, not odd))
         assert (bool(r), bool(s)) == (combine(wide, odd), combine(not wide, odd))
@@ -279,7 +314,9 @@ def test_predicate_logic_and_selection() -> None:
             instrs.append(Instr(Op.AND, dst=bit, srcs=(registers[0], Imm(4 >> i))))
             instrs.append(Instr(Op.ISETP, srcs=(bit, Imm(0)), cmp=Cmp.NE, pdst=(p,)))
         q = code.new_predicate()
-        instrs.append(Instr(Op.PLOP, aux=0b10010110, psrc=(Pred(ps[0]), Pred(ps[1]), Pred(ps[2], True)), pdst=(q,)))
+        instrs.append(
+            Instr(Op.PLOP, aux=0b10010110, psrc=(Pred(ps[0]), Pred(ps[1]), Pred(ps[2], True)), pdst=(q,))
+        )
         instrs.append(Instr(Op.SEL, dst=chosen, srcs=(Imm(7), registers[0]), psrc=(Pred(q, True),)))
         return instrs, [Pred(q), chosen]
 

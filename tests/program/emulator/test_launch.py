@@ -37,12 +37,16 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def copier(*sources: tuple[int, int], name: str = "k", **fields: object) -> Kernel:
-    """A kernel of one pointer parameter, then others, that stores words of its constant bank: (offset, width)."""
+    """A kernel of one pointer parameter, then others, that stores words of its constant bank: (offset,
+    width)."""
     instrs = []
     place = 0
     for offset, width in sources:
         instrs += [Instr(Op.MOV, dst=Reg(2 * i, 1), srcs=(Const(offset + 4 * i),)) for i in range(width)]
-        instrs += [Instr(Op.ST, srcs=(Const(CONST_PARAMETERS, 2), Reg(2 * i)), offset=place + 4 * i) for i in range(width)]
+        instrs += [
+            Instr(Op.ST, srcs=(Const(CONST_PARAMETERS, 2), Reg(2 * i)), offset=place + 4 * i)
+            for i in range(width)
+        ]
         place += 4 * width
     instrs.append(Instr(Op.EXIT))
     given = {"parameters": [Parameter("out", CONST_PARAMETERS, 8, "u64")]} | fields
@@ -68,10 +72,17 @@ def test_arguments_of_every_kind() -> None:
         Parameter("single", CONST_PARAMETERS + 20, 4, "f32"),
         Parameter("struct", CONST_PARAMETERS + 24, 12, "b8"),
     ]
-    code = copier((CONST_PARAMETERS + 8, 2), (CONST_PARAMETERS + 16, 2), (CONST_PARAMETERS + 24, 3), parameters=parameters)
+    code = copier(
+        (CONST_PARAMETERS + 8, 2),
+        (CONST_PARAMETERS + 16, 2),
+        (CONST_PARAMETERS + 24, 3),
+        parameters=parameters,
+    )
     struct = np.array([7, 8, 9], np.uint32).tobytes()
     args = ("out", Pointer("in", 12), np.uint16(0xBEEF), np.float32(1.0), struct)
-    done = run_job(job(launch(*args), buffers={"in": np.zeros(4), "out": np.zeros(7, np.uint32)}), {"k": code})
+    done = run_job(
+        job(launch(*args), buffers={"in": np.zeros(4), "out": np.zeros(7, np.uint32)}), {"k": code}
+    )
     address = GLOBAL_BASE + 12
     assert done.buffers["out"].tolist() == [address & 0xFFFFFFFF, address >> 32, 0xBEEF, 0x3F800000, 7, 8, 9]
 
@@ -90,7 +101,8 @@ def test_buffers_are_never_modified_and_keep_their_shape() -> None:
 
 
 def variable_kernel(name: str) -> Kernel:
-    """Adds 1 to the module variable `count`; stores count, the word `table` points at, and a .const symbol."""
+    """Adds 1 to the module variable `count`; stores count, the word `table` points at, and a .const
+    symbol."""
     slots = {"count": 0x200, "table": 0x208}
     instrs = [
         Instr(Op.LD, dst=Reg(0), srcs=(Const(0x200, 2),)),
@@ -123,7 +135,8 @@ def variable_kernel(name: str) -> Kernel:
 
 
 def test_module_variables_are_shared_and_persist() -> None:
-    """Two kernels, three launches, one variable; pointers in a variable's initial value; a symbol the host fills."""
+    """Two kernels, three launches, one variable; pointers in a variable's initial value; a symbol the host
+    fills."""
     kernels = {"k": variable_kernel("k"), "l": variable_kernel("l")}
     whole = job(launch(), launch(entry="l"), launch(), symbols={"c": np.array([11, 22], np.uint32)})
     assert run_job(whole, kernels).buffers["out"][:3].tolist() == [8, 6, 22]
@@ -220,9 +233,15 @@ def test_the_stamp_is_stable() -> None:
 @pytest.mark.long
 def test_arithmetic_on_a_processor_without_fma(tmp_path: Path) -> None:
     """The fused operations fall back to the C library's, which must round once as well."""
-    environment = dict(os.environ, NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path))
+    environment = dict(
+        os.environ, NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)
+    )
     tests = ["tests/program/emulator/test_floating.py", "tests/program/emulator/test_convert.py"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *tests], cwd=ROOT, env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "pytest", "-q", *tests],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout

@@ -36,7 +36,12 @@ LANE = Instr(Op.S2R, dst=Reg(0), aux=Sreg.LANEID)
 
 def at(stride: int, register: int = 4, parameter: int = 0) -> Instr:
     """register pair = parameter + lane * stride."""
-    return Instr(Op.IMADW, DType.U32, dst=Reg(register, 2), srcs=(Reg(0), Imm(stride), Const(PARAMETERS + 8 * parameter, 2)))
+    return Instr(
+        Op.IMADW,
+        DType.U32,
+        dst=Reg(register, 2),
+        srcs=(Reg(0), Imm(stride), Const(PARAMETERS + 8 * parameter, 2)),
+    )
 
 
 def code(*instrs: Instr, parameters: int = 1, **fields: object) -> Kernel:
@@ -59,7 +64,8 @@ def test_sub_words_extend_as_their_type_says() -> None:
 @pytest.mark.parametrize("space", [Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC])
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 def test_every_size_in_every_space(space: Space, size: int) -> None:
-    """Each lane stores to its own place, loads it back and copies it out; generic: through the shared window."""
+    """Each lane stores to its own place, loads it back and copies it out; generic: through the shared
+    window."""
     rng = np.random.default_rng(size)
     data = rng.integers(0, 256, (32, size), dtype=np.uint8)
     words = max(size // 4, 1)
@@ -76,7 +82,13 @@ def test_every_size_in_every_space(space: Space, size: int) -> None:
     d, e = Reg(8, words), Reg(12, words)
     program = code(
         at(size),
-        Instr(Op.LD, DType.U8 if size == 1 else DType.U16 if size == 2 else DType.U32, dst=d, srcs=(Reg(4, 2),), size=size),
+        Instr(
+            Op.LD,
+            DType.U8 if size == 1 else DType.U16 if size == 2 else DType.U32,
+            dst=d,
+            srcs=(Reg(4, 2),),
+            size=size,
+        ),
         *middle,
         Instr(Op.ST, srcs=(address, d), size=size, space=space),
         Instr(
@@ -98,7 +110,9 @@ def test_every_size_in_every_space(space: Space, size: int) -> None:
     assert (done.buffers["out"] == data).all()
     assert done.trace is not None
     store = done.trace.dynamic[4]
-    kind = {Space.GLOBAL: Memory.STORE_GLOBAL, Space.LOCAL: Memory.STORE_LOCAL}.get(space, Memory.STORE_SHARED)
+    kind = {Space.GLOBAL: Memory.STORE_GLOBAL, Space.LOCAL: Memory.STORE_LOCAL}.get(
+        space, Memory.STORE_SHARED
+    )
     assert store["memory"] == kind
     if kind is Memory.STORE_GLOBAL:
         assert (store["line_count"], store["passes"]) == (-(-32 * size // 128), 0)
@@ -124,7 +138,9 @@ def test_generic_lanes_may_differ() -> None:
         shared_bytes=32,
         local_bytes=8,
     )
-    addresses = np.array([SHARED_WINDOW + 16, LOCAL_WINDOW + 4, CONST_WINDOW, *[GLOBAL_BASE + 1024] * 29], np.uint64)
+    addresses = np.array(
+        [SHARED_WINDOW + 16, LOCAL_WINDOW + 4, CONST_WINDOW, *[GLOBAL_BASE + 1024] * 29], np.uint64
+    )
     buffers = {"in": addresses, "out": np.zeros(32, np.uint32), "data": np.array([99], np.uint32)}
     # 256 bytes of addresses and a gap; 128 bytes and a gap: the data starts 1024 bytes in.
     done = run(program, buffers, trace=True)
@@ -156,7 +172,9 @@ def test_bank_conflicts(size: int, places: list[int], atomic: bool) -> None:
     access = (
         Instr(Op.ATOM, dst=Reg(8), srcs=(Reg(6), Reg(0)), aux=Atomic.ADD, space=Space.SHARED)
         if atomic
-        else Instr(Op.LD, DType.U8, dst=Reg(8, max(size // 4, 1)), srcs=(Reg(6),), size=size, space=Space.SHARED)
+        else Instr(
+            Op.LD, DType.U8, dst=Reg(8, max(size // 4, 1)), srcs=(Reg(6),), size=size, space=Space.SHARED
+        )
     )
     program = code(at(4), Instr(Op.LD, dst=Reg(6), srcs=(Reg(4, 2),)), access, shared_bytes=64 * 16)
     done = run(program, {"in": np.array([p * size for p in places], np.uint32)}, trace=True)
@@ -169,11 +187,16 @@ def test_bank_conflicts(size: int, places: list[int], atomic: bool) -> None:
 @given(st.lists(st.integers(0, 255), min_size=32, max_size=32))
 def test_lines_in_order_of_first_touch(places: list[int]) -> None:
     program = code(
-        at(8), Instr(Op.LD, dst=Reg(6, 2), srcs=(Reg(4, 2),), size=8), Instr(Op.LD, dst=Reg(8), srcs=(Reg(6, 2),)), parameters=2
+        at(8),
+        Instr(Op.LD, dst=Reg(6, 2), srcs=(Reg(4, 2),), size=8),
+        Instr(Op.LD, dst=Reg(8), srcs=(Reg(6, 2),)),
+        parameters=2,
     )
     base = GLOBAL_BASE + 512
     done = run(
-        program, {"in": np.array([base + 32 * p for p in places], np.uint64), "data": np.zeros(8192, np.uint8)}, trace=True
+        program,
+        {"in": np.array([base + 32 * p for p in places], np.uint64), "data": np.zeros(8192, np.uint8)},
+        trace=True,
     )
     assert done.trace is not None
     row = done.trace.dynamic[3]
@@ -285,7 +308,9 @@ def test_float_atomics() -> None:
         Instr(Op.ATOM, DType.F32, srcs=(Const(PARAMETERS + 24, 2), Reg(8)), aux=Atomic.ADD),
         at(8, 4, 1),
         Instr(Op.LD, dst=Reg(8, 2), srcs=(Reg(4, 2),), size=8),
-        Instr(Op.ATOM, DType.F64, srcs=(Const(PARAMETERS + 24, 2), Reg(8, 2)), aux=Atomic.ADD, size=8, offset=8),
+        Instr(
+            Op.ATOM, DType.F64, srcs=(Const(PARAMETERS + 24, 2), Reg(8, 2)), aux=Atomic.ADD, size=8, offset=8
+        ),
         at(4, 4, 2),
         Instr(Op.LD, dst=Reg(8), srcs=(Reg(4, 2),)),
         Instr(Op.ATOM, DType.F16X2, srcs=(Const(PARAMETERS + 24, 2), Reg(8)), aux=Atomic.ADD, offset=16),
@@ -330,7 +355,13 @@ def test_past_the_end_is_found_to_the_byte() -> None:
     place = ("test.ptx:17", "pc 2", "ST")
     run(program, {"c": np.zeros(252, np.uint8)})
     access = "kernel k, block (0, 0, 0), thread (31, 0, 0) writes 4 bytes of global memory"
-    refused(program, {"c": np.zeros(251, np.uint8)}, access, "3 bytes before the end of buffer 'c' (251 bytes)", *place)
+    refused(
+        program,
+        {"c": np.zeros(251, np.uint8)},
+        access,
+        "3 bytes before the end of buffer 'c' (251 bytes)",
+        *place,
+    )
     beyond = ("thread (1, 0, 0)", "4 bytes past the end of buffer 'a' (4 bytes)", hex(GLOBAL_BASE + 8))
     refused(program, {"a": np.zeros(4, np.uint8), "c": np.zeros(240, np.uint8)}, *beyond, *place)
 
@@ -351,7 +382,10 @@ def test_block_and_thread_are_named_in_three_dimensions() -> None:
             )
         ]
     )
-    where = ("block (0, 1, 0), thread (0, 0, 2) reads 4 bytes", "0 bytes past the end of buffer 'x' (8 bytes)")
+    where = (
+        "block (0, 1, 0), thread (0, 0, 2) reads 4 bytes",
+        "0 bytes past the end of buffer 'x' (8 bytes)",
+    )
     refused(program, {"x": np.zeros(2, np.uint32)}, *where, grid=(2, 2, 1), block=(4, 4, 4))
 
 
@@ -371,13 +405,20 @@ def test_misaligned() -> None:
 def test_small_spaces_end_where_they_end(space: Space) -> None:
     sizes = {"shared_bytes": 24, "local_bytes": 24}
     end = {Space.CONST: PARAMETERS + 8}.get(space, 24)
-    run(code(Instr(Op.LD, dst=Reg(1), srcs=(Imm(0),), space=space, offset=end - 4), **sizes), {"x": np.zeros(1, np.uint32)})
+    run(
+        code(Instr(Op.LD, dst=Reg(1), srcs=(Imm(0),), space=space, offset=end - 4), **sizes),
+        {"x": np.zeros(1, np.uint32)},
+    )
     beyond = code(Instr(Op.LD, dst=Reg(1), srcs=(Imm(0),), space=space, offset=end), **sizes)
     refused(beyond, {"x": np.zeros(1, np.uint32)}, f"{space.name.lower()} memory", f"{end} bytes")
 
 
 def test_dynamic_shared_memory_counts() -> None:
-    program = code(Instr(Op.LD, dst=Reg(1), srcs=(Imm(0),), space=Space.SHARED, offset=36), shared_bytes=8, dynamic_shared_base=8)
+    program = code(
+        Instr(Op.LD, dst=Reg(1), srcs=(Imm(0),), space=Space.SHARED, offset=36),
+        shared_bytes=8,
+        dynamic_shared_base=8,
+    )
     run(program, {"x": np.zeros(1, np.uint32)}, dynamic_shared=32)
     refused(program, {"x": np.zeros(1, np.uint32)}, "shared memory", "36 bytes", dynamic_shared=28)
 
@@ -392,5 +433,6 @@ def test_message_is_one_sentence_per_fact() -> None:
     with pytest.raises(ExecutionError) as caught:
         run(program, {"x": np.zeros(1, np.uint32)})
     assert re.fullmatch(
-        r"kernel .*: 0 bytes past the end of buffer 'x' \(4 bytes\)\. The instruction is pc 2: .*\.", str(caught.value)
+        r"kernel .*: 0 bytes past the end of buffer 'x' \(4 bytes\)\. The instruction is pc 2: .*\.",
+        str(caught.value),
     )

@@ -58,14 +58,17 @@ def test_deadlock_of_two_barriers() -> None:
         ("other", [setp(Cmp.LT, 0, 0), bar(2, 96), EXIT]),
     )
     text = refused(code, threads=64)
-    for part in ("warp 0 has all lanes at barrier 2", "warp 1 has all lanes at barrier 1", "barrier 2 needs 3 warps and has 1"):
+    for part in (
+        "warp 0 has all lanes at barrier 2",
+        "warp 1 has all lanes at barrier 1",
+        "barrier 2 needs 3 warps and has 1",
+    ):
         assert part in text
 
 
 def test_deadlock_tells_who_has_left() -> None:
     code = program(
-        ("entry", [TID, setp(Cmp.LT, 0, 32), Instr(Op.EXIT, guard=Pred(0))]),
-        ("wait", [bar(1, 64), EXIT]),
+        ("entry", [TID, setp(Cmp.LT, 0, 32), Instr(Op.EXIT, guard=Pred(0))]), ("wait", [bar(1, 64), EXIT])
     )
     assert re.search(r"Warps 0 have exited|Warp 0 has exited", refused(code, threads=64))
 

@@ -19,9 +19,19 @@ def _statements(draw: st.DrawFn, depth: int) -> list[object]:
             made.append(("add", draw(st.integers(1, 99))))
         elif kind == "if":
             other = _statements(draw, depth - 1) if draw(st.booleans()) else []
-            made.append(("if", draw(st.integers(0, 31)), draw(st.integers(0, 63)), _statements(draw, depth - 1), other))
+            made.append(
+                (
+                    "if",
+                    draw(st.integers(0, 31)),
+                    draw(st.integers(0, 63)),
+                    _statements(draw, depth - 1),
+                    other,
+                )
+            )
         elif kind == "loop":
-            made.append(("loop", draw(st.integers(1, 3)), draw(st.integers(0, 31)), _statements(draw, depth - 1)))
+            made.append(
+                ("loop", draw(st.integers(1, 3)), draw(st.integers(0, 31)), _statements(draw, depth - 1))
+            )
         else:
             made.append(("exit", draw(st.integers(0, 31)), draw(st.integers(0, 63))))
     return made
@@ -33,7 +43,8 @@ def structures(draw: st.DrawFn) -> list[object]:
 
 
 class Builder:
-    """Machine code of a structure. R1 accumulates; a condition is (x & mask) == value & mask with x the thread or the sum."""
+    """Machine code of a structure. R1 accumulates; a condition is (x & mask) == value & mask with x the
+    thread or the sum."""
 
     def __init__(self) -> None:
         self.blocks = [Block("b0", [TID, OUT, add(1, 255, 0)])]
@@ -63,7 +74,9 @@ class Builder:
                     self.emit(add(1, 1, n))
                 case ("exit", mask, value):
                     self.condition(mask, value)
-                    self.emit(Instr(Op.ST, srcs=(Reg(4, 2), Reg(1)), guard=Pred(0)), Instr(Op.EXIT, guard=Pred(0)))
+                    self.emit(
+                        Instr(Op.ST, srcs=(Reg(4, 2), Reg(1)), guard=Pred(0)), Instr(Op.EXIT, guard=Pred(0))
+                    )
                     self.block(self.label())
                 case ("if", mask, value, then, other):
                     then_label, end = self.label(), self.label()
@@ -79,7 +92,10 @@ class Builder:
                     head, counter = self.label(), 10 + self.depth
                     self.depth += 1
                     # times + (thread & mask) % 4 rounds
-                    self.emit(Instr(Op.AND, dst=Reg(counter), srcs=(Reg(0), Imm(mask & 3))), add(counter, counter, times))
+                    self.emit(
+                        Instr(Op.AND, dst=Reg(counter), srcs=(Reg(0), Imm(mask & 3))),
+                        add(counter, counter, times),
+                    )
                     self.block(head)
                     self.build(body)
                     self.emit(add(counter, counter, -1 & 0xFFFFFFFF), setp(Cmp.GT, counter, 0), bra(head, 0))

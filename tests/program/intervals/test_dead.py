@@ -45,10 +45,16 @@ def replay(trace: Trace, bits: np.ndarray) -> tuple[int, int]:
     """Reads of dead lanes, and operands that were marked dead."""
     code, dynamic, warps = trace.code, trace.dynamic, trace.warps
     wrong, marked = _replay(
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), warps["first"].astype(np.int64),
-        warps["length"].astype(np.int64), np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64),
-        code["destination"].astype(np.int64), code["count"].astype(np.int64), bits,
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+        bits,
+    )
     return int(wrong), int(marked)
 
 

@@ -97,7 +97,8 @@ def test_the_random_graphs_hold_irreducible_regions():
 
 
 def nest(depth: int) -> Kernel:
-    """`depth` headers one inside the other, then their latches from the innermost outward; one register each."""
+    """`depth` headers one inside the other, then their latches from the innermost outward; one register
+    each."""
     blocks = [Block(f"H{i}", [Instr(Op.MOV, dst=Reg(i), srcs=(Imm(0),))]) for i in range(depth)]
     blocks += [Block(f"L{i}", [Instr(Op.BRA, guard=Pred(0), target=f"H{i}")]) for i in reversed(range(depth))]
     return Kernel("k", [*blocks, Block("X", [Instr(Op.EXIT)])], {}, 1)
@@ -139,7 +140,9 @@ def test_two_sides_count_together():
 
 
 def test_a_long_block_is_cut_where_its_registers_no_longer_fit():
-    kernel = Kernel("k", [Block("A", [Instr(Op.MOV, dst=Reg(i)) for i in range(10)] + [Instr(Op.EXIT)])], {}, 0)
+    kernel = Kernel(
+        "k", [Block("A", [Instr(Op.MOV, dst=Reg(i)) for i in range(10)] + [Instr(Op.EXIT)])], {}, 0
+    )
     made = form(kernel, 4)
     check(kernel, made)
     assert made.entries.tolist() == [0, 4, 8]
@@ -147,7 +150,9 @@ def test_a_long_block_is_cut_where_its_registers_no_longer_fit():
 
 
 def test_an_instruction_that_needs_too_much_is_refused():
-    kernel = Kernel("k", [Block("A", [Instr(Op.IADD, dst=Reg(0), srcs=(Reg(1), Reg(2))), Instr(Op.EXIT)])], {}, 0)
+    kernel = Kernel(
+        "k", [Block("A", [Instr(Op.IADD, dst=Reg(0), srcs=(Reg(1), Reg(2))), Instr(Op.EXIT)])], {}, 0
+    )
     with pytest.raises(ValueError, match="instruction 0 of kernel k needs 3 registers; an interval has 2"):
         form(kernel, 2)
 

@@ -18,18 +18,75 @@ THREADS = 128
 
 #: Operands that integer arithmetic goes wrong on.
 INTEGERS = (
-    0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 200, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000,
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    33,
+    47,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    200,
+    255,
+    256,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x10000,
     0x12345678,
-    0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x1_0000_0000, 0xFFFFFFFF_00000000, 0x7FFFFFFF_FFFFFFFF, 0x80000000_00000000, M64,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x1_0000_0000,
+    0xFFFFFFFF_00000000,
+    0x7FFFFFFF_FFFFFFFF,
+    0x80000000_00000000,
+    M64,
     M64 - 1,
-    0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x8000_0000_8000_0000, 0xFFFF_8000_FFFF_7FFF,
+    0x0123456789ABCDEF,
+    0xFEDCBA9876543210,
+    0x8000_0000_8000_0000,
+    0xFFFF_8000_FFFF_7FFF,
 )
 #: Bits of singles: zeros, ones, halves, subnormals, extremes, infinities, NaN.
 SINGLES = (
-    0, 0x80000000, 0x3F800000, 0xBF800000, 0x3F000000, 0xBF000000, 0x3FC00000, 0xC0200000, 0x1, 0x80000001, 0x007FFFFF,
+    0,
+    0x80000000,
+    0x3F800000,
+    0xBF800000,
+    0x3F000000,
+    0xBF000000,
+    0x3FC00000,
+    0xC0200000,
+    0x1,
+    0x80000001,
+    0x007FFFFF,
     0x00800000,
-    0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x4F000000, 0xCF000000, 0x4F800000, 0x42C80000, 0x3DCCCCCD,
-    0x40490FDB, 0xC2F6E979, 0x477FFF00, 0x33800000,
+    0x7F7FFFFF,
+    0xFF7FFFFF,
+    0x7F800000,
+    0xFF800000,
+    0x7FC00000,
+    0x4F000000,
+    0xCF000000,
+    0x4F800000,
+    0x42C80000,
+    0x3DCCCCCD,
+    0x40490FDB,
+    0xC2F6E979,
+    0x477FFF00,
+    0x33800000,
 )
 _HEAD = """
 .visible .entry {name}(.param .u64 p_in, .param .u64 p_out)
@@ -56,7 +113,10 @@ _TAIL = """
 """
 #: How the result in the register of each kind becomes 64 bits.
 _RESULTS = {
-    "d": "", "r": "cvt.u64.u32 %d, %rout;", "h": "cvt.u64.u16 %d, %hd;", "p": "selp.b64 %d, 1, 0, %pd;",
+    "d": "",
+    "r": "cvt.u64.u32 %d, %rout;",
+    "h": "cvt.u64.u16 %d, %hd;",
+    "p": "selp.b64 %d, 1, 0, %pd;",
     "pq": "selp.b64 %d, 1, 0, %pd;  @%pe or.b64 %d, %d, 2;",
 }
 
@@ -67,7 +127,8 @@ class Case:
 
     Parameters
     ----------
-    line : PTX on %a %b %c (64 bits), %ra.. (their low words), %ha.. (low halves); result in %d, %rout, %hd or %pd, as it names.
+    line : PTX on %a %b %c (64 bits), %ra.. (their low words), %ha.. (low halves); result in %d, %rout, %hd or
+        %pd, as it names.
     expect : of the three 64-bit operands.
     operands : a table of operand values.
     """
@@ -96,7 +157,8 @@ def operand_rows(case: Case, seed: int) -> np.ndarray:
 def run(cases: Sequence[Case], *, optimize: bool = True) -> list[np.ndarray]:
     """The results of every case, one per thread."""
     entries = [
-        _HEAD.format(name=f"case{i}") + case.line + "\n" + _RESULTS[case.result] + _TAIL.format() for i, case in enumerate(cases)
+        _HEAD.format(name=f"case{i}") + case.line + "\n" + _RESULTS[case.result] + _TAIL.format()
+        for i, case in enumerate(cases)
     ]
     text = ".version 8.0\n.target sm_80\n.address_size 64\n" + "\n".join(entries)
     module = parse(text, "cases.ptx")

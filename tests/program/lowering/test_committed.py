@@ -1,4 +1,5 @@
-"""Every committed PTX file lowers to legal code, the same each time, with address arithmetic as GPU compilers emit it."""
+"""Every committed PTX file lowers to legal code, the same each time, with address arithmetic as GPU compilers
+emit it."""
 
 from __future__ import annotations
 

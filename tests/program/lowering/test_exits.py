@@ -11,7 +11,8 @@ from warpbank.program.launch import Job, Launch
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
-#: Threads 40 and up leave at once, odd ones after the first barrier; the rest add up what their right neighbours stored.
+#: Threads 40 and up leave at once, odd ones after the first barrier; the rest add up what their right
+#: neighbours stored.
 EARLY = """
 .version 8.0
 .target sm_80
@@ -49,7 +50,14 @@ def _lower(optimize: bool) -> Kernel:
 
 @pytest.mark.parametrize("optimize", [True, False])
 def test_early_returns_before_barriers(optimize: bool) -> None:
-    job = Job("k", "tiny", EARLY, "early.ptx", {"out": np.zeros(64, np.uint32)}, [Launch("k", (1, 1, 1), (64, 1, 1), ("out",))])
+    job = Job(
+        "k",
+        "tiny",
+        EARLY,
+        "early.ptx",
+        {"out": np.zeros(64, np.uint32)},
+        [Launch("k", (1, 1, 1), (64, 1, 1), ("out",))],
+    )
     found = run_job(job, {"k": _lower(optimize)}).buffers["out"]
     assert found.tolist() == [t + 1 if t < 40 and t % 2 == 0 else 0 for t in range(64)]
 
@@ -93,6 +101,13 @@ $leave:
 
 @pytest.mark.parametrize("optimize", [True, False])
 def test_lanes_vote_together_after_others_returned(optimize: bool) -> None:
-    job = Job("k", "tiny", NESTED, "n.ptx", {"out": np.zeros(32, np.uint32)}, [Launch("k", (1, 1, 1), (32, 1, 1), ("out",))])
+    job = Job(
+        "k",
+        "tiny",
+        NESTED,
+        "n.ptx",
+        {"out": np.zeros(32, np.uint32)},
+        [Launch("k", (1, 1, 1), (32, 1, 1), ("out",))],
+    )
     kernel = lower(parse(NESTED, "n.ptx"), "k", optimize=optimize)
     assert run_job(job, {"k": kernel}).buffers["out"].tolist() == [1000] * 4 + [0xFFFFFFD0] * 28

@@ -15,7 +15,10 @@ def _loop(jump_target: str = "loop", extra: Instr | None = None) -> Kernel:
 
 
 def _text(kernel: Kernel) -> list[tuple[str, list[tuple[Op, str | None, str | None]]]]:
-    return [(b.label, [(i.op, str(i.guard) if i.guard else None, i.target) for i in b.instrs]) for b in kernel.blocks]
+    return [
+        (b.label, [(i.op, str(i.guard) if i.guard else None, i.target) for i in b.instrs])
+        for b in kernel.blocks
+    ]
 
 
 def test_a_loop_takes_one_branch_per_trip() -> None:

@@ -12,10 +12,10 @@ from warpbank.program.ptx.parser import parse
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 #: Base opcodes that the program side has to know.
 NEEDED = """
-    add sub mul mad mul24 mad24 fma div rem abs neg min max and or xor not cnot lop3 shl shr shf bfe bfi prmt clz popc brev bfind
-    fns sad dp4a setp set selp slct mov cvt cvta isspacep ld st ldu prefetch atom red bar barrier membar fence bra brx call ret
-    exit trap brkpt vote match activemask redux shfl rcp rsqrt sqrt sin cos lg2 ex2 tanh copysign testp addc subc madc nanosleep
-    mma"""
+    add sub mul mad mul24 mad24 fma div rem abs neg min max and or xor not cnot lop3 shl shr shf bfe bfi prmt
+    clz popc brev bfind fns sad dp4a setp set selp slct mov cvt cvta isspacep ld st ldu prefetch atom red bar
+    barrier membar fence bra brx call ret exit trap brkpt vote match activemask redux shfl rcp rsqrt sqrt sin
+    cos lg2 ex2 tanh copysign testp addc subc madc nanosleep mma"""
 
 
 def body(line: str) -> str:
@@ -35,27 +35,30 @@ def test_every_needed_opcode_has_a_rule() -> None:
     assert not set(RULES) & set(REFUSED)
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];", "textures are not supported"),
-    ("cp.async.bulk.wait_group 0;", "bulk copies and mbarrier objects are not supported"),
-    ("wmma.load.a.sync.aligned.m16n16k16.row.f16 {%r1}, [%rd1];", "mma.sync m16n8k8 and m16n8k16"),
-    ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd1], {%r1};", "st.shared"),
-    ("mbarrier.init.shared.b64 [%rd1], %r1;", "bar.sync"),
-    ("frobnicate.b32 %r1, %r2;", "'frobnicate' is not supported"),
-    ("add.s32.frob %r1, %r2, %r3;", "modifier .frob is not supported"),
-    ("call (n), vprintf, (a, b);", "printf is not supported"),
-    ("call again, (n);", "recursion is not supported: k -> again -> again"),
-    ("atom.global.exch.b16 %h1, [%rd1], %h2;", "less than 32 bits"),
-    ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1}, {%r2}, {%f3,%f4};", "m16n8k8"),
-    ("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "8-bit and smaller floats"),
-    ("st.param.b32 [p], %r1;", "cannot be written"),
-    ("mov.u32 %r1, %pm0;", "%pm0 is not supported"),
-    ("setp.lt.f32 %r1, %f1, %f2;", "not a predicate"),
-    ("add.s64 %r1, %rd1, %rd2;", "narrower"),
-    ("add.s32 %r1, %r2;", "3 operands"),
-    ("griddepcontrol.wait;", "runs alone"),
-    ("cvt.s32.f32 %r1, %f1;", ".rni"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];", "textures are not supported"),
+        ("cp.async.bulk.wait_group 0;", "bulk copies and mbarrier objects are not supported"),
+        ("wmma.load.a.sync.aligned.m16n16k16.row.f16 {%r1}, [%rd1];", "mma.sync m16n8k8 and m16n8k16"),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd1], {%r1};", "st.shared"),
+        ("mbarrier.init.shared.b64 [%rd1], %r1;", "bar.sync"),
+        ("frobnicate.b32 %r1, %r2;", "'frobnicate' is not supported"),
+        ("add.s32.frob %r1, %r2, %r3;", "modifier .frob is not supported"),
+        ("call (n), vprintf, (a, b);", "printf is not supported"),
+        ("call again, (n);", "recursion is not supported: k -> again -> again"),
+        ("atom.global.exch.b16 %h1, [%rd1], %h2;", "less than 32 bits"),
+        ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1}, {%r2}, {%f3,%f4};", "m16n8k8"),
+        ("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "8-bit and smaller floats"),
+        ("st.param.b32 [p], %r1;", "cannot be written"),
+        ("mov.u32 %r1, %pm0;", "%pm0 is not supported"),
+        ("setp.lt.f32 %r1, %f1, %f2;", "not a predicate"),
+        ("add.s64 %r1, %rd1, %rd2;", "narrower"),
+        ("add.s32 %r1, %r2;", "3 operands"),
+        ("griddepcontrol.wait;", "runs alone"),
+        ("cvt.s32.f32 %r1, %f1;", ".rni"),
+    ],
+)
 def test_refusals(line: str, message: str) -> None:
     with pytest.raises(PtxError) as caught:
         lower(parse(body(line), "some.ptx"), "k")

@@ -46,14 +46,19 @@ def _run(copy: str, read: str) -> np.ndarray:
     text = TEXT.format(copy=copy, read=read)
     buffers = {"in": TILE.view(np.uint32), "out": np.zeros((32, 4), np.uint32)}
     job = Job("k", "tiny", text, "k.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("in", "out"))])
-    found = [run_job(job, {"k": lower(parse(text, "k.ptx"), "k", optimize=o)}).buffers["out"] for o in (True, False)]
+    found = [
+        run_job(job, {"k": lower(parse(text, "k.ptx"), "k", optimize=o)}).buffers["out"]
+        for o in (True, False)
+    ]
     np.testing.assert_array_equal(*found)
     return found[0]
 
 
 def test_copy() -> None:
     np.testing.assert_array_equal(_run(PLAIN, READ), TILE.view(np.uint32))
-    eights = "cp.async.ca.shared::cta.global [%r1], [%rd1], 8; cp.async.ca.shared.global [%r1+8], [%rd1+8], 8;"
+    eights = (
+        "cp.async.ca.shared::cta.global [%r1], [%rd1], 8; cp.async.ca.shared.global [%r1+8], [%rd1+8], 8;"
+    )
     np.testing.assert_array_equal(_run(eights, READ), TILE.view(np.uint32))
 
 
@@ -82,9 +87,15 @@ def test_copy_with_a_predicate_that_says_no() -> None:
 def test_matrices(count: int, transposed: bool) -> None:
     """Rows are handed out in reverse, so that matrix i is rows 31-8i, 30-8i, ..."""
     registers = ", ".join(f"%r{4 + i}" for i in range(count))
-    zeros = "mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r7, 0; mov.u32 %r8, tile; sub.u32 %r9, 31, %r3;"
+    zeros = (
+        "mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r7, 0; mov.u32 %r8, tile; sub.u32 %r9, 31, "
+        "%r3;"
+    )
     trans = ".trans" if transposed else ""
-    load = f"mad.lo.u32 %r8, %r9, 16, %r8; ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{registers}}}, [%r8];"
+    load = (
+        f"mad.lo.u32 %r8, %r9, 16, %r8; ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 "
+        f"{{{registers}}}, [%r8];"
+    )
     wanted = np.zeros((32, 4), np.uint32)
     for i in range(count):
         matrix = TILE[::-1][8 * i : 8 * i + 8]

@@ -35,13 +35,12 @@ KERNEL = """.version 8.0
 def fragments(matrix: np.ndarray, rows: tuple[int, ...], depths: tuple[int, ...]) -> np.ndarray:
     """(32, registers, 2): the pairs along the second axis that each lane holds."""
     lanes = [(g, t) for g in range(8) for t in range(4)]
-    return np.array([[[matrix[g + r, 2 * t + k + e] for e in (0, 1)] for k in depths for r in rows] for g, t in lanes])
+    return np.array(
+        [[[matrix[g + r, 2 * t + k + e] for e in (0, 1)] for k in depths for r in rows] for g, t in lanes]
+    )
 
 
-SHAPES = {
-    16: ("m16n8k16", "{%a0, %a1, %a2, %a3}", "{%b0, %b1}"),
-    8: ("m16n8k8", "{%a0, %a1}", "{%b0}"),
-}
+SHAPES = {16: ("m16n8k16", "{%a0, %a1, %a2, %a3}", "{%b0, %b1}"), 8: ("m16n8k8", "{%a0, %a1}", "{%b0}")}
 
 
 @pytest.mark.parametrize("k", [8, 16])
@@ -52,7 +51,11 @@ SHAPES = {
 @pytest.mark.parametrize("optimize", [True, False], ids=["clean", "raw"])
 def test_f32_accumulators(k: int, target: str, half: str, optimize: bool) -> None:
     rng = np.random.default_rng(k)
-    a, b, c = rng.integers(-8, 8, (16, k)), rng.integers(-8, 8, (k, 8)), rng.integers(-50, 50, (16, 8)).astype(np.float32)
+    a, b, c = (
+        rng.integers(-8, 8, (16, k)),
+        rng.integers(-8, 8, (k, 8)),
+        rng.integers(-50, 50, (16, 8)).astype(np.float32),
+    )
 
     def words(pairs: np.ndarray) -> np.ndarray:
         if half == "f16":
@@ -67,13 +70,18 @@ def test_f32_accumulators(k: int, target: str, half: str, optimize: bool) -> Non
     fb[:, : k // 8] = words(fragments(b.T, (0,), depths))
     fc = fragments(c, (0, 8), (0,)).reshape(32, 4).astype(np.float32)
     shape, left, right = SHAPES[k]
-    line = f"mma.sync.aligned.{shape}.row.col.f32.{half}.{half}.f32 {target}, {left}, {right}, {{%c0, %c1, %c2, %c3}};"
+    line = (
+        f"mma.sync.aligned.{shape}.row.col.f32.{half}.{half}.f32 {target}, {left}, {right}, {{%c0, %c1, %c2, "
+        f"%c3}};"
+    )
     text = KERNEL.format(line=line, result=target.strip("{}"))
     kernel = lower(parse(text, "mma.ptx"), "k", optimize=optimize)
     check_legal(kernel)
     assert sum(i.op == Op.MMA for i in kernel.instructions()) == 2
     buffers = {"a": fa, "b": fb, "c": fc, "d": np.zeros((32, 4), np.float32)}
-    job = Job("mma", "tiny", text, "mma.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("a", "b", "c", "d"))])
+    job = Job(
+        "mma", "tiny", text, "mma.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("a", "b", "c", "d"))]
+    )
     found = run_job(job, {"k": kernel}).buffers["d"]
     np.testing.assert_array_equal(found, fragments(a @ b + c, (0, 8), (0,)).reshape(32, 4))
 
@@ -85,10 +93,15 @@ def test_f16_accumulators() -> None:
     fa, fb = words(fragments(a, (0, 8), (0, 8))), words(fragments(b.T, (0,), (0, 8)))
     fc = np.zeros((32, 4), np.uint32)
     fc[:, :2] = words(fragments(c, (0, 8), (0,)))
-    line = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%c0, %c1}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%c0, %c1};"
+    line = (
+        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%c0, %c1}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, "
+        "{%c0, %c1};"
+    )
     text = KERNEL.format(line=line, result="%c0, %c1, %c2, %c3")
     buffers = {"a": fa, "b": fb, "c": fc, "d": np.zeros((32, 4), np.uint32)}
-    job = Job("mma", "tiny", text, "mma.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("a", "b", "c", "d"))])
+    job = Job(
+        "mma", "tiny", text, "mma.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("a", "b", "c", "d"))]
+    )
     found = run_job(job, {"k": lower(parse(text, "mma.ptx"), "k")}).buffers["d"][:, :2]
     wanted = words(fragments((a.astype(int) @ b.astype(int) + c.astype(int)), (0, 8), (0,)))
     np.testing.assert_array_equal(found, wanted)

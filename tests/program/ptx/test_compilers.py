@@ -34,7 +34,8 @@ def test_there_are_samples() -> None:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_every_statement_of_a_compiled_file_is_kept(path: Path) -> None:
-    """Counted independently: instruction lines are those that end in a semicolon and begin with neither a dot nor a label."""
+    """Counted independently: instruction lines are those that end in a semicolon and begin with neither a dot
+    nor a label."""
     count = 0
     for line in path.read_text().splitlines():
         statement = line.split("//")[0].strip()
@@ -53,8 +54,12 @@ def test_module_of_the_scopes_sample(modules: dict[str, Module]) -> None:
     entry = module.functions["scopes"]
     assert entry.entry
     assert [(p.type, p.size, p.align) for p in entry.parameters] == [
-        ("u64", 8, 8), ("u64", 8, 8), ("b8", 8, 4), ("f64", 8, 8), ("u32", 4, 4)
-    ]  # fmt: skip
+        ("u64", 8, 8),
+        ("u64", 8, 8),
+        ("b8", 8, 4),
+        ("f64", 8, 8),
+        ("u32", 4, 4),
+    ]
     pair = module.functions["_Z9make_pairif"]
     assert [(r.name, r.size) for r in pair.returns] == [("func_retval0", 8)]
     assert module.variables["weights"].init == struct.pack("<4f", 1.0, 0.5, -0.25, 3.0)
@@ -78,7 +83,11 @@ def test_call_buffers_of_nested_scopes_have_unique_names(modules: dict[str, Modu
         assert isinstance(call, Call)
         assert {a.name for a in call.arguments if isinstance(a, Symbol)} <= declared
         assert set(call.returns) <= declared
-    indirect = [i.operands[0] for i in instructions(modules["scopes.O0"].functions["_Z5applyPFiiEi"]) if i.opcode == "call"]
+    indirect = [
+        i.operands[0]
+        for i in instructions(modules["scopes.O0"].functions["_Z5applyPFiiEi"])
+        if i.opcode == "call"
+    ]
     assert indirect == [Call(("retval0",), Register("%rd2"), (Symbol("param0"),))]
 
 

@@ -1,4 +1,5 @@
-"""Files that are wrong, cut off or changed: a sentence with file, line and text, and nothing else; and the parser's speed."""
+"""Files that are wrong, cut off or changed: a sentence with file, line and text, and nothing else; and the
+parser's speed."""
 
 from __future__ import annotations
 
@@ -92,14 +93,23 @@ def test_bad_modules(text: str, parts: tuple[str, ...]) -> None:
 )
 def test_bad_bodies(body: str, parts: tuple[str, ...]) -> None:
     registers = ".reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<5>;"
-    fails(f"{HEADER}.global .b32 table[4];\n.entry k(.param .u64 k_param_0)\n{{\n{registers}\n{body}\n}}\n", *parts)
+    fails(
+        f"{HEADER}.global .b32 table[4];\n.entry k(.param .u64 k_param_0)\n{{\n{registers}\n{body}\n}}\n",
+        *parts,
+    )
 
 
 def test_a_truncated_function_is_called_truncated() -> None:
     text = HEADER + ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<3>;\nadd.s32 %r1, %r1"
-    fails(text, "bad.ptx:7", "unexpected end of file inside function k, opened at line 5: the file looks truncated")
+    fails(
+        text,
+        "bad.ptx:7",
+        "unexpected end of file inside function k, opened at line 5: the file looks truncated",
+    )
     fails(HEADER + ".visible .entry k(.param .u64 p,", "unexpected end of file inside", "line 4", "truncated")
-    fails(HEADER + ".section .debug_str {", "unexpected end of file inside the debug section opened at line 4")
+    fails(
+        HEADER + ".section .debug_str {", "unexpected end of file inside the debug section opened at line 4"
+    )
 
 
 def parses_or_explains(text: str) -> None:

@@ -86,7 +86,9 @@ def test_vectors_pairs_guards_and_specials() -> None:
     )
     assert one("setp.eq.s32 %p1|_, %r1, 0;").operands[0] == PredicatePair(Register("%p1"), None)
     assert one("setp.eq.s32 _|%p1, %r1, 0;").operands[0] == PredicatePair(None, Register("%p1"))
-    assert one("shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1;").operands[0] == PredicatePair(Register("%r1"), Register("%p1"))
+    assert one("shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1;").operands[0] == PredicatePair(
+        Register("%r1"), Register("%p1")
+    )
     assert one("atom.global.add.u32 _, [%rd1], 1;").operands[0] is None
     assert one("@%p1 exit;").guard == ("%p1", False)
     assert one("@!%p1 exit;").guard == ("%p1", True)

@@ -7,9 +7,7 @@ import struct
 import pytest
 
 from tests.program.ptx.texts import HEADER, variable
-from warpbank.program.ptx.ast import (
-    Symbol,
-)
+from warpbank.program.ptx.ast import Symbol
 from warpbank.program.ptx.parser import parse
 
 
@@ -42,12 +40,17 @@ def test_initial_values(declaration: str, init: bytes) -> None:
 
 def test_relocations() -> None:
     table = ".global .b32 t[4];\n.func f { ret; }\n"
-    assert variable(table + ".global .u64 p[3] = {t, 0, t+4};").relocations == ((0, Symbol("t"), 8), (16, Symbol("t", 4), 8))
-    assert variable(table + ".global .u64 p = generic(t)+12;").relocations == ((0, Symbol("t", 12, True), 8),)
-    assert variable(table + ".global .u64 p = generic(t+4)-8;").relocations == ((0, Symbol("t", -4, True), 8),)
-    assert variable(table + ".global .u64 p[] = {f, p2};.global .u64 p2;" + ".global .u64 q = f;").relocations == (
-        (0, Symbol("f"), 8),
+    assert variable(table + ".global .u64 p[3] = {t, 0, t+4};").relocations == (
+        (0, Symbol("t"), 8),
+        (16, Symbol("t", 4), 8),
     )
+    assert variable(table + ".global .u64 p = generic(t)+12;").relocations == ((0, Symbol("t", 12, True), 8),)
+    assert variable(table + ".global .u64 p = generic(t+4)-8;").relocations == (
+        (0, Symbol("t", -4, True), 8),
+    )
+    assert variable(
+        table + ".global .u64 p[] = {f, p2};.global .u64 p2;" + ".global .u64 q = f;"
+    ).relocations == ((0, Symbol("f"), 8),)
     masks = ", ".join(f"0xFF{'00' * i}(generic(t)+4)" for i in range(8))
     packed = variable(table + f".global .u8 p[10] = {{1, {masks}}};")
     assert packed.relocations == ((1, Symbol("t", 4, True), 8),)
@@ -56,7 +59,9 @@ def test_relocations() -> None:
 
 def test_shapes() -> None:
     found = parse(
-        HEADER + ".extern .shared .align 16 .b8 dyn[];.shared .v2 .f32 a[3][4];.global .attribute(.managed) .u32 m, n[2];"
+        HEADER
+        + ".extern .shared .align 16 .b8 dyn[];.shared .v2 .f32 a[3][4];.global .attribute(.managed) .u32 m, "
+        "n[2];"
         ".global .align 64 .f16 h;.visible .global .texref t;.const[2] .b32 banked[4];",
         "s.ptx",
     ).variables

@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from warpbank.program.errors import PtxError
-from warpbank.program.ptx.ast import (
-    Function,
-    Instruction,
-    Variable,
-)
+from warpbank.program.ptx.ast import Function, Instruction, Variable
 from warpbank.program.ptx.parser import parse
 
 DATA = Path(__file__).parent / "data"
@@ -22,7 +18,9 @@ HEADER = ".version 7.8\n.target sm_75\n.address_size 64\n"
 def kernel(body: str, before: str = "") -> Function:
     """A kernel `k` with one parameter, some registers and `body`."""
     registers = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<10>; .reg .f32 %f<4>; .reg .b64 %rd<5>;"
-    module = parse(f"{HEADER}{before}\n.visible .entry k(.param .u64 k_param_0)\n{{\n{registers}\n{body}\n}}\n", "k.ptx")
+    module = parse(
+        f"{HEADER}{before}\n.visible .entry k(.param .u64 k_param_0)\n{{\n{registers}\n{body}\n}}\n", "k.ptx"
+    )
     return module.functions["k"]
 
 

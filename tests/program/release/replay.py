@@ -57,7 +57,8 @@ def _replay(pcs, masks, firsts, lengths, sources, source_count, destination, cou
 
 
 def replay(trace: Trace) -> tuple[int, int, int]:
-    """Reads by a lane of what was released, registers that flags gave back, and registers that warps still held at their end."""
+    """Reads by a lane of what was released, registers that flags gave back, and registers that warps still
+    held at their end."""
     code, dynamic, warps = trace.code, trace.dynamic, trace.warps
     released = np.zeros((len(code), 256), np.bool_)
     for pc, word in trace.flag_words.items():
@@ -66,8 +67,15 @@ def replay(trace: Trace) -> tuple[int, int, int]:
             released[pc, r] = word.control is Control.PBR and word.registers >> r & 1
     assert trace.hints is not None
     wrong, freed, kept = _replay(
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), warps["first"].astype(np.int64),
-        warps["length"].astype(np.int64), np.ascontiguousarray(code["sources"]), code["source_count"].astype(np.int64),
-        code["destination"].astype(np.int64), code["count"].astype(np.int64), trace.hints.dead, released,
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+        trace.hints.dead,
+        released,
+    )
     return int(wrong), int(freed), int(kept)

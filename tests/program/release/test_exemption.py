@@ -22,7 +22,21 @@ def example() -> Kernel:
         return Instr(Op.ST, srcs=(Imm(0), Reg(r)), space=Space.SHARED)
 
     nop = Instr(Op.NOP)
-    code = [add(0), add(1), add(3), store(3), store(1), add(2), add(1), nop, nop, store(1), nop, store(2), store(0)]
+    code = [
+        add(0),
+        add(1),
+        add(3),
+        store(3),
+        store(1),
+        add(2),
+        add(1),
+        nop,
+        nop,
+        store(1),
+        nop,
+        store(2),
+        store(0),
+    ]
     return Kernel("k", [Block("A", [*code, Instr(Op.EXIT)])], {}, 0, registers=4)
 
 
@@ -69,7 +83,8 @@ def test_the_kernels_fit_into_the_table() -> None:
 
 
 def test_exemptions_of_a_machine() -> None:
-    """The table serves the warps that the banks would hold; exempt registers are reserved for each of them."""
+    """The table serves the warps that the banks would hold; exempt registers are reserved for each of
+    them."""
     job = workloads.get("nw").job("tiny")
     kernels, trace = compile_job(job), trace_job(job)
     (kernel,) = kernels.values()
@@ -80,8 +95,13 @@ def test_exemptions_of_a_machine() -> None:
     assert 32 * (kernel.registers - mask.bit_count()) <= 819 < 32 * (kernel.registers - mask.bit_count() + 1)
     assert annotate(trace, ("release",), fermi, lambda: kernels).exempt == (mask,)
     renames = with_overrides(fermi, ["sub_core.mapping.release_flags=on"])
-    assert renames.launch_shape(kernel.registers, mask.bit_count()) == (0, 819 // (kernel.registers - mask.bit_count()))
-    small = with_overrides(fermi, ["sub_core.mapping.table_bytes=1"])  # no entry at all: nothing is renamed, and needs no table
+    assert renames.launch_shape(kernel.registers, mask.bit_count()) == (
+        0,
+        819 // (kernel.registers - mask.bit_count()),
+    )
+    small = with_overrides(
+        fermi, ["sub_core.mapping.table_bytes=1"]
+    )  # no entry at all: nothing is renamed, and needs no table
     (most,) = exemptions(kernels, trace, small).values()
     assert most.bit_count() == kernel.registers
     assert renames.launch_shape(kernel.registers, most.bit_count()) == (0, 1024 // kernel.registers)
@@ -92,9 +112,10 @@ def test_exemptions_leave_one_warp_its_registers() -> None:
     job = workloads.get("sgemm").job("tiny")
     kernels, trace = compile_job(job), trace_job(job)
     (kernel,) = kernels.values()
-    small = with_overrides(preset("fermi"), [
-        "sub_core.rows=8", "sub_core.mapping.table_bytes=1", "sub_core.mapping.release_flags=on",
-    ])  # fmt: skip
+    small = with_overrides(
+        preset("fermi"),
+        ["sub_core.rows=8", "sub_core.mapping.table_bytes=1", "sub_core.mapping.release_flags=on"],
+    )
     share = -(-int(trace.launches[0]["warps_per_cta"]) // small.sub_cores)
     room = (small.sub_core.warp_registers - kernel.registers) // (share - 1)
     assert 0 < room < kernel.registers

@@ -1,4 +1,5 @@
-"""Release flags: the five shapes of control flow of the paper's Fig. 4, and random graphs on a SIMT machine."""
+"""Release flags: the five shapes of control flow of the paper's Fig. 4, and random graphs on a SIMT
+machine."""
 
 from __future__ import annotations
 
@@ -18,11 +19,13 @@ from warpbank.program.simt_liveness import SimtLiveness
 
 
 def kernel(**blocks: list[Instr]) -> Kernel:
-    """Allocated code; the first block is given R0 = the thread's index and P0 = R0 < 7, which parts the lanes."""
+    """Allocated code; the first block is given R0 = the thread's index and P0 = R0 < 7, which parts the
+    lanes."""
     code = [Block(label, list(instrs)) for label, instrs in blocks.items()]
     code[0].instrs[:0] = [
-        Instr(Op.S2R, dst=Reg(0), aux=int(Sreg.TID_X)), Instr(Op.ISETP, srcs=(Reg(0), Imm(7)), pdst=(0,)),
-    ]  # fmt: skip
+        Instr(Op.S2R, dst=Reg(0), aux=int(Sreg.TID_X)),
+        Instr(Op.ISETP, srcs=(Reg(0), Imm(7)), pdst=(0,)),
+    ]
     return Kernel("k", code, {}, 1, registers=16)
 
 
@@ -67,15 +70,24 @@ def test_fig4a_inside_a_block() -> None:
     code = kernel(A=[add(1, 0, Imm(1)), add(2, 0, 1), add(1, 2, 2), add(1, 1, Imm(3)), store(1), EXIT])
     flags = release_flags(code)
     assert flags.dead.tolist() == [0, 0, 0, 0b11, 0b1, 0, 0b1, 0]
-    assert flags.pir.tolist() == [0, 0, 0, 0b11, 0b11, 0, 0b1, 0]  # R2 is two operands and one source; the store's is its first
+    assert flags.pir.tolist() == [
+        0,
+        0,
+        0,
+        0b11,
+        0b11,
+        0,
+        0b1,
+        0,
+    ]  # R2 is two operands and one source; the store's is its first
     assert flags.pbr == (0,)
     assert flags.held[4] == 0b110  # reads R2, writes R1
 
 
 def sides(first: list[Instr], second: list[Instr], guard: Pred | None = PARTING) -> Kernel:
     return kernel(
-        A=[add(1, 0, Imm(1)), branch("C", guard)], B=[*first, branch("D", None)], C=second, D=[store(5), EXIT],
-    )  # fmt: skip
+        A=[add(1, 0, Imm(1)), branch("C", guard)], B=[*first, branch("D", None)], C=second, D=[store(5), EXIT]
+    )
 
 
 def test_fig4b_a_value_read_on_both_sides_is_released_where_they_meet() -> None:
@@ -84,7 +96,8 @@ def test_fig4b_a_value_read_on_both_sides_is_released_where_they_meet() -> None:
 
 
 def test_a_value_read_on_one_side_is_released_there_and_where_they_meet() -> None:
-    """The other side's lanes do not read it; but its own start may not release it, since the first side may not have run yet."""
+    """The other side's lanes do not read it; but its own start may not release it, since the first side may
+    not have run yet."""
     code = sides([add(5, 1, Imm(1))], [add(5, Imm(3), Imm(2))])
     assert released(release_flags(code), code) == {"A": [0], "B": [1], "start of D": [1], "D": [5]}
 
@@ -97,7 +110,8 @@ def test_the_sides_of_a_uniform_branch_are_paths() -> None:
 
 
 def test_fig4c_nested_sides() -> None:
-    """R1 is read inside both: released where the outer sides meet. R2 is read by the inner sides only: where those meet."""
+    """R1 is read inside both: released where the outer sides meet. R2 is read by the inner sides only: where
+    those meet."""
     code = kernel(
         A=[add(1, 0, Imm(1)), branch("F")],
         B=[add(2, 0, Imm(1)), Instr(Op.ISETP, srcs=(Reg(0), Imm(3)), pdst=(1,)), branch("D", Pred(1))],
@@ -107,14 +121,24 @@ def test_fig4c_nested_sides() -> None:
         F=[add(5, 1, Imm(1))],
         G=[store(5), EXIT],
     )
-    assert released(release_flags(code), code) == {"B": [0], "start of E": [2], "start of G": [0, 1], "G": [5]}
+    assert released(release_flags(code), code) == {
+        "B": [0],
+        "start of E": [2],
+        "start of G": [0, 1],
+        "G": [5],
+    }
 
 
 def loop(body: list[Instr]) -> Kernel:
     """R4 counts the rounds of each lane; the lanes leave in different rounds."""
     return kernel(
         A=[add(1, Imm(1), Imm(1)), add(4, 0, Imm(1))],
-        B=[*body, add(4, 4, Imm(-1 & 0xFFFFFFFF)), Instr(Op.ISETP, srcs=(Reg(4), Imm(0)), pdst=(0,)), branch("B")],
+        B=[
+            *body,
+            add(4, 4, Imm(-1 & 0xFFFFFFFF)),
+            Instr(Op.ISETP, srcs=(Reg(4), Imm(0)), pdst=(0,)),
+            branch("B"),
+        ],
         C=[EXIT],
         D=[EXIT],
     )
@@ -148,14 +172,24 @@ def test_an_operand_is_released_as_a_whole() -> None:
     """A pair with one word that lives on has no flag; the fourth operand never has one."""
     pair = Reg(2, 2)
     code = kernel(
-        A=[Instr(Op.IMULW, dst=pair, srcs=(Reg(0), Imm(5))), Instr(Op.ST, srcs=(pair, Reg(0)), space=Space.GLOBAL), store(3)],
+        A=[
+            Instr(Op.IMULW, dst=pair, srcs=(Reg(0), Imm(5))),
+            Instr(Op.ST, srcs=(pair, Reg(0)), space=Space.GLOBAL),
+            store(3),
+        ],
         B=[add(4, Imm(1), Imm(1)), add(5, 4, Imm(1)), add(6, 5, Imm(1)), add(7, 6, Imm(1))],
         C=[Instr(Op.BFI, dst=Reg(8), srcs=(Reg(4), Reg(5), Reg(6), Reg(7)), dtype=DType.U32)],
         D=[store(8), EXIT],
-    )  # fmt: skip
+    )
     flags = release_flags(code)
     assert [str(o) for o in operands(code.instructions()[-3])] == ["R4", "R5", "R6"]
-    assert released(flags, code) == {"A": [0, 3], "start of B": [2], "C": [4, 5, 6], "start of D": [7], "D": [8]}
+    assert released(flags, code) == {
+        "A": [0, 3],
+        "start of B": [2],
+        "C": [4, 5, 6],
+        "start of D": [7],
+        "D": [8],
+    }
     assert operands(Instr(Op.ST, srcs=(Reg(RZ), Reg(1)))) == [Reg(1)]
 
 
@@ -172,7 +206,8 @@ def test_registers_that_are_not_renamed_have_no_flags() -> None:
 
 
 class Renamed(Warp):
-    """A warp that loses what the flags release, in every lane that has not exited; any side of a branch may run first."""
+    """A warp that loses what the flags release, in every lane that has not exited; any side of a branch may
+    run first."""
 
     def __init__(self, kernel: Kernel, flags: Flags, seed: int) -> None:
         super().__init__(kernel, SimtLiveness(kernel), seed)

@@ -43,7 +43,9 @@ def test_no_lane_of_a_random_program_reads_what_was_released(seed: int) -> None:
         assert freed
 
 
-def caught(change: Callable[[dict[str, Kernel], Release], Release] = lambda kernels, release: release) -> bool:
+def caught(
+    change: Callable[[dict[str, Kernel], Release], Release] = lambda kernels, release: release,
+) -> bool:
     """Whether some random program reads what was released."""
     for seed in SEEDS:
         kernels, trace = drawn(seed)
@@ -61,7 +63,9 @@ def at_the_branch(kernels: dict[str, Kernel], release: Release) -> Release:
     for word in release.words:
         parts = [b for b, meeting in meetings.items() if meeting and cfg.starts[meeting] == word.first]
         if word.control is Control.PBR and parts:
-            moved += [replace(word, first=cfg.starts[s]) for b in parts for s in cfg.successors[b] if s != cfg.exit]
+            moved += [
+                replace(word, first=cfg.starts[s]) for b in parts for s in cfg.successors[b] if s != cfg.exit
+            ]
         else:
             moved.append(word)
     return replace(release, words=tuple(moved))
@@ -84,7 +88,8 @@ def test_mutant_thread_liveness(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parted_at_a_barrier() -> Job:
-    """Half of a warp waits at a barrier on one side of a branch; the others go on behind it, to the same barrier."""
+    """Half of a warp waits at a barrier on one side of a branch; the others go on behind it, to the same
+    barrier."""
     ptx = """
 .version 7.0
 .target sm_75
@@ -136,7 +141,11 @@ def test_the_trace_is_the_same_but_for_the_flag_instructions() -> None:
     after = insert_flags(before, release)
     base = len(before.code)
     assert (taken_out(after) == before.dynamic).all()
-    assert list(after.flag_words) == list(range(base, base + len(release.words))) == list(range(base, len(after.code)))
+    assert (
+        list(after.flag_words)
+        == list(range(base, base + len(release.words)))
+        == list(range(base, len(after.code)))
+    )
     assert len(after.text) == len(after.ptx_line) == len(after.code)
     assert (after.code["unit"][base:] == Unit.CONTROL).all()
     assert not after.code["source_count"][base:].any()
@@ -147,11 +156,14 @@ def test_the_trace_is_the_same_but_for_the_flag_instructions() -> None:
         rows = after.dynamic[int(new["first"]) : int(new["first"]) + int(new["length"])]
         words = np.isin(rows["pc"], list(after.flag_words))
         assert (rows["mask"][words] == new["mask"]).all()
-        assert (rows[~words] == before.dynamic[int(old["first"]) : int(old["first"]) + int(old["length"])]).all()
+        assert (
+            rows[~words] == before.dynamic[int(old["first"]) : int(old["first"]) + int(old["length"])]
+        ).all()
 
 
 def test_where_flag_instructions_are_met() -> None:
-    """By a loop over the trace: the pbr of a block at its start, the pir of an instruction unless the one before had the same."""
+    """By a loop over the trace: the pbr of a block at its start, the pir of an instruction unless the one
+    before had the same."""
     for seed in SEEDS[:6]:
         kernels, before = drawn(seed)
         release = release_all(kernels)
@@ -178,10 +190,13 @@ def test_annotate() -> None:
 
 
 def test_prefetches_and_flags_together() -> None:
-    """A PREFETCH comes first, then pbr and pir, then the instruction; the flags are those without prefetches."""
+    """A PREFETCH comes first, then pbr and pir, then the instruction; the flags are those without
+    prefetches."""
     job = workloads.get("bfs").job("tiny")
-    alone, both = (annotate(trace_job(job), hints, preset("fermi"), lambda: compile_job(job)) for hints in
-                   (("release",), ("dead", "intervals", "release")))  # fmt: skip
+    alone, both = (
+        annotate(trace_job(job), hints, preset("fermi"), lambda: compile_job(job))
+        for hints in (("release",), ("dead", "intervals", "release"))
+    )
     assert both.working_sets
     assert replay(both) == replay(alone)
     assert alone.hints is not None

@@ -1,4 +1,5 @@
-"""Warps that share physical registers as the flags allow: every value that a lane reads is the one it wrote."""
+"""Warps that share physical registers as the flags allow: every value that a lane reads is the one it
+wrote."""
 
 from __future__ import annotations
 
@@ -19,7 +20,21 @@ POISON = 0xDEADBEEF
 
 
 @njit(cache=True)
-def _share(pcs, masks, firsts, lengths, values, value_rows, sources, source_count, destination, count, dead, released, order):
+def _share(
+    pcs,
+    masks,
+    firsts,
+    lengths,
+    values,
+    value_rows,
+    sources,
+    source_count,
+    destination,
+    count,
+    dead,
+    released,
+    order,
+):
     """Warps take turns as `order` says. Returns wrong values and the most physical registers in use."""
     warps = len(firsts)
     table = np.full((warps, 256), -1)
@@ -80,11 +95,20 @@ def share(trace: Trace, seed: int) -> tuple[int, int]:
     np.random.default_rng(seed).shuffle(order)
     assert trace.hints is not None
     wrong, most = _share(
-        np.ascontiguousarray(dynamic["pc"]), np.ascontiguousarray(dynamic["mask"]), warps["first"].astype(np.int64),
-        warps["length"].astype(np.int64), trace.values, dynamic["value"].astype(np.int64), np.ascontiguousarray(code["sources"]),
-        code["source_count"].astype(np.int64), code["destination"].astype(np.int64), code["count"].astype(np.int64),
-        trace.hints.dead, released, order,
-    )  # fmt: skip
+        np.ascontiguousarray(dynamic["pc"]),
+        np.ascontiguousarray(dynamic["mask"]),
+        warps["first"].astype(np.int64),
+        warps["length"].astype(np.int64),
+        trace.values,
+        dynamic["value"].astype(np.int64),
+        np.ascontiguousarray(code["sources"]),
+        code["source_count"].astype(np.int64),
+        code["destination"].astype(np.int64),
+        code["count"].astype(np.int64),
+        trace.hints.dead,
+        released,
+        order,
+    )
     return int(wrong), int(most)
 
 

@@ -9,7 +9,14 @@ from tests.program.release.replay import drawn
 from tests.trace_builder import ALL, TraceBuilder, alu
 from warpbank import workloads
 from warpbank.program.release.insertion import insert_flags, release_all
-from warpbank.program.release.statistics import Growth, growth, held_registers, in_step, lifetimes, live_registers
+from warpbank.program.release.statistics import (
+    Growth,
+    growth,
+    held_registers,
+    in_step,
+    lifetimes,
+    live_registers,
+)
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 
@@ -18,7 +25,16 @@ LOW, HIGH = 0xFFFF, 0xFFFF0000
 
 def example() -> Trace:
     """One warp; R1 is written by half of the lanes twice, R2 for nothing."""
-    ops = [alu(1), alu(2), alu(1, 1, mask=LOW), alu(3, 1), alu(1, 3, mask=HIGH), alu(1, 3, mask=LOW), alu(4, 1, 3), alu(4, 4)]
+    ops = [
+        alu(1),
+        alu(2),
+        alu(1, 1, mask=LOW),
+        alu(3, 1),
+        alu(1, 3, mask=HIGH),
+        alu(1, 3, mask=LOW),
+        alu(4, 1, 3),
+        alu(4, 4),
+    ]
     return TraceBuilder().launch([ops], registers=5).build()
 
 
@@ -65,7 +81,9 @@ def test_live_registers_against_a_search() -> None:
         spans = np.zeros(len(trace.dynamic) + 1, np.int64)
         np.add.at(spans, stays["first"].astype(np.int64), 1)
         np.add.at(spans, stays["last"].astype(np.int64), -1)
-        undefined = live - np.cumsum(spans)[:-1]  # alive without a write that begins it: read before they are written
+        undefined = (
+            live - np.cumsum(spans)[:-1]
+        )  # alive without a write that begins it: read before they are written
         assert (undefined >= 0).all()
 
 
@@ -93,7 +111,9 @@ def test_held_registers_by_hand() -> None:
     for row in range(int(trace.warps["length"][0])):
         pc = int(trace.dynamic["pc"][row])
         code = trace.code[pc]
-        allocated -= {r for r in range(256) if pc in trace.flag_words and trace.flag_words[pc].registers >> r & 1}
+        allocated -= {
+            r for r in range(256) if pc in trace.flag_words and trace.flag_words[pc].registers >> r & 1
+        }
         if trace.dynamic["mask"][row]:
             allocated -= {int(r) for k, r in enumerate(code["sources"]) if trace.hints.dead[pc] >> k & 1}
             allocated |= {int(code["destination"]) + k for k in range(int(code["count"]))}
@@ -107,7 +127,9 @@ def test_growth() -> None:
     after, found = insert_flags(trace, release), growth(trace, release)
     assert found.pir + found.pbr == len(release.words) == len(after.code) - len(trace.code)
     assert found.pir_met + found.pbr_met == len(after.dynamic) - len(trace.dynamic)
-    assert found.pbr_met == sum(w.registers > 0 for w in map(after.flag_words.get, after.dynamic["pc"].tolist()) if w)
+    assert found.pbr_met == sum(
+        w.registers > 0 for w in map(after.flag_words.get, after.dynamic["pc"].tolist()) if w
+    )
     assert found.registers >= found.pbr > 0
     assert growth(trace, release_all(kernels, empty=True)).pir > found.pir
     straight = TraceBuilder().launch([[alu(1, mask=ALL)]]).build()

@@ -10,7 +10,15 @@ from warpbank.program.cfg import Cfg
 from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg
 from warpbank.program.liveness import members
 from warpbank.program.release.flags import OPERANDS, Flags, release_flags
-from warpbank.program.release.words import COVERED, PBR_OPCODE, PIR_OPCODE, FlagWord, flag_words, number_bits, unpack
+from warpbank.program.release.words import (
+    COVERED,
+    PBR_OPCODE,
+    PIR_OPCODE,
+    FlagWord,
+    flag_words,
+    number_bits,
+    unpack,
+)
 from warpbank.program.runner import compile_job
 
 
@@ -42,7 +50,11 @@ def test_a_pir_every_18_instructions() -> None:
 def test_a_pir_without_flags_is_left_out() -> None:
     kernel = Kernel("k", [Block("A", [Instr(Op.NOP)] * 20), Block("B", [Instr(Op.EXIT)])], {}, 0, registers=1)
     assert flag_words(kernel, release_flags(kernel)) == []
-    assert [(w.first, w.covers) for w in flag_words(kernel, release_flags(kernel), empty=True)] == [(0, 18), (18, 2), (20, 1)]
+    assert [(w.first, w.covers) for w in flag_words(kernel, release_flags(kernel), empty=True)] == [
+        (0, 18),
+        (18, 2),
+        (20, 1),
+    ]
 
 
 @pytest.mark.parametrize(("registers", "width", "each"), [(64, 6, 9), (65, 8, 6)])
@@ -52,7 +64,11 @@ def test_a_pbr_holds_as_many_registers_as_fit(registers: int, width: int, each: 
     mask = (1 << 11) - 1
     flags = Flags(release_flags(kernel).pir, release_flags(kernel).dead, (mask,), ())
     first, second, pir = flag_words(kernel, flags)
-    assert [w.control for w in (first, second, pir)] == [Control.PBR, Control.PBR, Control.PIR]  # the pbr are first
+    assert [w.control for w in (first, second, pir)] == [
+        Control.PBR,
+        Control.PBR,
+        Control.PIR,
+    ]  # the pbr are first
     assert list(members(first.registers)) == list(range(each))
     assert list(members(second.registers)) == list(range(each, 11))
     assert [w.width for w in (first, second, pir)] == [width, width, 3]

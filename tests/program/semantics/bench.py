@@ -23,9 +23,37 @@ HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 
 #: Operands that integer code goes wrong on.
 INTEGERS = (
-    0, 1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x12345678, 0x7FFFFFFF, 0x80000000,
-    0xFFFFFFFF, 0x1_0000_0000, 0x7FFFFFFF_FFFFFFFF, 0x80000000_00000000, M64, M64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210,
-    0x8000_0000_8000_0000, 0xFFFF_8000_FFFF_7FFF,
+    0,
+    1,
+    2,
+    7,
+    8,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    255,
+    256,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x12345678,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x1_0000_0000,
+    0x7FFFFFFF_FFFFFFFF,
+    0x80000000_00000000,
+    M64,
+    M64 - 1,
+    0x0123456789ABCDEF,
+    0xFEDCBA9876543210,
+    0x8000_0000_8000_0000,
+    0xFFFF_8000_FFFF_7FFF,
 )
 
 
@@ -33,9 +61,21 @@ def edges(f: Format) -> tuple[int, ...]:
     """Bits of a format's zeros, subnormals, halves, extremes, infinities and NaN, of both signs."""
     one = f.bias << f.fraction
     positive = [
-        0, 1, (1 << f.fraction) - 1, 1 << f.fraction, one, one - 1, one + 1, one - (1 << f.fraction),
-        one | 1 << (f.fraction - 1), (f.bias + 1) << f.fraction | 1 << (f.fraction - 2), f.infinity - 1, f.infinity,
-        f.infinity | 1 << (f.fraction - 1), (f.bias + 7) << f.fraction, (f.bias + 15) << f.fraction,
+        0,
+        1,
+        (1 << f.fraction) - 1,
+        1 << f.fraction,
+        one,
+        one - 1,
+        one + 1,
+        one - (1 << f.fraction),
+        one | 1 << (f.fraction - 1),
+        (f.bias + 1) << f.fraction | 1 << (f.fraction - 2),
+        f.infinity - 1,
+        f.infinity,
+        f.infinity | 1 << (f.fraction - 1),
+        (f.bias + 7) << f.fraction,
+        (f.bias + 15) << f.fraction,
     ]
     return tuple(p | sign << (f.bits - 1) for p in positive for sign in (0, 1))
 
@@ -46,8 +86,9 @@ class Case:
 
     Parameters
     ----------
-    code : on %a %b %c (64 bits), %ra %rb %rc (their low words) and %ha %hb %hc (low halves); scratch: %s (32), %l (64) and
-        %q (pred). The result is in %d (64), %r (32), %h (16) or %p (pred), the first of them that it names.
+    code : on %a %b %c (64 bits), %ra %rb %rc (their low words) and %ha %hb %hc (low halves); scratch: %s
+        (32), %l (64) and %q (pred). The result is in %d (64), %r (32), %h (16) or %p (pred), the first of
+        them that it names.
     expect : the result's bits from the three operands.
     operands : tables for a, b, c; the last one serves for those that have none.
     number : the result is a float of this type: one NaN is as good as another.
@@ -77,9 +118,13 @@ def _kernel(cases: Sequence[Case]) -> str:
     ]
     for i, case in enumerate(cases):
         lines += [
-            "{ .reg .b64 %a, %b, %c, %d, %l; .reg .b32 %ra, %rb, %rc, %r, %s; .reg .b16 %ha, %hb, %hc, %h; .reg .pred %p, %q;",
-            *(f"ld.global.b64 %{x}, [%in+{24 * THREADS * i + 8 * n}]; cvt.u32.u64 %r{x}, %{x}; cvt.u16.u64 %h{x}, %{x};"
-              for n, x in enumerate("abc")),
+            "{ .reg .b64 %a, %b, %c, %d, %l; .reg .b32 %ra, %rb, %rc, %r, %s; .reg .b16 %ha, %hb, %hc, %h; "
+            ".reg .pred %p, %q;",
+            *(
+                f"ld.global.b64 %{x}, [%in+{24 * THREADS * i + 8 * n}]; cvt.u32.u64 %r{x}, %{x}; cvt.u16.u64 "
+                f"%h{x}, %{x};"
+                for n, x in enumerate("abc")
+            ),
             case.code,
             _STORE[case.result],
             f"st.global.b64 [%out+{8 * THREADS * i}], %d; }}",
@@ -88,7 +133,8 @@ def _kernel(cases: Sequence[Case]) -> str:
 
 
 def _rows(case: Case, seed: int) -> np.ndarray:
-    """Operands of every thread: each value of each table at least once if there is room, in an order drawn once and for all."""
+    """Operands of every thread: each value of each table at least once if there is room, in an order drawn
+    once and for all."""
     rng = np.random.default_rng(seed)
     columns = []
     for i in range(3):
@@ -118,7 +164,14 @@ def failures(cases: Sequence[Case]) -> list[str]:
     """A line for every case and form that goes wrong."""
     operands = [_rows(case, i) for i, case in enumerate(cases)]
     buffers = {"in": np.stack(operands), "out": np.zeros((len(cases), THREADS), np.uint64)}
-    job = Job("cases", "tiny", _kernel(cases), "cases.ptx", buffers, [Launch("k", (1, 1, 1), (THREADS, 1, 1), ("in", "out"))])
+    job = Job(
+        "cases",
+        "tiny",
+        _kernel(cases),
+        "cases.ptx",
+        buffers,
+        [Launch("k", (1, 1, 1), (THREADS, 1, 1), ("in", "out"))],
+    )
     wrong = []
     for options in OPTIONS:
         found = execute(job, options).buffers["out"]
@@ -128,18 +181,25 @@ def failures(cases: Sequence[Case]) -> list[str]:
                 wanted = case.expect(a, b, c) & (1 << bits) - 1
                 if not _same(case, value, wanted):
                     form = "allocated" if options.allocate else "virtual"
-                    wrong.append(f"{form}: {case.code} a={a:#x} b={b:#x} c={c:#x}: {value:#x}, expected {wanted:#x}")
+                    wrong.append(
+                        f"{form}: {case.code} a={a:#x} b={b:#x} c={c:#x}: {value:#x}, expected {wanted:#x}"
+                    )
                     break
     return wrong
 
 
-def run(text: str, buffers: dict[str, np.ndarray], *, args: tuple[object, ...] | None = None, block: tuple[int, int,
-     int] = (32, 1, 1),
-        grid: tuple[int, int, int] = (1, 1, 1), dynamic: int = 0) -> list[dict[str, np.ndarray]]:
+def run(
+    text: str,
+    buffers: dict[str, np.ndarray],
+    *,
+    args: tuple[object, ...] | None = None,
+    block: tuple[int, int, int] = (32, 1, 1),
+    grid: tuple[int, int, int] = (1, 1, 1),
+    dynamic: int = 0,
+) -> list[dict[str, np.ndarray]]:
     """Final buffers of kernel `k` of a file without its head, once per form."""
     given = tuple(buffers) if args is None else args
-    job = Job("one", "tiny", HEAD + text, "one.ptx", buffers, [Launch("k", grid, block, given,
-         dynamic)])  # type: ignore[arg-type]
+    job = Job("one", "tiny", HEAD + text, "one.ptx", buffers, [Launch("k", grid, block, given, dynamic)])  # type: ignore[arg-type]
     return [execute(job, options).buffers for options in OPTIONS]
 
 

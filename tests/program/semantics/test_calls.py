@@ -15,38 +15,47 @@ FUNCTIONS = """
 .func (.param .b32 r) nested(.param .b32 a);
 .global .align 8 .u64 table[3] = {twice, shifted, nested};
 .const .align 8 .u64 reversed[2] = {shifted, twice};
-.func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r1; ld.param.b32 %r1, [a]; shl.b32 %r1, %r1, 1; st.param.b32 [r], %r1;
+.func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r1; ld.param.b32 %r1, [a]; shl.b32 %r1, %r1, 1;
+st.param.b32 [r], %r1;
 ret; }
 .func (.param .b32 r) shifted(.param .b32 a) {
     .reg .b32 %r<4>; .shared .align 4 .b32 own[64]; .local .align 4 .b32 frame[4];
     ld.param.b32 %r1, [a]; add.u32 %r1, %r1, 1000; mov.u32 %r2, %tid.x; shl.b32 %r2, %r2, 2; mov.u32 %r3, own;
 add.u32 %r3, %r3, %r2;
-    st.shared.b32 [%r3], %r1; st.local.b32 [frame+8], %r1; ld.shared.b32 %r1, [%r3]; ld.local.b32 %r2, [frame+8];
+    st.shared.b32 [%r3], %r1; st.local.b32 [frame+8], %r1; ld.shared.b32 %r1, [%r3];
+    ld.local.b32 %r2, [frame+8];
     add.u32 %r1, %r1, %r2; st.param.b32 [r], %r1; ret; }
 .func (.param .b64 r) misfit(.param .b32 a) { .reg .b64 %d1; mov.b64 %d1, 0; st.param.b64 [r], %d1; ret; }
 .func (.param .b32 r) nested(.param .b32 a) {
     .reg .b32 %r<4>; .reg .b64 %d<3>; .reg .pred %p;
-    ld.param.b32 %r1, [a]; and.b32 %r2, %r1, 4; setp.ne.u32 %p, %r2, 0; mov.b64 %d1, twice; mov.b64 %d2, shifted;
+    ld.param.b32 %r1, [a]; and.b32 %r2, %r1, 4; setp.ne.u32 %p, %r2, 0; mov.b64 %d1, twice;
+    mov.b64 %d2, shifted;
     selp.b64 %d1, %d1, %d2, %p;
     { .param .b32 param0; .param .b32 retval0; st.param.b32 [param0], %r1;
       proto: .callprototype (.param .b32 _) _ (.param .b32 _); call (retval0), %d1, (param0), proto;
 ld.param.b32 %r3, [retval0]; }
     add.u32 %r3, %r3, 5; st.param.b32 [r], %r3; ret; }
 """
-TABLES = FUNCTIONS + """
+TABLES = (
+    FUNCTIONS
+    + """
 .visible .entry k(.param .u64 out) {
     .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>;
-    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; rem.u32 %r2, %r1, 3; mul.wide.u32 %d2, %r2, 8; mov.u64 %d3, table;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; rem.u32 %r2, %r1, 3; mul.wide.u32 %d2, %r2, 8;
+    mov.u64 %d3, table;
     add.s64 %d3, %d3, %d2; ld.global.u64 %d4, [%d3]; mov.u64 %d5, misfit; setp.ne.s64 %p1, %d4, %d5;
     { .param .b32 param0; st.param.b32 [param0], %r1; .param .b32 retval0;
       first: .callprototype (.param .b32 _) _ (.param .b32 _); @%p1 call (retval0), %d4, (param0), first;
       ld.param.b32 %r3, [retval0]; }
-    and.b32 %r4, %r1, 1; mul.wide.u32 %d2, %r4, 8; mov.u64 %d3, reversed; add.s64 %d3, %d3, %d2; ld.const.u64 %d6, [%d3];
+    and.b32 %r4, %r1, 1; mul.wide.u32 %d2, %r4, 8; mov.u64 %d3, reversed; add.s64 %d3, %d3, %d2;
+    ld.const.u64 %d6, [%d3];
     setp.lt.u32 %p2, %r1, 20; mov.b32 %r5, 7;
     { .param .b32 param0; st.param.b32 [param0], %r3; .param .b32 retval0; st.param.b32 [retval0], %r5;
-      second: .calltargets twice, shifted; @%p2 call (retval0), %d6, (param0), second; ld.param.b32 %r6, [retval0]; }
+      second: .calltargets twice, shifted; @%p2 call (retval0), %d6, (param0), second;
+      ld.param.b32 %r6, [retval0]; }
     mul.wide.u32 %d2, %r1, 8; add.s64 %d1, %d1, %d2; st.global.v2.b32 [%d1], {%r3, %r6}; ret; }
 """
+)
 
 
 def twice(x: int) -> int:
@@ -69,9 +78,12 @@ def test_function_pointers() -> None:
 
 
 def test_a_wild_function_pointer_is_a_trap() -> None:
-    text = FUNCTIONS + """
+    text = (
+        FUNCTIONS
+        + """
 .visible .entry k(.param .u64 out) { .reg .b64 %d<3>; .param .b32 a; .param .b32 r; mov.b64 %d1, misfit;
 proto: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %d1, (a), proto; ret; }"""
+    )
     with pytest.raises(ExecutionError, match="trap"):
         run(text, {"out": np.zeros(1, np.uint32)})
 
@@ -88,12 +100,14 @@ def test_structures_and_early_returns() -> None:
     text = """
 .func (.param .align 8 .b8 r[16]) swap(.param .align 8 .b8 a[16], .param .b8 flag) {
     .reg .b32 %r<5>; .reg .b64 %d<5>; .reg .b16 %h<3>; .reg .pred %p<3>;
-    ld.param.v2.u32 {%r1, %r2}, [a]; ld.param.b64 %d1, [a+8]; ld.param.s8 %h1, [flag]; setp.ge.s16 %p1, %h1, 0;
+    ld.param.v2.u32 {%r1, %r2}, [a]; ld.param.b64 %d1, [a+8]; ld.param.s8 %h1, [flag];
+    setp.ge.s16 %p1, %h1, 0;
     st.param.b64 [r], %d1; st.param.b32 [r+8], %r2; st.param.b32 [r+12], %r1; @%p1 ret;
     st.param.b8 [r+3], 0x5A; st.param.b16 [r+10], %h1; ret; }
 .func (.param .b32 r) gather(.param .align 4 .b8 a[12]) {
     .reg .b32 %r<5>; .reg .b64 %d<5>;
-    mov.b64 %d1, a; cvta.local.u64 %d2, %d1; mov.u32 %r1, %tid.x; rem.u32 %r1, %r1, 3; mul.wide.u32 %d3, %r1, 4;
+    mov.b64 %d1, a; cvta.local.u64 %d2, %d1; mov.u32 %r1, %tid.x; rem.u32 %r1, %r1, 3;
+    mul.wide.u32 %d3, %r1, 4;
 add.s64 %d2, %d2, %d3;
     ld.u32 %r2, [%d2]; st.param.b32 [r], %r2; ret; }
 .visible .entry k(.param .u64 out) {
@@ -103,12 +117,16 @@ mov.b64 %d2, 0x1122334455667788;
     mov.b32 %r8, 0;
     again: { .param .align 8 .b8 param0[16]; .param .b8 param1; .param .align 8 .b8 retval0[16];
       st.param.v2.b32 [param0], {%r1, %r2}; st.param.b64 [param0+8], %d2; st.param.b8 [param1], %r2;
-      call.uni (retval0), swap, (param0, param1); ld.param.b64 %d3, [retval0]; ld.param.v2.b32 {%r3, %r4}, [retval0+8]; }
-    { .param .align 4 .b8 param0[12]; .param .b32 retval0; st.param.b32 [param0], %r3; st.param.b32 [param0+4], %r4;
-      st.param.b8 [param0+8], 1; st.param.b8 [param0+9], 2; st.param.b8 [param0+10], 3; st.param.b8 [param0+11], 4;
+      call.uni (retval0), swap, (param0, param1); ld.param.b64 %d3, [retval0];
+      ld.param.v2.b32 {%r3, %r4}, [retval0+8]; }
+    { .param .align 4 .b8 param0[12]; .param .b32 retval0; st.param.b32 [param0], %r3;
+    st.param.b32 [param0+4], %r4;
+      st.param.b8 [param0+8], 1; st.param.b8 [param0+9], 2; st.param.b8 [param0+10], 3;
+      st.param.b8 [param0+11], 4;
       call (retval0), gather, (param0); ld.param.b32 %r5, [retval0]; }
     add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 3; @%p2 bra again;
-    mul.wide.u32 %d4, %r1, 24; add.s64 %d1, %d1, %d4; st.global.b64 [%d1], %d3; st.global.v2.b32 [%d1+8], {%r3, %r4};
+    mul.wide.u32 %d4, %r1, 24; add.s64 %d1, %d1, %d4; st.global.b64 [%d1], %d3;
+    st.global.v2.b32 [%d1+8], {%r3, %r4};
     st.global.b32 [%d1+16], %r5; ret; }"""
     for buffers in run(text, {"out": np.zeros((32, 6), np.uint32)}):
         for t, row in enumerate(buffers["out"].tolist()):

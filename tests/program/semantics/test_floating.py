@@ -13,8 +13,12 @@ from tests.program.emulator.exact import BF16, F16, F32, F64, Format, decode, en
 from tests.program.semantics.bench import FORMATS, INTEGERS, M16, Case, edges, failures, s
 
 #: (registers d a b c) of a type.
-NAMES = {"f16": ("%h", "%ha", "%hb", "%hc"), "bf16": ("%h", "%ha", "%hb", "%hc"), "f32": ("%r", "%ra", "%rb", "%rc"),
-         "f64": ("%d", "%a", "%b", "%c")}
+NAMES = {
+    "f16": ("%h", "%ha", "%hb", "%hc"),
+    "bf16": ("%h", "%ha", "%hb", "%hc"),
+    "f32": ("%r", "%ra", "%rb", "%rc"),
+    "f64": ("%d", "%a", "%b", "%c"),
+}
 MODES = ("rn", "rz", "rm", "rp")
 
 
@@ -66,25 +70,45 @@ def arithmetic() -> list[Case]:
         d, a, b, c = NAMES[name]
         table = (edges(f),)
 
-        def case(code: str, g: Callable[..., int], f: Format = f, table: Sequence[Sequence[int]] = table,
-             name: str = name) -> Case:
+        def case(
+            code: str,
+            g: Callable[..., int],
+            f: Format = f,
+            table: Sequence[Sequence[int]] = table,
+            name: str = name,
+        ) -> Case:
             return Case(code, lambda x, y, z: g(field(x, f), field(y, f), field(z, f)), table, name)
 
         for m in MODES:
             cases += [
                 case(f"add.{m}.{name} {d}, {a}, {b};", lambda x, y, z, f=f, m=m: exact.add(x, y, f, m)),
-                case(f"mov.b{f.bits} {d}, {a}; sub.{m}.{name} {d}, {b}, {d};",
-                     lambda x, y, z, f=f, m=m: exact.add(y, x ^ sign_bit(f), f, m)),
+                case(
+                    f"mov.b{f.bits} {d}, {a}; sub.{m}.{name} {d}, {b}, {d};",
+                    lambda x, y, z, f=f, m=m: exact.add(y, x ^ sign_bit(f), f, m),
+                ),
                 case(f"mul.{m}.{name} {d}, {a}, {b};", lambda x, y, z, f=f, m=m: exact.mul(x, y, f, m)),
-                case(f"fma.{m}.{name} {d}, {a}, {b}, {c};", lambda x, y, z, f=f, m=m: exact.fma(x, y, z, f, m)),
+                case(
+                    f"fma.{m}.{name} {d}, {a}, {b}, {c};", lambda x, y, z, f=f, m=m: exact.fma(x, y, z, f, m)
+                ),
                 case(f"div.{m}.{name} {d}, {a}, {b};", lambda x, y, z, f=f, m=m: exact.div(x, y, f, m)),
-                case(f"rcp.{m}.{name} {d}, {a};", lambda x, y, z, f=f, m=m: exact.div(f.bias << f.fraction, x, f, m)),
+                case(
+                    f"rcp.{m}.{name} {d}, {a};",
+                    lambda x, y, z, f=f, m=m: exact.div(f.bias << f.fraction, x, f, m),
+                ),
                 case(f"sqrt.{m}.{name} {d}, {a};", lambda x, y, z, f=f, m=m: exact.sqrt(x, f, m)),
             ]
-        cases.append(case(f"neg.{name} {d}, {a}; fma.rn.{name} {d}, {d}, {b}, {c};",
-                          lambda x, y, z, f=f: exact.fma(x ^ sign_bit(f), y, z, f, "rn")))
-        cases.append(case(f"abs.{name} {d}, {b}; mul.rn.{name} {d}, {a}, {d};",
-                          lambda x, y, z, f=f: exact.mul(x, y & sign_bit(f) - 1, f, "rn")))
+        cases.append(
+            case(
+                f"neg.{name} {d}, {a}; fma.rn.{name} {d}, {d}, {b}, {c};",
+                lambda x, y, z, f=f: exact.fma(x ^ sign_bit(f), y, z, f, "rn"),
+            )
+        )
+        cases.append(
+            case(
+                f"abs.{name} {d}, {b}; mul.rn.{name} {d}, {a}, {d};",
+                lambda x, y, z, f=f: exact.mul(x, y & sign_bit(f) - 1, f, "rn"),
+            )
+        )
     f = F32
 
     def ftz(g: Callable[..., int]) -> Callable[..., int]:
@@ -93,23 +117,61 @@ def arithmetic() -> list[Case]:
     table = (edges(F32),)
     for m in ("rn", "rz"):
         cases += [
-            Case(f"add.{m}.ftz.f32 %r, %ra, %rb;", ftz(lambda x, y, z, m=m: exact.add(x, y, F32, m)), table, "f32"),
-            Case(f"mul.{m}.ftz.f32 %r, %ra, %rb;", ftz(lambda x, y, z, m=m: exact.mul(x, y, F32, m)), table, "f32"),
-            Case(f"fma.{m}.ftz.f32 %r, %ra, %rb, %rc;", ftz(lambda x, y, z, m=m: exact.fma(x, y, z, F32, m)), table, "f32"),
-            Case(f"fma.{m}.ftz.sat.f32 %r, %ra, %rb, %rc;",
-                 lambda x, y, z, m=m: saturate(ftz(lambda p, q, r: exact.fma(p, q, r, F32, m))(x, y, z), F32), table, "f32"),
-            Case(f"div.{m}.ftz.f32 %r, %ra, %rb;", ftz(lambda x, y, z, m=m: exact.div(x, y, F32, m)), table, "f32"),
+            Case(
+                f"add.{m}.ftz.f32 %r, %ra, %rb;",
+                ftz(lambda x, y, z, m=m: exact.add(x, y, F32, m)),
+                table,
+                "f32",
+            ),
+            Case(
+                f"mul.{m}.ftz.f32 %r, %ra, %rb;",
+                ftz(lambda x, y, z, m=m: exact.mul(x, y, F32, m)),
+                table,
+                "f32",
+            ),
+            Case(
+                f"fma.{m}.ftz.f32 %r, %ra, %rb, %rc;",
+                ftz(lambda x, y, z, m=m: exact.fma(x, y, z, F32, m)),
+                table,
+                "f32",
+            ),
+            Case(
+                f"fma.{m}.ftz.sat.f32 %r, %ra, %rb, %rc;",
+                lambda x, y, z, m=m: saturate(ftz(lambda p, q, r: exact.fma(p, q, r, F32, m))(x, y, z), F32),
+                table,
+                "f32",
+            ),
+            Case(
+                f"div.{m}.ftz.f32 %r, %ra, %rb;",
+                ftz(lambda x, y, z, m=m: exact.div(x, y, F32, m)),
+                table,
+                "f32",
+            ),
             Case(f"sqrt.{m}.ftz.f32 %r, %ra;", ftz(lambda x, y, z, m=m: exact.sqrt(x, F32, m)), table, "f32"),
-            Case(f"add.{m}.sat.f32 %r, %ra, %rb;",
-                 lambda x, y, z, m=m: saturate(exact.add(field(x, F32), field(y, F32), F32, m), F32), table),
+            Case(
+                f"add.{m}.sat.f32 %r, %ra, %rb;",
+                lambda x, y, z, m=m: saturate(exact.add(field(x, F32), field(y, F32), F32, m), F32),
+                table,
+            ),
         ]
     cases += [
         Case("neg.ftz.f32 %r, %ra;", lambda x, y, z: flush(field(x, f), f) ^ sign_bit(f), table, "f32"),
         Case("abs.ftz.f32 %r, %ra;", lambda x, y, z: flush(field(x, f), f) & sign_bit(f) - 1, table, "f32"),
-        Case("add.f32 %r, %ra, 0f40490FDB;", lambda x, y, z: exact.add(field(x, f), 0x40490FDB, f, "rn"), table, "f32"),
-        Case("add.f32 %r, %ra, 1.5;", lambda x, y, z: exact.add(field(x, f), 0x3FC00000, f, "rn"), table, "f32"),
-        Case("mul.f64 %d, %a, 0d4008000000000000;", lambda x, y, z: exact.mul(x, 0x4008000000000000, F64, "rn"), (edges(F64),),
-             "f64"),
+        Case(
+            "add.f32 %r, %ra, 0f40490FDB;",
+            lambda x, y, z: exact.add(field(x, f), 0x40490FDB, f, "rn"),
+            table,
+            "f32",
+        ),
+        Case(
+            "add.f32 %r, %ra, 1.5;", lambda x, y, z: exact.add(field(x, f), 0x3FC00000, f, "rn"), table, "f32"
+        ),
+        Case(
+            "mul.f64 %d, %a, 0d4008000000000000;",
+            lambda x, y, z: exact.mul(x, 0x4008000000000000, F64, "rn"),
+            (edges(F64),),
+            "f64",
+        ),
     ]
     return cases
 
@@ -127,12 +189,36 @@ def halves() -> list[Case]:
             return bits if is_nan(bits, f) else extremum(bits, 0, f, False)
 
         cases += [
-            Case(f"add.rn.{name} %h, %ha, %hb;", low(lambda x, y, z, f=f: exact.add(x, y, f, "rn")), table, name),
-            Case(f"sub.{name} %h, %ha, %hb;", low(lambda x, y, z, f=f: exact.add(x, y ^ 0x8000, f, "rn")), table, name),
-            Case(f"mul.rn.{name} %h, %ha, %hb;", low(lambda x, y, z, f=f: exact.mul(x, y, f, "rn")), table, name),
-            Case(f"fma.rn.{name} %h, %ha, %hb, %hc;", low(lambda x, y, z, f=f: exact.fma(x, y, z, f, "rn")), table, name),
-            Case(f"fma.rn.relu.{name} %h, %ha, %hb, %hc;",
-                 low(lambda x, y, z, f=f, g=relu: g(exact.fma(x, y, z, f, "rn"))), table, name),
+            Case(
+                f"add.rn.{name} %h, %ha, %hb;",
+                low(lambda x, y, z, f=f: exact.add(x, y, f, "rn")),
+                table,
+                name,
+            ),
+            Case(
+                f"sub.{name} %h, %ha, %hb;",
+                low(lambda x, y, z, f=f: exact.add(x, y ^ 0x8000, f, "rn")),
+                table,
+                name,
+            ),
+            Case(
+                f"mul.rn.{name} %h, %ha, %hb;",
+                low(lambda x, y, z, f=f: exact.mul(x, y, f, "rn")),
+                table,
+                name,
+            ),
+            Case(
+                f"fma.rn.{name} %h, %ha, %hb, %hc;",
+                low(lambda x, y, z, f=f: exact.fma(x, y, z, f, "rn")),
+                table,
+                name,
+            ),
+            Case(
+                f"fma.rn.relu.{name} %h, %ha, %hb, %hc;",
+                low(lambda x, y, z, f=f, g=relu: g(exact.fma(x, y, z, f, "rn"))),
+                table,
+                name,
+            ),
             Case(f"neg.{name} %h, %ha;", low(lambda x, y, z: x ^ 0x8000), table, name),
             Case(f"abs.{name} %h, %ha;", low(lambda x, y, z: x & 0x7FFF), table, name),
         ]
@@ -152,16 +238,28 @@ def halves() -> list[Case]:
             ]
     table = (edges(F16),)
     cases += [
-        Case("mul.rn.ftz.f16 %h, %ha, %hb;",
-             lambda x, y, z: flush(exact.mul(flush(x & M16, F16), flush(y & M16, F16), F16, "rn"), F16), table, "f16"),
-        Case("add.rn.sat.f16 %h, %ha, %hb;", lambda x, y, z: saturate(exact.add(x & M16, y & M16, F16, "rn"), F16), table),
+        Case(
+            "mul.rn.ftz.f16 %h, %ha, %hb;",
+            lambda x, y, z: flush(exact.mul(flush(x & M16, F16), flush(y & M16, F16), F16, "rn"), F16),
+            table,
+            "f16",
+        ),
+        Case(
+            "add.rn.sat.f16 %h, %ha, %hb;",
+            lambda x, y, z: saturate(exact.add(x & M16, y & M16, F16, "rn"), F16),
+            table,
+        ),
     ]
     return cases
 
 
 COMPARISONS: dict[str, Callable[[Fraction | float, Fraction | float], bool]] = {
-    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
 }
 
 
@@ -191,51 +289,118 @@ def comparisons() -> list[Case]:
 
         for op in ("min", "max"):
             for modifier in ("", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs") if name != "f64" else ("",):
-                cases.append(Case(f"{op}{modifier}.{name} {d}, {a}, {b};", of(
-                    lambda x, y, z, f=f, o=op, m=modifier: extremum(x, y, f, o == "min", "NaN" in m, "xorsign" in m)), table,
-                         name))
-        for relation in ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"):
-            cases.append(Case(f"setp.{relation}.{name} %p, {a}, {b};",
-                              of(lambda x, y, z, f=f, n=relation: comparison(n, x, y, f)), table))
+                cases.append(
+                    Case(
+                        f"{op}{modifier}.{name} {d}, {a}, {b};",
+                        of(
+                            lambda x, y, z, f=f, o=op, m=modifier: extremum(
+                                x, y, f, o == "min", "NaN" in m, "xorsign" in m
+                            )
+                        ),
+                        table,
+                        name,
+                    )
+                )
+        for relation in (
+            "eq",
+            "ne",
+            "lt",
+            "le",
+            "gt",
+            "ge",
+            "equ",
+            "neu",
+            "ltu",
+            "leu",
+            "gtu",
+            "geu",
+            "num",
+            "nan",
+        ):
+            cases.append(
+                Case(
+                    f"setp.{relation}.{name} %p, {a}, {b};",
+                    of(lambda x, y, z, f=f, n=relation: comparison(n, x, y, f)),
+                    table,
+                )
+            )
         cases += [
-            Case(f"setp.gt.{name} %q, {b}, {c}; setp.ltu.xor.{name} %p|%q, {a}, {b}, !%q; selp.u32 %s, 2, 0, %q;"
-                 " selp.u32 %r, 1, 0, %p; or.b32 %r, %r, %s;",
-                 of(lambda x, y, z, f=f: (comparison("ltu", x, y, f) ^ (not comparison("gt", y, z, f)))
-                    | ((not comparison("ltu", x, y, f)) ^ (not comparison("gt", y, z, f))) << 1), table),
-            Case(f"set.leu.u32.{name} %r, {a}, {b};", of(lambda x, y, z, f=f: -comparison("leu", x, y, f)), table),
-            Case(f"setp.eq.{name} %q, {b}, {c}; set.gt.or.u32.{name} %r, {a}, {b}, %q;",
-                 of(lambda x, y, z, f=f: -(comparison("gt", x, y, f) or comparison("eq", y, z, f))), table),
+            Case(
+                f"setp.gt.{name} %q, {b}, {c}; setp.ltu.xor.{name} %p|%q, {a}, {b}, !%q; selp.u32 %s, 2, 0, "
+                "%q;"
+                " selp.u32 %r, 1, 0, %p; or.b32 %r, %r, %s;",
+                of(
+                    lambda x, y, z, f=f: (
+                        (comparison("ltu", x, y, f) ^ (not comparison("gt", y, z, f)))
+                        | ((not comparison("ltu", x, y, f)) ^ (not comparison("gt", y, z, f))) << 1
+                    )
+                ),
+                table,
+            ),
+            Case(
+                f"set.leu.u32.{name} %r, {a}, {b};",
+                of(lambda x, y, z, f=f: -comparison("leu", x, y, f)),
+                table,
+            ),
+            Case(
+                f"setp.eq.{name} %q, {b}, {c}; set.gt.or.u32.{name} %r, {a}, {b}, %q;",
+                of(lambda x, y, z, f=f: -(comparison("gt", x, y, f) or comparison("eq", y, z, f))),
+                table,
+            ),
         ]
     one = 0x3F800000
     cases += [
-        Case("set.nan.f32.f32 %r, %ra, %rb;", lambda x, y, z: one * comparison("nan", field(x, F32), field(y, F32), F32),
-             (edges(F32),)),
+        Case(
+            "set.nan.f32.f32 %r, %ra, %rb;",
+            lambda x, y, z: one * comparison("nan", field(x, F32), field(y, F32), F32),
+            (edges(F32),),
+        ),
         Case("set.lt.f32.s32 %r, %ra, %rb;", lambda x, y, z: one * (s(x, 32) < s(y, 32))),
         Case("set.hs.u32.u64 %r, %a, %b;", lambda x, y, z: -(x >= y)),
         Case("set.lt.s32.f64 %r, %a, %b;", lambda x, y, z: -comparison("lt", x, y, F64), (edges(F64),)),
-        Case("setp.lt.ftz.f32 %p, %ra, %rb;",
-             lambda x, y, z: comparison("lt", flush(field(x, F32), F32), flush(field(y, F32), F32), F32), (edges(F32),)),
-        Case("slct.b32.f32 %r, %ra, %rb, %rc;", lambda x, y, z: x if comparison("ge", field(z, F32), 0, F32) else y,
-             (edges(F32),)),
-        Case("slct.ftz.b64.f32 %d, %a, %b, %rc;", lambda x, y, z: x if comparison("ge", flush(field(z, F32), F32), 0, F32) else y,
-             (INTEGERS, INTEGERS, edges(F32))),
+        Case(
+            "setp.lt.ftz.f32 %p, %ra, %rb;",
+            lambda x, y, z: comparison("lt", flush(field(x, F32), F32), flush(field(y, F32), F32), F32),
+            (edges(F32),),
+        ),
+        Case(
+            "slct.b32.f32 %r, %ra, %rb, %rc;",
+            lambda x, y, z: x if comparison("ge", field(z, F32), 0, F32) else y,
+            (edges(F32),),
+        ),
+        Case(
+            "slct.ftz.b64.f32 %d, %a, %b, %rc;",
+            lambda x, y, z: x if comparison("ge", flush(field(z, F32), F32), 0, F32) else y,
+            (INTEGERS, INTEGERS, edges(F32)),
+        ),
     ]
     for name, f in (("f32", F32), ("f64", F64)):
         d, a, b, _ = NAMES[name]
         table = (edges(f),)
-        cases.append(Case(f"copysign.{name} {d}, {a}, {b};", lambda x, y, z, f=f: x & sign_bit(f) | y & sign_bit(f) - 1, table))
+        cases.append(
+            Case(
+                f"copysign.{name} {d}, {a}, {b};",
+                lambda x, y, z, f=f: x & sign_bit(f) | y & sign_bit(f) - 1,
+                table,
+            )
+        )
         for kind, g in (
-            ("finite", lambda x, f: x & f.infinity != f.infinity), ("infinite", lambda x, f: x & sign_bit(f) - 1 == f.infinity),
-            ("number", lambda x, f: not is_nan(x, f)), ("notanumber", is_nan),
+            ("finite", lambda x, f: x & f.infinity != f.infinity),
+            ("infinite", lambda x, f: x & sign_bit(f) - 1 == f.infinity),
+            ("number", lambda x, f: not is_nan(x, f)),
+            ("notanumber", is_nan),
             ("normal", lambda x, f: 0 < x & f.infinity < f.infinity),
             ("subnormal", lambda x, f: x & f.infinity == 0 and x & sign_bit(f) - 1 != 0),
         ):
-            cases.append(Case(f"testp.{kind}.{name} %p, {a};", lambda x, y, z, f=f, g=g: int(g(field(x, f), f)), table))
+            cases.append(
+                Case(f"testp.{kind}.{name} %p, {a};", lambda x, y, z, f=f, g=g: int(g(field(x, f), f)), table)
+            )
     return cases
 
 
 def approximate() -> list[Case]:
     """Approximate functions: special values exactly, others to the manual's error."""
+
     def through(g: Callable[[float], float], f: Format = F32, flushing: bool = False) -> Callable[..., int]:
         def bits(x: int, y: int, z: int) -> int:
             x = flush(field(x, f), f) if flushing else field(x, f)
@@ -269,8 +434,13 @@ def approximate() -> list[Case]:
         return math.inf if x > 2000 else 0.0 if x < -2000 else 2.0**x
 
     functions: dict[str, Callable[[float], float]] = {
-        "rcp": reciprocal, "sqrt": root, "rsqrt": lambda x: reciprocal(root(x)), "lg2": logarithm, "ex2": power,
-        "sin": lambda x: math.nan if math.isinf(x) else math.sin(x), "cos": lambda x: math.nan if math.isinf(x) else math.cos(x),
+        "rcp": reciprocal,
+        "sqrt": root,
+        "rsqrt": lambda x: reciprocal(root(x)),
+        "lg2": logarithm,
+        "ex2": power,
+        "sin": lambda x: math.nan if math.isinf(x) else math.sin(x),
+        "cos": lambda x: math.nan if math.isinf(x) else math.cos(x),
     }
     table = (edges(F32),)
     cases = []
@@ -283,13 +453,32 @@ def approximate() -> list[Case]:
         Case("ex2.approx.f16 %h, %ha;", through(power, F16), (edges(F16),), "f16", 1),
         Case("ex2.approx.ftz.bf16 %h, %ha;", through(power, BF16, True), (edges(BF16),), "bf16", 1),
         Case("rsqrt.approx.f64 %d, %a;", through(functions["rsqrt"], F64), (edges(F64),), "f64", 2),
-        Case("rcp.approx.ftz.f64 %d, %a; and.b64 %d, %d, 0xFFFFFFFF00000000;",
-             lambda x, y, z: through(reciprocal, F64, True)(x & ~0xFFFFFFFF, y, z) & ~0xFFFFFFFF,
-             (edges(F64),), "f64", 1 << 32),
-        Case("div.full.f32 %r, %ra, %rb;", lambda x, y, z: exact.div(field(x, F32), field(y, F32), F32, "rn"), table, "f32", 2),
-        Case("div.approx.f32 %r, %ra, %rb;", lambda x, y, z: exact.div(field(x, F32), field(y, F32), F32, "rn"),
-             (edges(F32), tuple(b for b in edges(F32) if 1 <= b >> 23 & 255 <= 252 or b & 0x7FFFFFFF in (0, 0x7F800000))),
-                  "f32", 2),
+        Case(
+            "rcp.approx.ftz.f64 %d, %a; and.b64 %d, %d, 0xFFFFFFFF00000000;",
+            lambda x, y, z: through(reciprocal, F64, True)(x & ~0xFFFFFFFF, y, z) & ~0xFFFFFFFF,
+            (edges(F64),),
+            "f64",
+            1 << 32,
+        ),
+        Case(
+            "div.full.f32 %r, %ra, %rb;",
+            lambda x, y, z: exact.div(field(x, F32), field(y, F32), F32, "rn"),
+            table,
+            "f32",
+            2,
+        ),
+        Case(
+            "div.approx.f32 %r, %ra, %rb;",
+            lambda x, y, z: exact.div(field(x, F32), field(y, F32), F32, "rn"),
+            (
+                edges(F32),
+                tuple(
+                    b for b in edges(F32) if 1 <= b >> 23 & 255 <= 252 or b & 0x7FFFFFFF in (0, 0x7F800000)
+                ),
+            ),
+            "f32",
+            2,
+        ),
     ]
     return cases
 

@@ -87,39 +87,68 @@ def halves(a: int, b: int, f: Callable[[int, int], int], signed: bool = True) ->
 
 def carries() -> list[Case]:
     """Chains of the carry flag; destinations that are sources as well."""
+
     def wide(a: int, b: int, c: int) -> int:
         return c << 64 | b << 32 & M64 | a & M32
 
     return [
-        Case("add.cc.u32 %r, %ra, %rb; addc.cc.u32 %r, %rb, %rc; addc.u32 %r, 0, 0;",
-             lambda a, b, c: ((a & M32) + (b & M32) + (((b & M32) + (c & M32)) << 32)) >> 64),
-        Case("add.cc.u64 %d, %a, %b; addc.cc.u64 %d, %b, %c; addc.u64 %d, %c, %a;",
-             lambda a, b, c: c + a + ((b + c + (a + b >> 64)) >> 64)),
-        Case("sub.cc.u32 %r, %ra, %rb; subc.cc.u32 %r, %rb, %rc; subc.u32 %r, 0, 0;",
-             lambda a, b, c: (((a & M32) - (b & M32)) + (((b & M32) - (c & M32)) << 32)) >> 64),
+        Case(
+            "add.cc.u32 %r, %ra, %rb; addc.cc.u32 %r, %rb, %rc; addc.u32 %r, 0, 0;",
+            lambda a, b, c: ((a & M32) + (b & M32) + (((b & M32) + (c & M32)) << 32)) >> 64,
+        ),
+        Case(
+            "add.cc.u64 %d, %a, %b; addc.cc.u64 %d, %b, %c; addc.u64 %d, %c, %a;",
+            lambda a, b, c: c + a + ((b + c + (a + b >> 64)) >> 64),
+        ),
+        Case(
+            "sub.cc.u32 %r, %ra, %rb; subc.cc.u32 %r, %rb, %rc; subc.u32 %r, 0, 0;",
+            lambda a, b, c: (((a & M32) - (b & M32)) + (((b & M32) - (c & M32)) << 32)) >> 64,
+        ),
         Case("sub.cc.u64 %l, %a, %b; subc.u64 %d, %b, %c;", lambda a, b, c: (a - b + (b - c << 64)) >> 64),
-        Case("mov.b64 %d, %a; add.cc.u64 %d, %d, %d; addc.u64 %d, %d, %d;", lambda a, b, c: 4 * a + (a >> 63)),
-        Case("mov.b32 %r, %ra; sub.cc.u32 %s, %rb, %r; subc.u32 %r, %r, %r;", lambda a, b, c: -int(b & M32 < a & M32)),
-        Case("mad.lo.cc.u32 %s, %ra, %rb, %rc; madc.hi.u32 %r, %ra, %rb, %rc;",
-             lambda a, b, c: ((a & M32) * (b & M32) + (c & M32) >> 32) + c),
-        Case("mad.hi.cc.u32 %s, %ra, %rb, %rc; addc.u32 %r, 0, 0;", lambda a, b,
-             c: ((a & M32) * (b & M32) >> 32) + (c & M32) >> 32),
-        Case("mad.hi.cc.s32 %s, %ra, %rb, %rc; addc.u32 %r, 0, 0;",
-             lambda a, b, c: ((s(a, 32) * s(b, 32) >> 32 & M32) + (c & M32)) >> 32),
-        Case("mad.lo.cc.u64 %l, %a, %b, %c; madc.hi.u64 %d, %a, %b, %c;", lambda a, b, c: (a * b + c >> 64) + c),
+        Case(
+            "mov.b64 %d, %a; add.cc.u64 %d, %d, %d; addc.u64 %d, %d, %d;", lambda a, b, c: 4 * a + (a >> 63)
+        ),
+        Case(
+            "mov.b32 %r, %ra; sub.cc.u32 %s, %rb, %r; subc.u32 %r, %r, %r;",
+            lambda a, b, c: -int(b & M32 < a & M32),
+        ),
+        Case(
+            "mad.lo.cc.u32 %s, %ra, %rb, %rc; madc.hi.u32 %r, %ra, %rb, %rc;",
+            lambda a, b, c: ((a & M32) * (b & M32) + (c & M32) >> 32) + c,
+        ),
+        Case(
+            "mad.hi.cc.u32 %s, %ra, %rb, %rc; addc.u32 %r, 0, 0;",
+            lambda a, b, c: ((a & M32) * (b & M32) >> 32) + (c & M32) >> 32,
+        ),
+        Case(
+            "mad.hi.cc.s32 %s, %ra, %rb, %rc; addc.u32 %r, 0, 0;",
+            lambda a, b, c: ((s(a, 32) * s(b, 32) >> 32 & M32) + (c & M32)) >> 32,
+        ),
+        Case(
+            "mad.lo.cc.u64 %l, %a, %b, %c; madc.hi.u64 %d, %a, %b, %c;", lambda a, b, c: (a * b + c >> 64) + c
+        ),
         Case("mad.hi.cc.u64 %l, %a, %b, %c; addc.u64 %d, 0, 0;", lambda a, b, c: ((a * b >> 64) + c) >> 64),
-        Case("setp.lt.s32 %q, %ra, 0; add.cc.u32 %s, %ra, %ra; @%q addc.cc.u32 %s, %rb, %rb; addc.u32 %r, 0, 0;",
-             lambda a, b, c: b >> 31 & 1 if a >> 31 & 1 else 0),
+        Case(
+            "setp.lt.s32 %q, %ra, 0; add.cc.u32 %s, %ra, %ra; @%q addc.cc.u32 %s, %rb, %rb; addc.u32 %r, 0, "
+            "0;",
+            lambda a, b, c: b >> 31 & 1 if a >> 31 & 1 else 0,
+        ),
         Case("add.sat.s32 %r, %ra, %rb;", lambda a, b, c: clamp(s(a, 32) + s(b, 32))),
         Case("sub.sat.s32 %r, %ra, %rb;", lambda a, b, c: clamp(s(a, 32) - s(b, 32))),
         Case("mov.b32 %r, %ra; sub.sat.s32 %r, %rb, %r;", lambda a, b, c: clamp(s(b, 32) - s(a, 32))),
-        Case("mad.hi.sat.s32 %r, %ra, %rb, %rc;", lambda a, b, c: clamp((s(a, 32) * s(b, 32) >> 32) + s(c, 32))),
-        Case("mad24.hi.sat.s32 %r, %ra, %rb, %rc;", lambda a, b, c: clamp(s(s(a, 24) * s(b, 24) >> 16, 32) + s(c, 32))),
+        Case(
+            "mad.hi.sat.s32 %r, %ra, %rb, %rc;", lambda a, b, c: clamp((s(a, 32) * s(b, 32) >> 32) + s(c, 32))
+        ),
+        Case(
+            "mad24.hi.sat.s32 %r, %ra, %rb, %rc;",
+            lambda a, b, c: clamp(s(s(a, 24) * s(b, 24) >> 16, 32) + s(c, 32)),
+        ),
     ]
 
 
 def products() -> list[Case]:
     """Products, sums of differences, dot products, pairs of halves."""
+
     def dot(a: int, b: int, c: int, at: int, bt: int) -> int:
         def byte(x: int, i: int, signed: int) -> int:
             return s(x >> 8 * i, 8) if signed else x >> 8 * i & 255
@@ -160,16 +189,27 @@ def products() -> list[Case]:
         Case("cnot.b64 %d, %a;", lambda a, b, c: int(a == 0)),
     ]
     cases += [
-        Case(f"dp4a.{x}32.{y}32 %r, %ra, %rb, %rc;", lambda a, b, c, x=x, y=y: dot(a, b, c, x == "s", y == "s"))
-        for x in "us" for y in "us"
+        Case(
+            f"dp4a.{x}32.{y}32 %r, %ra, %rb, %rc;", lambda a, b, c, x=x, y=y: dot(a, b, c, x == "s", y == "s")
+        )
+        for x in "us"
+        for y in "us"
     ]
     cases += [
-        Case(f"dp2a.{part}.{x}32.{y}32 %r, %ra, %rb, %rc;",
-             lambda a, b, c, x=x, y=y, part=part: dot2(a, b, c, x == "s", y == "s", part == "hi"))
-        for part in ("lo", "hi") for x in "us" for y in "us"
+        Case(
+            f"dp2a.{part}.{x}32.{y}32 %r, %ra, %rb, %rc;",
+            lambda a, b, c, x=x, y=y, part=part: dot2(a, b, c, x == "s", y == "s", part == "hi"),
+        )
+        for part in ("lo", "hi")
+        for x in "us"
+        for y in "us"
     ]
-    for kind, bits, (d, a, b) in [(k, n, r) for k in "su" for n, r in
-                                  ((16, ("%h", "%ha", "%hb")), (32, ("%r", "%ra", "%rb")), (64, ("%d", "%a", "%b")))]:
+    for kind, bits, (d, a, b) in [
+        (k, n, r)
+        for k in "su"
+        for n, r in ((16, ("%h", "%ha", "%hb")), (32, ("%r", "%ra", "%rb")), (64, ("%d", "%a", "%b")))
+    ]:
+
         def read(x: int, kind: str = kind, bits: int = bits) -> int:
             return s(x, bits) if kind == "s" else x & (1 << bits) - 1
 
@@ -177,10 +217,14 @@ def products() -> list[Case]:
             return abs(x) // abs(y) * (-1 if (x < 0) != (y < 0) else 1)
 
         cases += [
-            Case(f"or.b{bits} {b}, {b}, 1; div.{kind}{bits} {d}, {a}, {b};",
-                 lambda a, b, c, f=read, q=quotient: q(f(a), f(b | 1))),
-            Case(f"or.b{bits} {b}, {b}, 1; mov.b{bits} {d}, {a}; rem.{kind}{bits} {d}, {d}, {b};",
-                 lambda a, b, c, f=read, q=quotient: f(a) - q(f(a), f(b | 1)) * f(b | 1)),
+            Case(
+                f"or.b{bits} {b}, {b}, 1; div.{kind}{bits} {d}, {a}, {b};",
+                lambda a, b, c, f=read, q=quotient: q(f(a), f(b | 1)),
+            ),
+            Case(
+                f"or.b{bits} {b}, {b}, 1; mov.b{bits} {d}, {a}; rem.{kind}{bits} {d}, {d}, {b};",
+                lambda a, b, c, f=read, q=quotient: f(a) - q(f(a), f(b | 1)) * f(b | 1),
+            ),
             Case(f"div.{kind}{bits} {d}, {a}, 7;", lambda a, b, c, f=read, q=quotient: q(f(a), 7)),
         ]
     return cases
@@ -190,45 +234,97 @@ def fields() -> list[Case]:
     """Bit fields, counts and permutations, with positions and lengths far out of range."""
     table = (INTEGERS, AMOUNTS)
     cases = [
-        Case("mov.b32 %r, %rc; bfi.b32 %r, %ra, %r, %rb, %rc;", lambda a, b, c: bfi(a & M32, c & M32, b, c, 32), (*table,
-             AMOUNTS)),
+        Case(
+            "mov.b32 %r, %rc; bfi.b32 %r, %ra, %r, %rb, %rc;",
+            lambda a, b, c: bfi(a & M32, c & M32, b, c, 32),
+            (*table, AMOUNTS),
+        ),
         Case("bfi.b32 %r, %ra, -1, 28, 9;", lambda a, b, c: bfi(a & M32, M32, 28, 9, 32)),
-        Case("bfi.b64 %d, %a, %b, %rb, %rc;", lambda a, b, c: bfi(a, b, b, c, 64), (INTEGERS, AMOUNTS, AMOUNTS)),
+        Case(
+            "bfi.b64 %d, %a, %b, %rb, %rc;", lambda a, b, c: bfi(a, b, b, c, 64), (INTEGERS, AMOUNTS, AMOUNTS)
+        ),
         Case("bfi.b64 %d, %a, %b, 60, 10;", lambda a, b, c: bfi(a, b, 60, 10, 64)),
         Case("bfi.b64 %d, %a, %b, 0, 64;", lambda a, b, c: a),
-        Case("fns.b32 %r, %ra, %rb, %rc;", lambda a, b, c: fns(a & M32, b & 31, s(c, 32)),
-             (INTEGERS, range(32), (0, 1, 2, 3, 9, 31, 32, 33, -1, -2, -5, -32))),
+        Case(
+            "fns.b32 %r, %ra, %rb, %rc;",
+            lambda a, b, c: fns(a & M32, b & 31, s(c, 32)),
+            (INTEGERS, range(32), (0, 1, 2, 3, 9, 31, 32, 33, -1, -2, -5, -32)),
+        ),
         Case("brev.b64 %d, %a;", lambda a, b, c: int(f"{a:064b}"[::-1], 2)),
         Case("mov.b64 %d, %a; brev.b64 %d, %d;", lambda a, b, c: int(f"{a:064b}"[::-1], 2)),
         Case("popc.b64 %r, %a;", lambda a, b, c: a.bit_count()),
         Case("clz.b64 %r, %a;", lambda a, b, c: 64 - a.bit_length()),
         Case("clz.b32 %r, %ra;", lambda a, b, c: 32 - (a & M32).bit_length()),
-        Case("lop3.b32 %r, %ra, %rb, %rc, 0x1b;",
-             lambda a, b, c: sum((0x1B >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1) & 1) << i for i in range(32))),
+        Case(
+            "lop3.b32 %r, %ra, %rb, %rc, 0x1b;",
+            lambda a, b, c: sum(
+                (0x1B >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1) & 1) << i for i in range(32)
+            ),
+        ),
     ]
     for kind in "us":
         signed = kind == "s"
         cases += [
-            Case(f"bfe.{kind}32 %r, %ra, %rb, %rc;", lambda a, b, c, g=signed: bfe(a & M32, b, c, 32, g), (*table, AMOUNTS)),
-            Case(f"bfe.{kind}64 %d, %a, %rb, %rc;", lambda a, b, c, g=signed: bfe(a, b, c, 64, g), (*table, AMOUNTS)),
-            Case(f"szext.clamp.{kind}32 %r, %ra, %rb;", lambda a, b, c, g=signed: szext(a, b, False, g), table),
+            Case(
+                f"bfe.{kind}32 %r, %ra, %rb, %rc;",
+                lambda a, b, c, g=signed: bfe(a & M32, b, c, 32, g),
+                (*table, AMOUNTS),
+            ),
+            Case(
+                f"bfe.{kind}64 %d, %a, %rb, %rc;",
+                lambda a, b, c, g=signed: bfe(a, b, c, 64, g),
+                (*table, AMOUNTS),
+            ),
+            Case(
+                f"szext.clamp.{kind}32 %r, %ra, %rb;", lambda a, b, c, g=signed: szext(a, b, False, g), table
+            ),
             Case(f"szext.wrap.{kind}32 %r, %ra, %rb;", lambda a, b, c, g=signed: szext(a, b, True, g), table),
         ]
-        for pos, length in ((0, 0), (0, 8), (31, 1), (31, 9), (40, 3), (63, 2), (255, 255), (0, 255), (256, 260)):
+        for pos, length in (
+            (0, 0),
+            (0, 8),
+            (31, 1),
+            (31, 9),
+            (40, 3),
+            (63, 2),
+            (255, 255),
+            (0, 255),
+            (256, 260),
+        ):
             cases += [
-                Case(f"bfe.{kind}32 %r, %ra, {pos}, {length};", lambda a, b, c, g=signed, p=pos, n=length: bfe(a & M32, p, n,
-                     32, g)),
-                Case(f"bfe.{kind}64 %d, %a, {pos}, {length};", lambda a, b, c, g=signed, p=pos, n=length: bfe(a, p, n, 64, g)),
+                Case(
+                    f"bfe.{kind}32 %r, %ra, {pos}, {length};",
+                    lambda a, b, c, g=signed, p=pos, n=length: bfe(a & M32, p, n, 32, g),
+                ),
+                Case(
+                    f"bfe.{kind}64 %d, %a, {pos}, {length};",
+                    lambda a, b, c, g=signed, p=pos, n=length: bfe(a, p, n, 64, g),
+                ),
             ]
         for bits, source in ((32, "%ra"), (64, "%a")):
             for shift in ("", ".shiftamt"):
-                cases.append(Case(f"bfind{shift}.{kind}{bits} %r, {source};", lambda a, b, c, n=bits, g=signed, t=bool(shift):
-                                  bfind(a & (1 << n) - 1, n, g, t)))
-    cases += [Case(f"prmt.b32{mode} %r, %ra, %rb, %rc;", lambda a, b, c, m=mode: prmt(a, b, c, m),
-                   (INTEGERS, INTEGERS, (0, 1, 2, 3, 0x3210, 0x7654, 0xFEDC, 0xBA98, 0x5410, 0x0123, 0x8F7A, 0x12348888)))
-              for mode in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16")]
-    cases += [Case(f"bmsk.{m}.b32 %r, %ra, %rb;", lambda a, b, c, w=m == "wrap": bmsk(a, b, w), (AMOUNTS,)) for m in ("clamp",
-         "wrap")]
+                cases.append(
+                    Case(
+                        f"bfind{shift}.{kind}{bits} %r, {source};",
+                        lambda a, b, c, n=bits, g=signed, t=bool(shift): bfind(a & (1 << n) - 1, n, g, t),
+                    )
+                )
+    cases += [
+        Case(
+            f"prmt.b32{mode} %r, %ra, %rb, %rc;",
+            lambda a, b, c, m=mode: prmt(a, b, c, m),
+            (
+                INTEGERS,
+                INTEGERS,
+                (0, 1, 2, 3, 0x3210, 0x7654, 0xFEDC, 0xBA98, 0x5410, 0x0123, 0x8F7A, 0x12348888),
+            ),
+        )
+        for mode in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16")
+    ]
+    cases += [
+        Case(f"bmsk.{m}.b32 %r, %ra, %rb;", lambda a, b, c, w=m == "wrap": bmsk(a, b, w), (AMOUNTS,))
+        for m in ("clamp", "wrap")
+    ]
     return cases
 
 
@@ -245,19 +341,37 @@ def shifts() -> list[Case]:
     for left in (True, False):
         for wrap in (True, False):
             name = f"shf.{'l' if left else 'r'}.{'wrap' if wrap else 'clamp'}.b32"
-            cases.append(Case(f"{name} %r, %ra, %rb, %rc;", lambda a, b, c, x=left, w=wrap: funnel(a, b, c, x, w), table))
-            cases += [Case(f"{name} %r, %ra, %rb, {n};", lambda a, b, c, x=left, w=wrap, n=n: funnel(a, b, n, x, w), table)
-                      for n in (0, 1, 31, 32, 33, 63)]
+            cases.append(
+                Case(
+                    f"{name} %r, %ra, %rb, %rc;", lambda a, b, c, x=left, w=wrap: funnel(a, b, c, x, w), table
+                )
+            )
+            cases += [
+                Case(
+                    f"{name} %r, %ra, %rb, {n};",
+                    lambda a, b, c, x=left, w=wrap, n=n: funnel(a, b, n, x, w),
+                    table,
+                )
+                for n in (0, 1, 31, 32, 33, 63)
+            ]
     for bits, d, a in ((16, "%h", "%ha"), (32, "%r", "%ra"), (64, "%d", "%a")):
         for amount in ("%rc", "0", "1", "15", "16", "31", "32", "33", "63", "64", "0xffffffff"):
+
             def count(c: int, amount: str = amount) -> int:
                 return min(c & M32 if amount == "%rc" else int(amount, 0), 64)
 
             cases += [
                 Case(f"shl.b{bits} {d}, {a}, {amount};", lambda a, b, c, f=count: a << f(c), table),
-                Case(f"shr.u{bits} {d}, {a}, {amount};", lambda a, b, c, f=count, n=bits: (a & (1 << n) - 1) >> f(c), table),
-                Case(f"mov.b{bits} {d}, {a}; shr.s{bits} {d}, {d}, {amount};", lambda a, b, c, f=count, n=bits: s(a,
-                     n) >> f(c), table),
+                Case(
+                    f"shr.u{bits} {d}, {a}, {amount};",
+                    lambda a, b, c, f=count, n=bits: (a & (1 << n) - 1) >> f(c),
+                    table,
+                ),
+                Case(
+                    f"mov.b{bits} {d}, {a}; shr.s{bits} {d}, {d}, {amount};",
+                    lambda a, b, c, f=count, n=bits: s(a, n) >> f(c),
+                    table,
+                ),
             ]
     return cases
 

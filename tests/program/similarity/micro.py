@@ -17,7 +17,8 @@ Values = int | Sequence[int]
 
 @dataclass(frozen=True)
 class Did:
-    """One executed instruction: its pc, the lanes, and the values of its results: one for all lanes, or 32."""
+    """One executed instruction: its pc, the lanes, and the values of its results: one for all lanes, or
+    32."""
 
     pc: int
     mask: int = ALL
@@ -40,11 +41,19 @@ def trace(code: Kernel, *warps: list[Did], exist: Sequence[int] = ()) -> Trace:
             rows.append((did.pc, did.mask, len(values), 0, 0, 0, 0, 0, 0, 0))
             if did.mask:
                 active = np.array([did.mask >> lane & 1 for lane in range(32)], bool)
-                values += [np.where(active, np.broadcast_to(np.array(v, np.uint32), 32), 0) for v in did.values]
+                values += [
+                    np.where(active, np.broadcast_to(np.array(v, np.uint32), 32), 0) for v in did.values
+                ]
     return Trace(
-        meta={}, kernels=["k"], first_pc=[0], text=["" for _ in code.instructions()],
-        ptx_line=np.zeros(len(code.instructions()), np.uint32), code=code_rows(code.instructions()),
+        meta={},
+        kernels=["k"],
+        first_pc=[0],
+        text=["" for _ in code.instructions()],
+        ptx_line=np.zeros(len(code.instructions()), np.uint32),
+        code=code_rows(code.instructions()),
         launches=np.array([(0, (1, 1, 1), (32 * len(warps), 1, 1), 16, 0, 1, len(warps), 0)], LAUNCH),
-        warps=np.array(table, WARP), dynamic=np.array(rows, DYNAMIC),
-        values=np.array(values, np.uint32).reshape(-1, 32), lines=np.zeros(0, np.uint64),
-    )  # fmt: skip
+        warps=np.array(table, WARP),
+        dynamic=np.array(rows, DYNAMIC),
+        values=np.array(values, np.uint32).reshape(-1, 32),
+        lines=np.zeros(0, np.uint64),
+    )

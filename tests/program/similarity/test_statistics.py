@@ -40,7 +40,14 @@ RAMP = tuple(range(32))
 
 def test_classes_of_accesses() -> None:
     """Equal leading bytes of five results, and of their reads."""
-    code = kernel([*(mov(r) for r in range(5)), Instr(Op.FFMA, dst=Reg(5), srcs=(Reg(0), Reg(1), Reg(2))), add(6, 3, 4), EXIT])
+    code = kernel(
+        [
+            *(mov(r) for r in range(5)),
+            Instr(Op.FFMA, dst=Reg(5), srcs=(Reg(0), Reg(1), Reg(2))),
+            add(6, 3, 4),
+            EXIT,
+        ]
+    )
     values = [7, *([0x10203040 + (i << shift) for i in RAMP] for shift in (0, 8, 16, 24))]
     done = [Did(pc, ALL, (v,)) for pc, v in enumerate(values)]
     found = measure(code, [*done, Did(5, ALL, (RAMP,)), Did(6, ALL, (7,)), Did(7)])
@@ -63,7 +70,9 @@ def test_deltas_are_signed_and_wrap() -> None:
     assert found.sizes.parts == 2 * (3 + 16)
 
 
-@pytest.mark.parametrize(("delta", "size"), [(127, 1), (128, 2), (-128, 1), (-129, 2), (32767, 2), (-32768, 2), (32768, 4)])
+@pytest.mark.parametrize(
+    ("delta", "size"), [(127, 1), (128, 2), (-128, 1), (-129, 2), (32767, 2), (-32768, 2), (32768, 4)]
+)
 def test_width_of_a_delta(delta: int, size: int) -> None:
     code = kernel([mov(0), EXIT])
     found = measure(code, [Did(0, ALL, ([5, *[5 + delta & 0xFFFFFFFF] * 31],)), Did(1)])
@@ -80,17 +89,34 @@ def test_a_partial_warp_is_judged_by_its_lanes() -> None:
 
 def test_eligible_by_class() -> None:
     """Scalar operands R0, R1; R2 differs."""
-    code = kernel([
-        mov(0), mov(1), mov(2),
-        add(3, 0, 1), add(4, 0, 2),  # ALU: yes, no
-        Instr(Op.MUFU, dst=Reg(5), srcs=(Reg(0),)),
-        Instr(Op.LD, dst=Reg(6), srcs=(Reg(0),)),
-        Instr(Op.ST, srcs=(Reg(0), Reg(2))),  # no: the data differ
-        Instr(Op.SHFL, dst=Reg(7), srcs=(Reg(0), Imm(1), Imm(31))),  # no: looks at other lanes
-        Instr(Op.MOV, dst=Reg(8), srcs=(Imm(5),)),
-        EXIT,
-    ])  # fmt: skip
-    values: list[tuple[int | tuple[int, ...], ...]] = [(1,), (2,), (RAMP,), (3,), (RAMP,), (4,), (5,), (), (1,), (5,), ()]
+    code = kernel(
+        [
+            mov(0),
+            mov(1),
+            mov(2),
+            add(3, 0, 1),
+            add(4, 0, 2),  # ALU: yes, no
+            Instr(Op.MUFU, dst=Reg(5), srcs=(Reg(0),)),
+            Instr(Op.LD, dst=Reg(6), srcs=(Reg(0),)),
+            Instr(Op.ST, srcs=(Reg(0), Reg(2))),  # no: the data differ
+            Instr(Op.SHFL, dst=Reg(7), srcs=(Reg(0), Imm(1), Imm(31))),  # no: looks at other lanes
+            Instr(Op.MOV, dst=Reg(8), srcs=(Imm(5),)),
+            EXIT,
+        ]
+    )
+    values: list[tuple[int | tuple[int, ...], ...]] = [
+        (1,),
+        (2,),
+        (RAMP,),
+        (3,),
+        (RAMP,),
+        (4,),
+        (5,),
+        (),
+        (1,),
+        (5,),
+        (),
+    ]
     found = measure(code, [Did(pc, ALL, v) for pc, v in enumerate(values)])
     # The three loads at the start and the MOV have no register operands.
     assert found.by_values == found.by_hardware == Eligible(alu=2, sfu=1, memory=4, part=0, divergent=0)
@@ -101,8 +127,18 @@ def test_half_scalar() -> None:
     """R0 is scalar in the upper half, R1 in each half, R2 in none."""
     code = kernel([mov(0), mov(1), mov(2), add(3, 0, 1), add(3, 1, 1), add(3, 1, 2), EXIT])
     lower, halves = [*range(16), *[7] * 16], [*[1] * 16, *[2] * 16]
-    found = measure(code, [Did(0, ALL, (lower,)), Did(1, ALL, (halves,)), Did(2, ALL, (RAMP,)),
-                           Did(3, ALL, (RAMP,)), Did(4, ALL, (halves,)), Did(5, ALL, (RAMP,)), Did(6)])  # fmt: skip
+    found = measure(
+        code,
+        [
+            Did(0, ALL, (lower,)),
+            Did(1, ALL, (halves,)),
+            Did(2, ALL, (RAMP,)),
+            Did(3, ALL, (RAMP,)),
+            Did(4, ALL, (halves,)),
+            Did(5, ALL, (RAMP,)),
+            Did(6),
+        ],
+    )
     assert found.by_hardware == found.by_values == Eligible(0, 0, 3, 2, 0)
 
 
@@ -110,8 +146,18 @@ def test_fig7b_another_mask() -> None:
     """R2 is scalar on the lanes that wrote it, read by these, by others, by fewer, and by all."""
     code = kernel([mov(2), mov(2), *(add(1, 2, 2) for _ in range(4)), EXIT])
     mixed = [5] * 16 + list(range(16))
-    found = measure(code, [Did(0, ALL, (mixed,)), Did(1, LOW, (7,)), Did(2, LOW, (14,)), Did(3, HIGH, (RAMP,)),
-                           Did(4, 0xFF, (14,)), Did(5, ALL, (RAMP,)), Did(6)])  # fmt: skip
+    found = measure(
+        code,
+        [
+            Did(0, ALL, (mixed,)),
+            Did(1, LOW, (7,)),
+            Did(2, LOW, (14,)),
+            Did(3, HIGH, (RAMP,)),
+            Did(4, 0xFF, (14,)),
+            Did(5, ALL, (RAMP,)),
+            Did(6),
+        ],
+    )
     # By the values, the read of fewer lanes is scalar too; the hardware knows of the lanes that wrote.
     assert found.by_values == Eligible(0, 0, 1, 1, 1 + 2)
     assert found.by_hardware == Eligible(0, 0, 1, 0, 1 + 1)
@@ -121,11 +167,19 @@ def test_fig7b_another_mask() -> None:
 
 
 def test_moves() -> None:
-    """A divergent write of a register with an equal byte needs one; not if it was written by a divergent one, or has none."""
+    """A divergent write of a register with an equal byte needs one; not if it was written by a divergent one,
+    or has none."""
     code = kernel([mov(0), mov(1), *(mov(r) for r in (0, 0, 1, 0)), EXIT])
     different = [i << 24 for i in RAMP]
-    done = [Did(0, ALL, (RAMP,)), Did(1, ALL, (different,)), Did(2, LOW, (1,)), Did(3, HIGH, (1,)), Did(4, LOW, (1,)),
-            Did(5, ALL, (1,)), Did(6)]  # fmt: skip
+    done = [
+        Did(0, ALL, (RAMP,)),
+        Did(1, ALL, (different,)),
+        Did(2, LOW, (1,)),
+        Did(3, HIGH, (1,)),
+        Did(4, LOW, (1,)),
+        Did(5, ALL, (1,)),
+        Did(6),
+    ]
     assert measure(code, done).moves == 1
     assert measure(code, [*done[:-1], Did(2, LOW, (1,)), Did(6)]).moves == 2
 
@@ -145,13 +199,23 @@ def test_values_that_become_equal_again() -> None:
 
 
 def test_predicates_are_operands() -> None:
-    """A SEL of scalars is scalar if its predicate comes from scalars, which hardware does not know; a guard is only who runs."""
+    """A SEL of scalars is scalar if its predicate comes from scalars, which hardware does not know; a guard
+    is only who runs."""
     compare = [Instr(Op.ISETP, srcs=(Reg(r), Imm(3)), pdst=(p,)) for r, p in ((0, 0), (1, 1))]
     choose = [Instr(Op.SEL, dst=Reg(2), srcs=(Reg(0), Imm(1)), psrc=(Pred(p),)) for p in (0, 1, PT)]
     guarded = Instr(Op.IADD, dst=Reg(2), srcs=(Reg(0), Imm(1)), guard=Pred(1))
     code = kernel([mov(0), mov(1), *compare, *choose, guarded, EXIT])
-    done = [Did(0, ALL, (1,)), Did(1, ALL, (RAMP,)), Did(2), Did(3), Did(4, ALL, (1,)), Did(5, ALL, (RAMP,)), Did(6, ALL, (1,)),
-            Did(7, LOW, (2,)), Did(8)]  # fmt: skip
+    done = [
+        Did(0, ALL, (1,)),
+        Did(1, ALL, (RAMP,)),
+        Did(2),
+        Did(3),
+        Did(4, ALL, (1,)),
+        Did(5, ALL, (RAMP,)),
+        Did(6, ALL, (1,)),
+        Did(7, LOW, (2,)),
+        Did(8),
+    ]
     found = measure(code, done)
     assert found.by_values == Eligible(3, 0, 2, 0, 1)
     assert found.by_hardware == Eligible(2, 0, 2, 0, 1)
@@ -188,7 +252,10 @@ def test_warps_of_64_threads() -> None:
     """Each warp's R0 is scalar; together they are only so by quarters. The second warp lacks eight lanes."""
     code = kernel([mov(0), add(1, 0, 0), EXIT])
     rest = 0x00FFFFFF
-    warps = [Did(0, ALL, (3,)), Did(1, ALL, (6,)), Did(2)], [Did(0, rest, (4,)), Did(1, rest, (8,)), Did(2, rest)]
+    warps = (
+        [Did(0, ALL, (3,)), Did(1, ALL, (6,)), Did(2)],
+        [Did(0, rest, (4,)), Did(1, rest, (8,)), Did(2, rest)],
+    )
     found = measure(code, *warps, size=64, exist=(ALL, rest))
     assert (found.instructions, found.divergent) == (3, 0)
     assert found.by_values == found.by_hardware == Eligible(0, 0, 1, 1, 0)
@@ -204,7 +271,9 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
     counts, reads, writes, divergent = (Counter[str](), Counter[str]()), [0] * 6, [0] * 6, 0
     for warp in trace.warps:
         value = np.zeros((256, 32), np.uint32)
-        noted: dict[int, tuple[int, list[bool]]] = {}  # who wrote last, and whether each half and the whole is scalar
+        noted: dict[
+            int, tuple[int, list[bool]]
+        ] = {}  # who wrote last, and whether each half and the whole is scalar
         exact: dict[int, tuple[int, list[bool]]] = {}
         exist = int(warp["mask"])
         for at in range(int(warp["first"]), int(warp["first"] + warp["length"])):
@@ -222,13 +291,18 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
                 return lanes != 0 and len({int(value[r, n]) for n in range(32) if lanes >> n & 1}) == 1
 
             def bytes_of(r: int, lanes: int, value: np.ndarray = value) -> int:
-                same = [len({int(value[r, n]) >> shift for n in range(32) if lanes >> n & 1}) == 1 for shift in (24, 16, 8, 0)]
+                same = [
+                    len({int(value[r, n]) >> shift for n in range(32) if lanes >> n & 1}) == 1
+                    for shift in (24, 16, 8, 0)
+                ]
                 return sum(same)
 
             for r in instr.registers_read():
                 by_values = [b and equal(r, g) for b, g in zip(by_values, groups, strict=True)]
                 writer, how = noted.get(r, (0, [False] * 3))
-                usable = how if writer == mask == exist else [False, False, how[2] and writer in (mask, exist)]
+                usable = (
+                    how if writer == mask == exist else [False, False, how[2] and writer in (mask, exist)]
+                )
                 known = [a and b for a, b in zip(known, usable, strict=True)]
                 reads[5 if apart else bytes_of(r, mask)] += 1
             for p in [q.index for q in instr.psrc if q.index != PT]:
@@ -257,7 +331,13 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
 def agree(made: Trace, kernels: dict[str, Kernel]) -> Similarity:
     found = similarity(made, kernels)
     expected = slowly(made, kernels)
-    assert (found.by_values, found.by_hardware, list(found.reads), list(found.writes), found.divergent) == expected
+    assert (
+        found.by_values,
+        found.by_hardware,
+        list(found.reads),
+        list(found.writes),
+        found.divergent,
+    ) == expected
     return found
 
 

@@ -50,22 +50,36 @@ def test_the_same_way() -> None:
 
 
 def test_two_sides() -> None:
-    assert merged(SIDES, [0, 3, 4, 5, 6], [0, 1, 2, 5, 6]) == [*both(0), *lower(3, 4), *upper(1, 2), *both(5, 6)]
+    assert merged(SIDES, [0, 3, 4, 5, 6], [0, 1, 2, 5, 6]) == [
+        *both(0),
+        *lower(3, 4),
+        *upper(1, 2),
+        *both(5, 6),
+    ]
 
 
 def test_one_warp_diverges() -> None:
     """The first warp runs both sides, the second only the first of them: they share that side."""
-    assert merged(SIDES, [0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 5, 6]) == [*both(0, 1, 2), *lower(3, 4), *both(5, 6)]
+    assert merged(SIDES, [0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 5, 6]) == [
+        *both(0, 1, 2),
+        *lower(3, 4),
+        *both(5, 6),
+    ]
 
 
 def test_loops_of_different_lengths() -> None:
     """0: before; 1, 2: loop; 3: behind it."""
     code = [[WORK], [WORK, branch("B1", Pred(0))], [EXIT]]
-    assert merged(code, [0, 1, 2, 3], [0, 1, 2, 1, 2, 1, 2, 3]) == [*both(0, 1, 2), *upper(1, 2, 1, 2), *both(3)]
+    assert merged(code, [0, 1, 2, 3], [0, 1, 2, 1, 2, 1, 2, 3]) == [
+        *both(0, 1, 2),
+        *upper(1, 2, 1, 2),
+        *both(3),
+    ]
 
 
 def test_iterations_stay_together() -> None:
-    """A loop with a side: 0: header; 1: side; 2, 3: latch; 4: behind. The warps take the side in different iterations."""
+    """A loop with a side: 0: header; 1: side; 2, 3: latch; 4: behind. The warps take the side in different
+    iterations."""
     code = [[branch("B2", Pred(0))], [WORK], [WORK, branch("B0", Pred(0))], [EXIT]]
     expected = [*both(0), *lower(1), *both(2, 3, 0), *upper(1), *both(2, 3, 4)]
     assert merged(code, [0, 1, 2, 3, 0, 2, 3, 4], [0, 2, 3, 0, 1, 2, 3, 4]) == expected

@@ -75,7 +75,9 @@ def child(tmp_path: Path, slow: float) -> subprocess.Popen[bytes]:
         from warpbank.program.trace.file import write_trace
 
         write_trace(small_trace(), source)
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(source), str(tmp_path / "log"), str(slow)], env=environment)
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(source), str(tmp_path / "log"), str(slow)], env=environment
+    )
 
 
 def wait_for(path: Path) -> None:

@@ -29,7 +29,13 @@ def small_trace() -> Trace:
                 "entry",
                 [
                     Instr(Op.S2R, dst=Reg(0), aux=Sreg.TID_X),
-                    Instr(Op.IMADW, DType.U32, dst=Reg(2, 2), srcs=(Reg(0), Imm(4), Const(PARAMETERS, 2)), line=4),
+                    Instr(
+                        Op.IMADW,
+                        DType.U32,
+                        dst=Reg(2, 2),
+                        srcs=(Reg(0), Imm(4), Const(PARAMETERS, 2)),
+                        line=4,
+                    ),
                     Instr(Op.ST, srcs=(Reg(2, 2), Reg(0))),
                     Instr(Op.EXIT),
                 ],
@@ -44,7 +50,9 @@ def small_trace() -> Trace:
 
 def same(a: Trace, b: Trace) -> bool:
     plain = (a.meta, a.kernels, a.first_pc, a.text) == (b.meta, b.kernels, b.first_pc, b.text)
-    return plain and all((getattr(a, n) == getattr(b, n)).all() and getattr(a, n).dtype == getattr(b, n).dtype for n in ARRAYS)
+    return plain and all(
+        (getattr(a, n) == getattr(b, n)).all() and getattr(a, n).dtype == getattr(b, n).dtype for n in ARRAYS
+    )
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -171,22 +179,45 @@ def test_crafted_files(tmp_path: Path) -> None:
     trace = small_trace()
     path = tmp_path / "t.npz"
     for name, fieldname, value in (
-        ("dynamic", "pc", 2**32 - 1), ("dynamic", "line", 2**63 + 5), ("dynamic", "value", 2**64 - 1), ("dynamic", "memory", 99),
-        ("warps", "first", 2**63), ("warps", "length", 2**32 - 1), ("warps", "launch", 7), ("launches", "kernel", 9),
-        ("launches", "first_warp", 2**31), ("launches", "ctas", 2**32 - 1), ("code", "unit", 200), ("code", "opcode", 255),
-        ("code", "control", 77), ("code", "dtype", 250), ("code", "source_count", 9), ("code", "count", 200),
+        ("dynamic", "pc", 2**32 - 1),
+        ("dynamic", "line", 2**63 + 5),
+        ("dynamic", "value", 2**64 - 1),
+        ("dynamic", "memory", 99),
+        ("warps", "first", 2**63),
+        ("warps", "length", 2**32 - 1),
+        ("warps", "launch", 7),
+        ("launches", "kernel", 9),
+        ("launches", "first_warp", 2**31),
+        ("launches", "ctas", 2**32 - 1),
+        ("code", "unit", 200),
+        ("code", "opcode", 255),
+        ("code", "control", 77),
+        ("code", "dtype", 250),
+        ("code", "source_count", 9),
+        ("code", "count", 200),
     ):
         array = getattr(trace, name).copy()
         array[fieldname][0] = value
         write_trace(trace, path)
         rewritten(path, f"{name}.npy", npy(tmp_path, array))
         refused(path, "damaged")
-    for name, array in (("values", trace.values[:, :4]), ("lines", trace.lines.reshape(1, -1)), ("dynamic", trace.dynamic[None])):
+    for name, array in (
+        ("values", trace.values[:, :4]),
+        ("lines", trace.lines.reshape(1, -1)),
+        ("dynamic", trace.dynamic[None]),
+    ):
         write_trace(trace, path)
         rewritten(path, f"{name}.npy", npy(tmp_path, array))
         refused(path, "damaged")
     header = json.loads(bytes(np.load(path)["header"]))
-    for change in ({"meta": None}, {"kernels": 3}, {"first_pc": ["x"]}, {"first_pc": [-1]}, {"text": None}, {"kernels": []}):
+    for change in (
+        {"meta": None},
+        {"kernels": 3},
+        {"first_pc": ["x"]},
+        {"first_pc": [-1]},
+        {"text": None},
+        {"kernels": []},
+    ):
         write_trace(trace, path)
         text = json.dumps(header | change).encode()
         rewritten(path, "header.npy", npy(tmp_path, np.frombuffer(text, np.uint8)))

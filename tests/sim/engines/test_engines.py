@@ -54,7 +54,9 @@ def test_equal_results(rtl: RtlEngine) -> None:
 def test_events_sum_to_the_counters(rtl: RtlEngine) -> None:
     totals = Totals()
     batches: list[Batch] = []
-    result = rtl.run(short(), TINY, BASELINE, events=lambda batch: (totals.add(batch.records), batches.append(batch)))
+    result = rtl.run(
+        short(), TINY, BASELINE, events=lambda batch: (totals.add(batch.records), batches.append(batch))
+    )
     assert totals.counters == result.counters
     assert batches[-1].end == result.cycles
 
@@ -65,7 +67,9 @@ def test_without_the_check(rtl: RtlEngine) -> None:
 
 def test_a_trace_without_launches(rtl: RtlEngine) -> None:
     trace = short()
-    none = dataclasses.replace(trace, launches=trace.launches[:0], warps=trace.warps[:0], dynamic=trace.dynamic[:0])
+    none = dataclasses.replace(
+        trace, launches=trace.launches[:0], warps=trace.warps[:0], dynamic=trace.dynamic[:0]
+    )
     assert rtl.run(none, TINY, BASELINE).cycles == 0
 
 
@@ -190,8 +194,11 @@ def test_the_scheduler_is_named_by_either(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_masked_writes_become_one() -> None:
-    lanes = "".join(f"    if (en[{lane}])\n      bank[row][{8 * lane + 7}:{8 * lane}] <= value[{8 * lane + 7}:{8 * lane}];\n"
-                    for lane in range(3))
+    lanes = "".join(
+        f"    if (en[{lane}])\n      bank[row][{8 * lane + 7}:{8 * lane}] <= "
+        f"value[{8 * lane + 7}:{8 * lane}];\n"
+        for lane in range(3)
+    )
     text = tuned(f"begin\n{lanes}  end\n")
     assert text.count("<=") == 2
     assert "if (&en[2:0])\n      bank[row] <= value[23:0];" in text

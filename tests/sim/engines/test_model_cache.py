@@ -51,7 +51,9 @@ def test_other_parts_are_another_entry() -> None:
 def test_many_at_once_build_once() -> None:
     build = Builder(0.3)
     entries: list[Path] = []
-    threads = [threading.Thread(target=lambda: entries.append(model_cache.get(PARTS, build))) for _ in range(6)]
+    threads = [
+        threading.Thread(target=lambda: entries.append(model_cache.get(PARTS, build))) for _ in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

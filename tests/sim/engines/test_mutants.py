@@ -26,11 +26,19 @@ from warpbank.sim.engines.verilator import VerilatorEngine
 
 BASELINE = parse_scheme("baseline")
 #: Small, quick to build, and with all that the hazards need: one bank that four collectors wait for.
-MACHINE = with_overrides(preset("tiny"), [
-    "sub_core.execute.alu.latency=1", "sub_core.banks=1", "sub_core.collectors=4", "sub_core.warps=2", "lsu.pending=2",
-])
+MACHINE = with_overrides(
+    preset("tiny"),
+    [
+        "sub_core.execute.alu.latency=1",
+        "sub_core.banks=1",
+        "sub_core.collectors=4",
+        "sub_core.warps=2",
+        "lsu.pending=2",
+    ],
+)
 NAMED = re.compile(
-    r"Operand mismatch in kernel hand, CTA \d+, warp \d+ \(sub-core 0, slot [01]\), pc \d+ \(op\d+\): register R\d+, "
+    r"Operand mismatch in kernel hand, CTA \d+, warp \d+ \(sub-core 0, slot [01]\), pc \d+ \(op\d+\): "
+    r"register R\d+, "
     r"lane [0-3]: expected 0x[0-9a-f]{8}, found 0x[0-9a-f]{8}\."
 )
 
@@ -59,8 +67,11 @@ class Broken(Banks):
             read, write = memory.read_port(), memory.write_port(granularity=32)
             lanes = len(bank.mask)
             m.d.comb += [
-                read.addr.eq(bank.row), read.en.eq(bank.read), bank.data.eq(self.data(m, read.data)),
-                write.addr.eq(bank.row), write.data.eq(bank.value),
+                read.addr.eq(bank.row),
+                read.en.eq(bank.read),
+                bank.data.eq(self.data(m, read.data)),
+                write.addr.eq(bank.row),
+                write.data.eq(bank.value),
                 write.en.eq(self.enable(m, bank).replicate(lanes) & self.mask(m, bank)),
             ]
         return m
@@ -99,7 +110,14 @@ class NoWar(Scoreboard):
 def war_trace() -> Trace:
     """A slow reader of R6, and a quick writer behind it."""
     slow, quick = alu(8, 1, 2, 3, 4, 5, 6), alu(6)
-    program = [*(alu(register) for register in range(1, 7)), alu(7, 6), slow, alu(9, 5, 4, 3, 2, 1, 6), quick, alu(10, 6)]
+    program = [
+        *(alu(register) for register in range(1, 7)),
+        alu(7, 6),
+        slow,
+        alu(9, 5, 4, 3, 2, 1, 6),
+        quick,
+        alu(10, 6),
+    ]
     return TraceBuilder().launch([program]).build()
 
 
@@ -137,7 +155,10 @@ def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 def test_both_engines_name_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
-    found = [caught(engine, small_trace()) for engine in (PysimEngine(), VerilatorEngine(Build(variant="swapped-lanes")))]
+    found = [
+        caught(engine, small_trace())
+        for engine in (PysimEngine(), VerilatorEngine(Build(variant="swapped-lanes")))
+    ]
     assert len({str(mismatch) for mismatch in found}) == 1
     assert found[0].lane in (1, 2)
 

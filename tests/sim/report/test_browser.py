@@ -1,7 +1,9 @@
-"""Every kind of page in headless Chromium, by Playwright: drawn, silent, sortable, light and dark, whole on a phone, offline.
+"""Every kind of page in headless Chromium, by Playwright: drawn, silent, sortable, light and dark, whole on a
+phone, offline.
 
-The browser is Chromium's headless shell, Chromium or Chrome on the PATH; `.ci/run` installs Debian's. WARPBANK_CHROMIUM names
-another, and then it has to be there. Without Playwright or a browser these tests are skipped.
+The browser is Chromium's headless shell, Chromium or Chrome on the PATH; `.ci/run` installs Debian's.
+WARPBANK_CHROMIUM names another, and then it has to be there. Without Playwright or a browser these tests are
+skipped.
 """
 
 from __future__ import annotations
@@ -35,9 +37,22 @@ from warpbank.studies.reproduce.paper import SHAPES, Comparison, Figure, Paper, 
 from warpbank.studies.reproduce.run import Reproduction
 from warpbank.synth.energy import table
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-           "--no-first-run")
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
+OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
 INKS = {"light": "rgb(27, 31, 36)", "dark": "rgb(230, 233, 237)"}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -61,7 +76,9 @@ class Visit:
 def browser() -> Iterator[Any]:
     """One for all tests."""
     api = pytest.importorskip("playwright.sync_api", reason="needs the playwright wheel")
-    found = os.environ.get("WARPBANK_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), "")
+    found = os.environ.get("WARPBANK_CHROMIUM") or next(
+        (path for name in NAMES if (path := shutil.which(name))), ""
+    )
     if not found:
         pytest.skip("needs Chromium or Chrome on the PATH, or its path in WARPBANK_CHROMIUM")
     with api.sync_playwright() as playwright:
@@ -87,11 +104,20 @@ def visit(browser: Any, path: Path, **options: Any) -> Iterator[Visit]:
 
 def _reproduced() -> str:
     """A figure of every shape."""
-    columns, rows = ("c, 1", "d, 1", "c, 2", "d, 2"), {"nn": (1.0, 2.0, 3.0, 4.0), "bfs": (2.0, 1.0, 5.0, 3.0)}
+    columns, rows = (
+        ("c, 1", "d, 1", "c, 2", "d, 2"),
+        {"nn": (1.0, 2.0, 3.0, 4.0), "bfs": (2.0, 1.0, 5.0, 3.0)},
+    )
     stated = Published({columns[0]: 7.0}, {}, {}, "there")
-    figures = [Figure(f"fig-{shape}", f"Fig. {shape}", "%", columns, lambda *_: (), lambda *_: (), "Why.", shape=shape)
-               for shape in SHAPES]
-    parts = tuple(Comparison(figure, rows, (1.5, 1.5, 4.0, 3.5), stated, {"btree": "it broke"}) for figure in figures)
+    figures = [
+        Figure(
+            f"fig-{shape}", f"Fig. {shape}", "%", columns, lambda *_: (), lambda *_: (), "Why.", shape=shape
+        )
+        for shape in SHAPES
+    ]
+    parts = tuple(
+        Comparison(figure, rows, (1.5, 1.5, 4.0, 3.5), stated, {"btree": "it broke"}) for figure in figures
+    )
     return html(reproduced(Reproduction(Paper("p", "P", tuple(figures)), parts, {"command": "by hand"})))
 
 
@@ -99,7 +125,9 @@ def _over_time(folder: Path) -> str:
     config, scheme = preset("tiny"), parse_scheme("bow-wb")
     seen = over_time.OverTime(scheme)
     Observed(GoldenEngine(), seen).run(random_trace(11, ctas=9, launches=2), config, scheme)
-    report = dict.fromkeys(("kernel", "size", "scheme", "preset", "engine", "config_hash", "trace", "versions"), "x")
+    report = dict.fromkeys(
+        ("kernel", "size", "scheme", "preset", "engine", "config_hash", "trace", "versions"), "x"
+    )
     over_time.write(folder / "over_time.html", seen.table(table("common"), config), report)
     return (folder / "over_time.html").read_text()
 
@@ -152,8 +180,19 @@ def test_tables_sort_when_their_heads_are_pressed(browser: Any, tmp_path: Path) 
             heads.nth(place).locator("button").click()
             return "".join(tables.first.locator("tbody td:first-child").all_text_contents())
 
-        assert [press(1), press(1), press(2), press(2), press(0), press(0)] == ["cba", "abc", "acb", "cab", "abc", "cba"]
-        assert [heads.nth(place).get_attribute("aria-sort") for place in range(3)] == ["descending", None, None]
+        assert [press(1), press(1), press(2), press(2), press(0), press(0)] == [
+            "cba",
+            "abc",
+            "acb",
+            "cab",
+            "abc",
+            "cba",
+        ]
+        assert [heads.nth(place).get_attribute("aria-sort") for place in range(3)] == [
+            "descending",
+            None,
+            None,
+        ]
     assert not seen.said
 
 
@@ -165,6 +204,11 @@ def test_on_a_phone(browser: Any, tmp_path: Path) -> None:
         assert seen.page.evaluate(WIDTH) == [390, 390]
         assert seen.page.locator(".modebar").count() == 0
         assert seen.page.evaluate("document.querySelector('.plot')._fullLayout.dragmode") is False
-        assert seen.page.evaluate("Math.min(...[...document.querySelectorAll('p, td, th')].map(e => "
-                                  "parseFloat(getComputedStyle(e).fontSize)))") >= 14
+        assert (
+            seen.page.evaluate(
+                "Math.min(...[...document.querySelectorAll('p, td, th')].map(e => "
+                "parseFloat(getComputedStyle(e).fontSize)))"
+            )
+            >= 14
+        )
     assert not seen.said

@@ -11,19 +11,32 @@ from tests.studies.compare.test_compare import made
 from warpbank.sim.report import Page, Plot, Section, Table, html
 from warpbank.studies.compare.page import page as compared
 
-NASTY = '<b>"&\'</script><script>fail()</script>'
+NASTY = "<b>\"&'</script><script>fail()</script>"
 PAGE = Page(
     f"A page {NASTY}",
     "What it is.",
     [
-        Section("One", "A plot.",
-                [Plot("plot-one", "bars", [{"type": "bar", "name": NASTY, "x": ["a", "b"], "y": [1, None]}], {})],
-                [Table("Numbers", ("name", "x", "y"), [("a", [10.0, 1]), ("b", [9.0, None]), ("c", [-1.5, 3])], [1, 0])]),
-        Section("Two", plots=[Plot("plot-two", "points", [{"type": "scatter", "x": [1, 2], "y": [3, 4]}], {}, 900)]),
+        Section(
+            "One",
+            "A plot.",
+            [Plot("plot-one", "bars", [{"type": "bar", "name": NASTY, "x": ["a", "b"], "y": [1, None]}], {})],
+            [
+                Table(
+                    "Numbers",
+                    ("name", "x", "y"),
+                    [("a", [10.0, 1]), ("b", [9.0, None]), ("c", [-1.5, 3])],
+                    [1, 0],
+                )
+            ],
+        ),
+        Section(
+            "Two",
+            plots=[Plot("plot-two", "points", [{"type": "scatter", "x": [1, 2], "y": [3, 4]}], {}, 900)],
+        ),
     ],
     [("a run", f"it broke {NASTY}")],
     {"command": f"warpbank {NASTY}", "versions": {"numpy": 2}, "list": ["a", "b"]},
-)  # fmt: skip
+)
 
 
 class Tree(HTMLParser):
@@ -57,7 +70,10 @@ class Tree(HTMLParser):
 
 def test_structure() -> None:
     tree = Tree(html(PAGE))
-    assert [attributes["id"] for attributes in tree.all("div") if attributes.get("class") == "plot"] == ["plot-one", "plot-two"]
+    assert [attributes["id"] for attributes in tree.all("div") if attributes.get("class") == "plot"] == [
+        "plot-one",
+        "plot-two",
+    ]
     figures = [json.loads(text) for text in tree.figures]
     assert figures[0]["data"][0]["name"] == NASTY  # whole, and the page is not broken by it
     assert len(tree.all("table")) == 1
@@ -78,7 +94,9 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
             assert (attributes.get(name) or "data:").startswith("data:"), (tag, attributes)
     assert "@import" not in html(PAGE).split("<script>")[0]
     assert "url(" not in html(PAGE).split("<script>")[0]
-    policy = next(meta["content"] for meta in tree.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        meta["content"] for meta in tree.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy is not None
     assert policy.startswith("default-src 'none'")  # the browser's own word that nothing is asked for
     assert "http" not in policy

@@ -9,7 +9,8 @@ from warpbank.sim.view.timeline import Timeline
 
 
 def check_kanata(text: str) -> dict[str, int]:
-    """Raise AssertionError unless `text` obeys the Kanata log format, version 4. Returns how often each command stands there."""
+    """Raise AssertionError unless `text` obeys the Kanata log format, version 4. Returns how often each
+    command stands there."""
     head, clock, *body = text.splitlines()
     assert head == "Kanata\t0004"
     assert clock.startswith("C=\t")
@@ -56,10 +57,11 @@ def check_kanata(text: str) -> dict[str, int]:
 
 
 def check_chrome(text: str) -> list[dict[str, object]]:
-    """Raise AssertionError unless `text` is Chrome trace events whose slices nest in every thread. Returns the events.
+    """Raise AssertionError unless `text` is Chrome trace events whose slices nest in every thread. Returns
+    the events.
 
-    Perfetto wants more than the format: numbers of threads that no other thread and no process has, none of them 0; and of the
-    slices of a thread that begin together the outer one first.
+    Perfetto wants more than the format: numbers of threads that no other thread and no process has, none of
+    them 0; and of the slices of a thread that begin together the outer one first.
     """
     events = json.loads(text)["traceEvents"]
     slices: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
@@ -90,9 +92,10 @@ def check_chrome(text: str) -> list[dict[str, object]]:
 def check_hazards(timeline: Timeline) -> dict[str, int]:
     """Raise AssertionError unless what keeps the uops from issuing agrees with what the schedulers say.
 
-    A cycle whose stall is `memory` has a warp that waits so and none that waits for another result, and so on in the order of
-    `warpbank.arch.events.Stall`. Returns cycles of stalls for memory, and those of the scoreboard that a uop shows: in the others an
-    operand is still to be read. The timeline must hold the whole run, or uops that have not issued are missing.
+    A cycle whose stall is `memory` has a warp that waits so and none that waits for another result, and so on
+    in the order of `warpbank.arch.events.Stall`. Returns cycles of stalls for memory, and those of the
+    scoreboard that a uop shows: in the others an operand is still to be read. The timeline must hold the
+    whole run, or uops that have not issued are missing.
     """
     waits: dict[tuple[int, int], set[str]] = defaultdict(set)
     for uop in timeline.uops:

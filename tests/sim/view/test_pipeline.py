@@ -1,4 +1,5 @@
-"""Pipeline views of a hand-made trace, exactly; and of random traces under every scheme, by the formats' rules.
+"""Pipeline views of a hand-made trace, exactly; and of random traces under every scheme, by the formats'
+rules.
 
 `python -m tests.sim.view.test_pipeline` writes the expected files anew.
 """
@@ -26,7 +27,11 @@ from warpbank.sim.view.perfetto import perfetto
 from warpbank.sim.view.timeline import Timeline, Uop
 
 EXPECTED = Path(__file__).parent / "expected"
-SMALL = TraceBuilder().launch([[alu(1), alu(3), alu(2, 1, 3), store(2, 1, 7)], [alu(3, 1, 5, unit=Unit.SFU), BRANCH]]).build()
+SMALL = (
+    TraceBuilder()
+    .launch([[alu(1), alu(3), alu(2, 1, 3), store(2, 1, 7)], [alu(3, 1, 5, unit=Unit.SFU), BRANCH]])
+    .build()
+)
 
 
 def _follow(scheme: str, start: int = 0, end: int = 100, trace: Trace = SMALL) -> Timeline:
@@ -42,7 +47,10 @@ def test_exact_text(scheme: str) -> None:
 
 def test_the_expected_files_show_what_is_asked_for() -> None:
     """Stages, stall reasons, conflicts and events of a scheme."""
-    for scheme, words in {"baseline": ("conflict",), "bow-wb": ("forward", "reserve", "collector_write", "write_back")}.items():
+    for scheme, words in {
+        "baseline": ("conflict",),
+        "bow-wb": ("forward", "reserve", "collector_write", "write_back"),
+    }.items():
         text = (EXPECTED / f"{scheme}.kanata").read_text()
         chrome = (EXPECTED / f"{scheme}.json").read_text()
         for word in (*words, "scoreboard", "issued"):
@@ -64,13 +72,16 @@ def test_random_traces_obey_the_formats(scheme: str, start: int, end: int) -> No
 
 
 def test_the_view_shows_the_run_itself() -> None:
-    """Every uop that issues, every access and conflict of a bank and every stall is in the timeline, and no other."""
+    """Every uop that issues, every access and conflict of a bank and every stall is in the timeline, and no
+    other."""
     trace = random_trace(3, ctas=2, warps=2, length=12)
     counted: dict[int, int] = {}
     reasons: dict[str, int] = {}
 
     def count(batch: Batch) -> None:
-        for number, values in zip(batch.records["event"].tolist(), batch.records["values"].tolist(), strict=True):
+        for number, values in zip(
+            batch.records["event"].tolist(), batch.records["values"].tolist(), strict=True
+        ):
             counted[number] = counted.get(number, 0) + 1
             if number == IDS["scheduler"]:
                 name = Stall(values[0]).name.lower()
@@ -92,7 +103,8 @@ def test_the_view_shows_the_run_itself() -> None:
 
 
 def test_a_conflict_is_marked_on_those_who_wait() -> None:
-    """Whoever has a mark waits for an operand, and the words of the bank's conflict count the requests of the marked uops."""
+    """Whoever has a mark waits for an operand, and the words of the bank's conflict count the requests of the
+    marked uops."""
     timeline = _follow("baseline", 0, 3000, random_trace(3, ctas=2, warps=2, length=12))
     marked = [(mark.cycle, uop) for uop in timeline.uops for mark in uop.marks if mark.name == "conflict"]
     assert len(marked) > 10
@@ -102,8 +114,11 @@ def test_a_conflict_is_marked_on_those_who_wait() -> None:
         assert uop.issued < cycle < uop.dispatched
     for (_, bank), conflicts in timeline.conflicts.items():
         for conflict in conflicts:
-            assert any(cycle == conflict.cycle and any(mark.cycle == cycle and f"bank {bank}:" in mark.text for mark in uop.marks)
-                       for cycle, uop in marked)
+            assert any(
+                cycle == conflict.cycle
+                and any(mark.cycle == cycle and f"bank {bank}:" in mark.text for mark in uop.marks)
+                for cycle, uop in marked
+            )
 
 
 @pytest.mark.parametrize("scheme", ["baseline", "bow", "bow-wb", "malekeh", "ccu-lru-gto"])
@@ -118,7 +133,10 @@ def test_stages_of_a_uop() -> None:
     before = [("buffer", 2, 5), ("issue", 5, 6), ("collect", 6, 9)]
     assert list(uop.stages(100)) == [*before, ("execute", 9, 12), ("write-back", 12, 14)]
     assert list(uop.stages(10)) == [*before, ("execute", 9, 10)]
-    assert list(Uop(0, 0, 0, filled=2, issued=3, retired=3).stages(100)) == [("buffer", 2, 3), ("issue", 3, 4)]
+    assert list(Uop(0, 0, 0, filled=2, issued=3, retired=3).stages(100)) == [
+        ("buffer", 2, 3),
+        ("issue", 3, 4),
+    ]
 
 
 def test_cycles_after_the_end() -> None:

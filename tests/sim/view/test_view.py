@@ -36,8 +36,14 @@ def test_accesses_per_bank(step: int) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "word"),
-    [("ltrf", "prefetch"), ("gscalar", "array_write"), ("renaming", "map"), ("malekeh", "forward"), ("bow-wr", "discard"),
-     ("scalar-rf", "scalar_write")],
+    [
+        ("ltrf", "prefetch"),
+        ("gscalar", "array_write"),
+        ("renaming", "map"),
+        ("malekeh", "forward"),
+        ("bow-wr", "discard"),
+        ("scalar-rf", "scalar_write"),
+    ],
 )
 def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path) -> None:
     common = ("view", "reduction", "--preset", "tiny", "--scheme", scheme, "--cycles", "0:600")
@@ -50,15 +56,23 @@ def test_events_of_every_scheme_are_drawn(scheme: str, word: str, tmp_path: Path
 
 
 KINDS = {
-    "bow-wr": {"forward", "evict"}, "malekeh": {"hit", "evict"}, "ltrf": {"prefetch", "hit", "evict"}, "rfc": {"hit", "evict"},
-    "gscalar": {"compress"}, "bdi": {"compress"}, "scalar-rf": {"compress"}, "renaming": {"rename"}, "baseline": set(),
+    "bow-wr": {"forward", "evict"},
+    "malekeh": {"hit", "evict"},
+    "ltrf": {"prefetch", "hit", "evict"},
+    "rfc": {"hit", "evict"},
+    "gscalar": {"compress"},
+    "bdi": {"compress"},
+    "scalar-rf": {"compress"},
+    "renaming": {"rename"},
+    "baseline": set(),
     "ltrf+malekeh+renaming+gscalar": {"prefetch", "hit", "evict", "compress", "rename"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("scheme", "kinds"), KINDS.items())
 def test_what_schemes_do_is_named_in_common_words(scheme: str, kinds: set[str]) -> None:
-    """Forward, hit, evict, prefetch, compress, rename, in both formats, for each scheme that does it and for no other."""
+    """Forward, hit, evict, prefetch, compress, rename, in both formats, for each scheme that does it and for
+    no other."""
     experiment = exp.find("reduction", "tiny", None, "tiny", None, scheme, [], None, MAX_INSTRUCTIONS)
     timeline = follow(experiment, 0, 1500)
     shown: dict[str, set[str]] = {}
@@ -97,9 +111,15 @@ def test_no_more_uops_are_marked_than_requests_wait(scheme: str) -> None:
     for uop in follow(experiment, 0, 100_000).uops:
         for mark in uop.marks:
             # A request is in its bank's queue from the second cycle after the issue on.
-            if mark.name in ("conflict", "cache_conflict") and uop.issued is not None and uop.issued < mark.cycle - 1:
+            if (
+                mark.name in ("conflict", "cache_conflict")
+                and uop.issued is not None
+                and uop.issued < mark.cycle - 1
+            ):
                 place, cause, count, _ = re.split(r": |, | waiting", mark.text)
-                marked.setdefault((str(mark.cycle), str(uop.core), mark.name, place, cause), []).append(int(count))
+                marked.setdefault((str(mark.cycle), str(uop.core), mark.name, place, cause), []).append(
+                    int(count)
+                )
     waiting: dict[tuple[str, ...], int] = {}
     uops: dict[tuple[str, ...], int] = {}
     for (*where, _), counts in marked.items():
@@ -111,7 +131,18 @@ def test_no_more_uops_are_marked_than_requests_wait(scheme: str) -> None:
 
 def test_html_is_one_file(tmp_path: Path) -> None:
     path = tmp_path / "banks.html"
-    done = warpbank("view", "vectoradd", "--preset", "tiny", "--cycles", "0:3000", "--format", "html", "--output", str(path))
+    done = warpbank(
+        "view",
+        "vectoradd",
+        "--preset",
+        "tiny",
+        "--cycles",
+        "0:3000",
+        "--format",
+        "html",
+        "--output",
+        str(path),
+    )
     assert done.code == 0, done.err
     text = path.read_text()
     drawn = figures(text)

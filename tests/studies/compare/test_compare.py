@@ -43,14 +43,33 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(cycles: int, **changes: Any) -> dict[str, Any]:
     """A run's report as `measures` reads it."""
     counters = dict.fromkeys(
-        ("rf.reads", "rf.writes", "boc.forwards", "collector.deliveries", "collector.residency", "collector.allocations",
-         "cache.reads", *(f"{where}.conflict.{cause}" for where in ("rf", "cache") for cause in ("write", "port", "queue"))), 0)
+        (
+            "rf.reads",
+            "rf.writes",
+            "boc.forwards",
+            "collector.deliveries",
+            "collector.residency",
+            "collector.allocations",
+            "cache.reads",
+            *(
+                f"{where}.conflict.{cause}"
+                for where in ("rf", "cache")
+                for cause in ("write", "port", "queue")
+            ),
+        ),
+        0,
+    )
     energy = {"dynamic": {"banks": 3.0, "collectors": 1.0}, "dynamic_total": 4.0, "leakage_total": 6.0}
     return {
-        "cycles": cycles, "warp_instructions": 100, "energy": energy, "energy_own": None, "base_own": None,
-        "stalls": {"issued": cycles // 2, "memory": cycles - cycles // 2}, **changes,
+        "cycles": cycles,
+        "warp_instructions": 100,
+        "energy": energy,
+        "energy_own": None,
+        "base_own": None,
+        "stalls": {"issued": cycles // 2, "memory": cycles - cycles // 2},
+        **changes,
         "counters": counters | changes.get("counters", {}),
-    }  # fmt: skip
+    }
 
 
 def made() -> Comparison:
@@ -61,7 +80,9 @@ def made() -> Comparison:
         ("baseline", "a"): run(1000, counters=base | {"rf.conflict.port": 30, "cache.conflict.queue": 20}),
         ("baseline", "b"): run(2000, counters=base),
         ("x", "a"): run(500, warp_instructions=120, counters=base | {"rf.reads": 25, "boc.forwards": 300}),
-        ("x", "b"): run(4000, counters=base | {"rf.reads": 100, "rf.writes": 100, "collector.residency": 800}),
+        ("x", "b"): run(
+            4000, counters=base | {"rf.reads": 100, "rf.writes": 100, "collector.residency": 800}
+        ),
     }
     return Comparison(("baseline", "x"), ("a", "b"), runs, {}, {"command": "by hand", "size": "tiny"})
 
@@ -107,7 +128,9 @@ def test_a_failed_run_takes_its_kernel_out_of_the_means() -> None:
     assert part.mean_kernels == ("a",)
     assert part.mean(BY_NAME["ipc"], "x") == pytest.approx(2.0)
     assert part.values(BY_NAME["ipc"])["x"] == {"a": 2.0}
-    never = Comparison(whole.schemes, whole.kernels, {k: v for k, v in whole.runs.items() if k[0] != "x"}, {}, whole.made_by)
+    never = Comparison(
+        whole.schemes, whole.kernels, {k: v for k, v in whole.runs.items() if k[0] != "x"}, {}, whole.made_by
+    )
     assert never.mean_kernels == ("a", "b")  # a scheme that never ran does not take all kernels with it
     assert never.mean(BY_NAME["ipc"], "x") is None
     assert never.structures("x") == never.stalls("x") == {}
@@ -115,7 +138,8 @@ def test_a_failed_run_takes_its_kernel_out_of_the_means() -> None:
 
 
 def test_values_are_those_of_single_runs(here: None) -> None:
-    """The baseline comes first though nobody named it; reads, cycles and energies by hand from the runs alone."""
+    """The baseline comes first though nobody named it; reads, cycles and energies by hand from the runs
+    alone."""
     table = compare(["renaming", "bow-wr"], ["vectoradd"], size="tiny")
     assert table.schemes == ("baseline", "renaming", "bow-wr")
     alone = {scheme: RunSpec("vectoradd", "tiny", scheme).compute() for scheme in table.schemes}
@@ -123,7 +147,9 @@ def test_values_are_those_of_single_runs(here: None) -> None:
     for scheme, result in alone.items():
         base, counters = alone["baseline"], result["counters"]
         assert values["ipc"][scheme]["vectoradd"] == pytest.approx(base["cycles"] / result["cycles"])
-        assert values["rf_reads"][scheme]["vectoradd"] == pytest.approx(counters["rf.reads"] / base["counters"]["rf.reads"])
+        assert values["rf_reads"][scheme]["vectoradd"] == pytest.approx(
+            counters["rf.reads"] / base["counters"]["rf.reads"]
+        )
     accesses, lookups = (
         [alone[scheme]["counters"][name] for scheme in ("baseline", "renaming")]
         for name in ("rf.reads", "renaming.lookups")
@@ -136,16 +162,33 @@ def test_values_are_those_of_single_runs(here: None) -> None:
     assert table.made_by["configurations"]
 
 
-def test_the_command_writes_a_page_and_prints_a_table(here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_a_page_and_prints_a_table(
+    here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ("compare", "--size", "tiny", "--kernels", "vectoradd,nn", "--schemes", "malekeh,bow", "--preset", "pascal")
+    arguments = (
+        "compare",
+        "--size",
+        "tiny",
+        "--kernels",
+        "vectoradd,nn",
+        "--schemes",
+        "malekeh,bow",
+        "--preset",
+        "pascal",
+    )
     done = warpbank(*arguments)
     assert done.code == 0, done.err
     assert "Warning" not in done.err
-    assert [line.split()[0] for line in done.out.splitlines() if line.split() and line.split()[0] in ("vectoradd", "nn")] == [
-        "vectoradd", "nn",
-    ]  # fmt: skip
-    assert sorted(path.name for path in (tmp_path / "warpbank-compare").iterdir()) == ["compare.html", "compare.json"]
+    assert [
+        line.split()[0]
+        for line in done.out.splitlines()
+        if line.split() and line.split()[0] in ("vectoradd", "nn")
+    ] == ["vectoradd", "nn"]
+    assert sorted(path.name for path in (tmp_path / "warpbank-compare").iterdir()) == [
+        "compare.html",
+        "compare.json",
+    ]
     data = json.loads((tmp_path / "warpbank-compare" / "compare.json").read_text())
     shown = warpbank(*arguments, "--json")
     assert json.loads(shown.out) == data
@@ -172,9 +215,14 @@ def test_the_command_writes_a_page_and_prints_a_table(here: None, tmp_path: Path
         (("--output", "/proc/nothing"), "cannot make the folder"),
     ],
 )
-def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_one_sentence(
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if "--output" in arguments:
-        monkeypatch.setattr("warpbank.studies.compare.run.execute", lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks])
+        monkeypatch.setattr(
+            "warpbank.studies.compare.run.execute",
+            lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks],
+        )
     done = warpbank("compare", *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.split())
@@ -182,8 +230,21 @@ def test_mistakes_are_one_sentence(arguments: tuple[str, ...], message: str, mon
 
 
 def test_a_kernel_that_does_not_fit_leaves_the_others(here: None, tmp_path: Path) -> None:
-    done = warpbank("compare", "--size", "tiny", "--kernels", "nbody,nn", "--schemes", "bow", "--preset", "tiny", "--set",
-                    "sub_core.rows=16", "--output", str(tmp_path / "out"))
+    done = warpbank(
+        "compare",
+        "--size",
+        "tiny",
+        "--kernels",
+        "nbody,nn",
+        "--schemes",
+        "bow",
+        "--preset",
+        "tiny",
+        "--set",
+        "sub_core.rows=16",
+        "--output",
+        str(tmp_path / "out"),
+    )
     data = json.loads((tmp_path / "out" / "compare.json").read_text())
     assert done.code == 1
     assert "does not fit the machine" in done.err
@@ -219,7 +280,9 @@ def test_half_written_pages_are_never_seen(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_defaults_exist() -> None:
-    for spec in (RunSpec(kernel, "small", scheme) for kernel in DEFAULT_KERNELS for scheme in DEFAULT_SCHEMES):
+    for spec in (
+        RunSpec(kernel, "small", scheme) for kernel in DEFAULT_KERNELS for scheme in DEFAULT_SCHEMES
+    ):
         spec.check()
 
 
@@ -228,7 +291,14 @@ def test_defaults_exist() -> None:
 def test_verilator_gives_what_golden_gives(schemes: list[str], here: None) -> None:
     """Every number of the comparison, to the last digit."""
     both = [
-        compare(schemes, ["vectoradd", "reduction"], size="tiny", preset="tiny", overrides=["sub_core.rows=256"], engine=engine)
+        compare(
+            schemes,
+            ["vectoradd", "reduction"],
+            size="tiny",
+            preset="tiny",
+            overrides=["sub_core.rows=256"],
+            engine=engine,
+        )
         for engine in ("golden", "verilator")
     ]
     for table in both:

@@ -41,25 +41,36 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_points_are_all_combinations_in_order() -> None:
-    made = Sweep(("nn", "bfs"), ("baseline", "bow"), presets=("tiny",),
-                 fields={"sub_core.collector.window": (2, 3), "l1.latency": (20, 30)})
+    made = Sweep(
+        ("nn", "bfs"),
+        ("baseline", "bow"),
+        presets=("tiny",),
+        fields={"sub_core.collector.window": (2, 3), "l1.latency": (20, 30)},
+    )
     specs = [spec for spec, _ in made.points()]
     assert len(specs) == len(made) == 16
     assert len(set(specs)) == 16
-    assert specs[0] == RunSpec("nn", "small", "baseline", "tiny", ("sub_core.collector.window=2", "l1.latency=20"))
+    assert specs[0] == RunSpec(
+        "nn", "small", "baseline", "tiny", ("sub_core.collector.window=2", "l1.latency=20")
+    )
     assert specs[1].overrides == ("sub_core.collector.window=2", "l1.latency=30")
     assert specs[-1].kernel == "bfs"
 
 
 def test_a_file_says_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        'kernels = "nn"\nschemes = ["bow"]\nsize = ["tiny", "small"]\npreset = "pascal"\nmax_registers = [16, 32]\n'
+        'kernels = "nn"\nschemes = ["bow"]\nsize = ["tiny", "small"]\npreset = "pascal"\n'
+        "max_registers = [16, 32]\n"
         '[fields]\n"sub_core.banks" = 4\n[fields.sub_core.collector]\nboc_entries = ["half", 12]\n'
     )
     assert read_sweep(tmp_path / "s.toml") == Sweep(
-        ("nn",), ("bow",), ("tiny", "small"), ("pascal",),
-        {"sub_core.banks": (4,), "sub_core.collector.boc_entries": ("half", 12)}, (16, 32),
-    )  # fmt: skip
+        ("nn",),
+        ("bow",),
+        ("tiny", "small"),
+        ("pascal",),
+        {"sub_core.banks": (4,), "sub_core.collector.boc_entries": ("half", 12)},
+        (16, 32),
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +88,10 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ('kernels = ["nn"]\nschemes = []', "schemes has no values"),
         ('kernels = ["nn"]\nmax_registers = 4', "takes numbers from 16 to 255, not 4"),
         ('kernels = ["nn"]\n[fields]\n"sub_core.bank" = [1]', "field of sub_core 'bank'. Did you mean banks"),
-        ('kernels = ["nn"]\n[fields]\n"sub_core.banks" = ["four"]', "sub_core.banks takes whole numbers, such as 2, not 'four'"),
+        (
+            'kernels = ["nn"]\n[fields]\n"sub_core.banks" = ["four"]',
+            "sub_core.banks takes whole numbers, such as 2, not 'four'",
+        ),
         ('kernels = ["nn"]\n[fields]\n"sub_core.banks" = [1.5]', "takes whole numbers or strings, not 1.5"),
     ],
 )
@@ -98,15 +112,25 @@ def test_a_file_that_cannot_be_written_is_found_out_first(tmp_path: Path) -> Non
 
 
 def test_the_file_has_every_run_with_its_numbers(cache: Path, tmp_path: Path) -> None:
-    """Runs that cannot be are rows too: impossible machines, and kernels that do not fit. They do not stop the others."""
-    made = Sweep(("nbody", "nn"), ("baseline", "bow"), ("tiny",), ("tiny",), {"sub_core.banks": (2, 3), "sub_core.rows": (16,)})
+    """Runs that cannot be are rows too: impossible machines, and kernels that do not fit. They do not stop
+    the others."""
+    made = Sweep(
+        ("nbody", "nn"),
+        ("baseline", "bow"),
+        ("tiny",),
+        ("tiny",),
+        {"sub_core.banks": (2, 3), "sub_core.rows": (16,)},
+    )
     outcomes = sweep(made, workers=2)
     write(made, outcomes, tmp_path / "s.parquet")
     table = parquet.read_table(tmp_path / "s.parquet")
     assert table.column_names == list(columns(made))
     rows = table.to_pylist()
     assert [(row["kernel"], row["scheme"], row["field.sub_core.banks"]) for row in rows] == [
-        (kernel, scheme, banks) for kernel in ("nbody", "nn") for scheme in ("baseline", "bow") for banks in (2, 3)
+        (kernel, scheme, banks)
+        for kernel in ("nbody", "nn")
+        for scheme in ("baseline", "bow")
+        for banks in (2, 3)
     ]
     for row in rows:
         assert row["failed"] == (row["kernel"] == "nn" or row["field.sub_core.banks"] == 3)
@@ -131,11 +155,25 @@ def test_columns_have_different_names() -> None:
 
 
 def _command(folder: Path, name: str, cache: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.studies.sweep.command", str(folder / "s.toml"), "-o", str(folder / name)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.studies.sweep.command",
+        str(folder / "s.toml"),
+        "-o",
+        str(folder / name),
+    ]
     command += ["--workers", "2"]
     environment = os.environ | {"WARPBANK_CACHE": str(cache)}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                            start_new_session=True)
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def _wait(condition: Callable[[], bool], what: str, process: subprocess.Popen[str] | None = None) -> None:
@@ -164,7 +202,8 @@ def _latencies(folder: Path, count: int) -> Sweep:
 
 
 def _killed_and_not(folder: Path, latencies: int, seed: int) -> None:
-    """A sweep killed three times at random moments, one that is not, and one that shares the first one's cache."""
+    """A sweep killed three times at random moments, one that is not, and one that shares the first one's
+    cache."""
     rng = random.Random(seed)
     _latencies(folder, latencies)
     total = 2 * latencies
@@ -184,13 +223,20 @@ def _killed_and_not(folder: Path, latencies: int, seed: int) -> None:
         assert not (folder / "killed.parquet").exists()
     assert moments[-1] <= kept() < total, f"seed {seed}: it was killed too late to show anything"
     stamps = {path: path.stat().st_mtime_ns for path in results.glob("*.json")}
-    both = [_command(folder, "killed.parquet", folder / "killed"), _command(folder, "shared.parquet", folder / "killed")]
+    both = [
+        _command(folder, "killed.parquet", folder / "killed"),
+        _command(folder, "shared.parquet", folder / "killed"),
+    ]
     both.append(_command(folder, "whole.parquet", folder / "whole"))
     for process in both:
         assert process.wait(timeout=500) == 0, process.communicate()[1]
     assert kept() == total
-    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items()), "something was computed twice"
-    whole, killed, shared = (parquet.read_table(folder / f"{name}.parquet") for name in ("whole", "killed", "shared"))
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items()), (
+        "something was computed twice"
+    )
+    whole, killed, shared = (
+        parquet.read_table(folder / f"{name}.parquet") for name in ("whole", "killed", "shared")
+    )
     assert len(whole) == total
     assert whole.column("failed").to_pylist() == [False] * total
     assert whole.equals(killed, check_metadata=True)
@@ -211,7 +257,9 @@ def test_a_killed_sweep_ends_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("WARPBANK_CACHE", str(tmp_path / "killed"))
     outcomes = sweep(description, workers=2)
     assert sum(outcome.cached for outcome in outcomes) == len(kept)
-    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "something was computed twice"
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), (
+        "something was computed twice"
+    )
     write(description, outcomes, tmp_path / "killed.parquet")
     monkeypatch.setenv("WARPBANK_CACHE", str(tmp_path / "whole"))
     write(description, [perform(spec) for spec, _ in description.points()], tmp_path / "whole.parquet")
@@ -230,7 +278,8 @@ def test_500_runs_killed_three_times_end_the_same(tmp_path: Path, seed: int) -> 
 def test_a_worker_killed_in_a_run_is_retried(cache: Path, tmp_path: Path) -> None:
     """From outside: a process below the sweep's own, in the middle of it."""
     (tmp_path / "s.toml").write_text(
-        f'kernels = ["nn"]\nsize = "tiny"\npreset = "tiny"\n[fields]\n"memory.dram_latency" = {list(range(100, 130))}\n'
+        f'kernels = ["nn"]\nsize = "tiny"\npreset = "tiny"\n[fields]\n'
+        f'"memory.dram_latency" = {list(range(100, 130))}\n'
     )
     process = _command(tmp_path, "s.parquet", cache)
     _wait(lambda: len(list((cache / "results").glob("*.json"))) >= 3, "no results", process)
@@ -255,10 +304,14 @@ def _workers(parent: int) -> list[int]:
 
 
 READERS: dict[str, Callable[[Any, Path], list[tuple[Any, ...]]]] = {
-    "pandas": lambda pandas, path: [tuple(None if pandas.isna(value) else value for value in row)
-                                    for row in pandas.read_parquet(path)[SEEN].itertuples(index=False)],
+    "pandas": lambda pandas, path: [
+        tuple(None if pandas.isna(value) else value for value in row)
+        for row in pandas.read_parquet(path)[SEEN].itertuples(index=False)
+    ],
     "polars": lambda polars, path: polars.read_parquet(path)[SEEN].rows(),
-    "duckdb": lambda duckdb, path: duckdb.sql(f"""SELECT {", ".join(f'"{name}"' for name in SEEN)} FROM '{path}'""").fetchall(),
+    "duckdb": lambda duckdb, path: duckdb.sql(
+        f"""SELECT {", ".join(f'"{name}"' for name in SEEN)} FROM '{path}'"""
+    ).fetchall(),
 }
 #: Text, a number of the description, truth, text that may be empty, a counter, a fraction.
 SEEN = ["scheme", "field.sub_core.banks", "failed", "error", "rf.reads", "ipc"]

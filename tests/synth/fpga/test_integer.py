@@ -22,16 +22,30 @@ class OneLane(wiring.Component):
     """One lane of both units, with ports."""
 
     def __init__(self) -> None:
-        super().__init__({"micro": In(MICRO), **{name: In(32) for name in OPERANDS}, **{f"q{i}": In(1) for i in range(3)},
-                          "result": Out(32), "p0": Out(1), "p1": Out(1), "product": Out(64)})
+        super().__init__(
+            {
+                "micro": In(MICRO),
+                **{name: In(32) for name in OPERANDS},
+                **{f"q{i}": In(1) for i in range(3)},
+                "result": Out(32),
+                "p0": Out(1),
+                "p1": Out(1),
+                "product": Out(64),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         words = {name: getattr(self, name) for name in OPERANDS}
         result, p0, p1 = arithmetic(m, self.micro, Lane(**words, q0=self.q0, q1=self.q1, q2=self.q2), "lane")
         third = Signal(64)
-        m.d.comb += [self.result.eq(result), self.p0.eq(p0), self.p1.eq(p1), third.eq(self.c | self.c_high << 32),
-                     self.product.eq(product(m, self.micro, self.a, self.b, third, "lane"))]
+        m.d.comb += [
+            self.result.eq(result),
+            self.p0.eq(p0),
+            self.p1.eq(p1),
+            third.eq(self.c | self.c_high << 32),
+            self.product.eq(product(m, self.micro, self.a, self.b, third, "lane")),
+        ]
         return m
 
 
@@ -56,7 +70,9 @@ def funnel(mode: int, low: int, high: int, amount: int, arithmetic_: bool) -> in
     return (signed(both, 64) if mode == 5 and arithmetic_ else both) >> by & M32
 
 
-def expected(do: Do, f: dict[str, int], a: int, b: int, c: int, q: tuple[int, ...]) -> tuple[int | None, int | None, int | None]:
+def expected(
+    do: Do, f: dict[str, int], a: int, b: int, c: int, q: tuple[int, ...]
+) -> tuple[int | None, int | None, int | None]:
     """Result and predicates; None: of no meaning."""
     left, right = (signed(a), signed(b)) if f["signed"] else (a, b)
     if do in (Do.ADD, Do.ADDC, Do.SUB, Do.SUBC):
@@ -74,8 +90,17 @@ def expected(do: Do, f: dict[str, int], a: int, b: int, c: int, q: tuple[int, ..
     if do is Do.PLOP:
         return None, f["aux"] >> (q[0] << 2 | q[1] << 1 | q[2]) & 1, None
     result = {
-        Do.MOV: a, Do.SEL: a if q[0] else b, Do.MIN: min(left, right), Do.MAX: max(left, right), Do.ABS: abs(signed(a)),
-        Do.AND: a & b, Do.OR: a | b, Do.XOR: a ^ b, Do.NOT: ~a, Do.SHL: a << min(b, 32), Do.SHR: left >> min(b, 32),
+        Do.MOV: a,
+        Do.SEL: a if q[0] else b,
+        Do.MIN: min(left, right),
+        Do.MAX: max(left, right),
+        Do.ABS: abs(signed(a)),
+        Do.AND: a & b,
+        Do.OR: a | b,
+        Do.XOR: a ^ b,
+        Do.NOT: ~a,
+        Do.SHL: a << min(b, 32),
+        Do.SHR: left >> min(b, 32),
         Do.SHF: funnel(f["aux"], a, b, c, bool(f["signed"])),
     }[do]
     return result & M32, None, None
@@ -97,14 +122,21 @@ def run(bench: Any) -> None:
     simulator.run()
 
 
-@pytest.mark.parametrize("do", [do for do in Do if do.name not in ("NOTHING", "GIVEN", "MEMORY", "MUL", "MULHI", "MULW")])
+@pytest.mark.parametrize(
+    "do", [do for do in Do if do.name not in ("NOTHING", "GIVEN", "MEMORY", "MUL", "MULHI", "MULW")]
+)
 def test_arithmetic(do: Do) -> None:
     rng = random.Random(int(do))
 
     async def bench(ctx: Any, unit: OneLane) -> None:
         for number in range(150):
-            f = {"do": int(do), "signed": rng.getrandbits(1), "cmp": rng.randrange(6), "boolop": rng.randrange(3),
-                 "aux": rng.randrange(6) if do is Do.SHF else rng.getrandbits(8)}
+            f = {
+                "do": int(do),
+                "signed": rng.getrandbits(1),
+                "cmp": rng.randrange(6),
+                "boolop": rng.randrange(3),
+                "aux": rng.randrange(6) if do is Do.SHF else rng.getrandbits(8),
+            }
             a, b, c = (word(rng) for _ in range(3))
             b = a if rng.random() < 0.2 else b
             q = tuple(rng.getrandbits(1) for _ in range(3))

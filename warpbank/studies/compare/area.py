@@ -1,4 +1,5 @@
-"""What the units of a scheme cost, where synthesis has recorded it (`warpbank synth UNIT --record`, docs/synthesis.md)."""
+"""What the units of a scheme cost, where synthesis has recorded it (`warpbank synth UNIT --record`,
+docs/synthesis.md)."""
 
 from __future__ import annotations
 
@@ -13,19 +14,23 @@ from warpbank.arch.schemes import Scheme, parse_scheme
 _UNITS = {"plain": "banks", "bdi": "bdi_banks", "flat": "", "gscalar_half": "gscalar"}
 #: Parts of a unit that are worth a row of their own.
 _PARTS = {
-    "gscalar": ("compressor", "decompressor"), "gscalar_half": ("compressor_half", "decompressor_half"),
+    "gscalar": ("compressor", "decompressor"),
+    "gscalar_half": ("compressor_half", "decompressor_half"),
     "bdi": ("bdi_compressor", "bdi_decompressor"),
     **dict.fromkeys(("ltrf", "ltrf_plus"), ("warp_control_blocks", "address_allocation", "mover")),
     "renaming": ("renaming_table", "availability", "release", "flag_cache"),
-}  # fmt: skip
+}
 #: What a reader must know of the numbers.
-NOTE = ("One instance of each unit that differs from the baseline's, as synthesis has recorded it at the size of its paper: "
-        "cells in a 45 nm library by Yosys, nothing placed, memories apart. Machines of different papers differ in size, so that "
-        "areas are not added or divided. A dash: not recorded.")
+NOTE = (
+    "One instance of each unit that differs from the baseline's, as synthesis has recorded it at the size "
+    "of its paper: cells in a 45 nm library by Yosys, nothing placed, memories apart. Machines of "
+    "different papers differ in size, so that areas are not added or divided. A dash: not recorded."
+)
 
 
 def units(scheme: Scheme) -> list[str]:
-    """The units of the scheme that the baseline does not have, each followed by its parts; for the baseline its own."""
+    """The units of the scheme that the baseline does not have, each followed by its parts; for the baseline
+    its own."""
     base = parse_scheme("baseline")
     found: list[str] = []
     for room in ("collector", "hierarchy", "mapping", "storage", "scheduler"):
@@ -38,15 +43,17 @@ def units(scheme: Scheme) -> list[str]:
 
 @cache
 def recorded(unit: str) -> dict[str, Any] | None:
-    """`area_um2`, `memory_um2`, `nand2_equivalents`, `delay_ns`, `library`, `preset` and `clock_ns` of a unit; None: not recorded
-    with a library."""
+    """`area_um2`, `memory_um2`, `nand2_equivalents`, `delay_ns`, `library`, `preset` and `clock_ns` of a
+    unit; None: not recorded with a library."""
     path = files("warpbank.synth") / "baselines" / f"{unit}.json"
     if not path.is_file():
         return None
     data = json.loads(path.read_text())
     for library, found in sorted(data["results"].items()):
         if "area_um2" in found:
-            kept = {name: found.get(name) for name in ("area_um2", "memory_um2", "nand2_equivalents", "delay_ns")}
+            kept = {
+                name: found.get(name) for name in ("area_um2", "memory_um2", "nand2_equivalents", "delay_ns")
+            }
             return kept | {"library": library, "preset": data["preset"], "clock_ns": data["clock_ns"]}
     return None
 

@@ -21,8 +21,8 @@ class Measure:
     unit : of the values that are shown.
     text : what it is, in a sentence or two.
     value : (run, the baseline's run of the same kernel) -> number; None: the scheme has no such number.
-    relative : the run's value is divided by the baseline's, and means are geometric; otherwise it is shown as it is, and means
-        are arithmetic.
+    relative : the run's value is divided by the baseline's, and means are geometric; otherwise it is shown as
+        it is, and means are arithmetic.
     digits : behind the point.
     """
 
@@ -37,7 +37,9 @@ class Measure:
 
 def conflicts(run: Data) -> int:
     """Request-cycles that reads waited at banks, those of a register file cache included."""
-    return sum(run["counters"][f"{where}.conflict.{cause}"] for where in ("rf", "cache") for cause in _CONFLICTS)
+    return sum(
+        run["counters"][f"{where}.conflict.{cause}"] for where in ("rf", "cache") for cause in _CONFLICTS
+    )
 
 
 def operands(run: Data) -> int:
@@ -64,25 +66,77 @@ def _energy(run: Data, *parts: str) -> float:
 
 
 MEASURES = (
-    Measure("ipc", "IPC", "of baseline", "Warp instructions per cycle. Instructions that a scheme inserts are not counted, so "
-            "that it is a ratio of cycles.", _ipc),
-    Measure("rf_reads", "RF reads", "of baseline", "Reads of the register banks, those that fill a register file cache included.",
-            lambda run, base: run["counters"]["rf.reads"]),
-    Measure("rf_writes", "RF writes", "of baseline", "Writes of the register banks: results, and what collectors and caches "
-            "evict.", lambda run, base: run["counters"]["rf.writes"]),
-    Measure("hit_ratio", "hit ratio", "%", "Source operands that were found in a collector or a register file cache. LTRF "
-            "prefetches, so that all are.", lambda run, base: hit_ratio(run), relative=False, digits=1),
-    Measure("conflicts", "conflicts", "cycles/operand", "Cycles that read requests waited at banks or at a register file "
-            "cache: behind a write, another request, or for their collector's port; divided by source operands.",
-            lambda run, base: _share(conflicts(run), operands(run)), relative=False),
-    Measure("residency", "collector residency", "of baseline", "Cycles that a uop spends in a collector.",
-            lambda run, base: _share(run["counters"]["collector.residency"], run["counters"]["collector.allocations"])),
-    Measure("energy", "dynamic energy", "of baseline", "Dynamic energy of the register file on the common table.",
-            lambda run, base: _energy(run, "dynamic_total")),
-    Measure("energy_total", "energy with leakage", "of baseline", "The same with leakage, which grows with time and with "
-            "what a scheme adds.", lambda run, base: _energy(run, "dynamic_total", "leakage_total")),
-    Measure("energy_own", "energy, own table", "of baseline", "Dynamic energy on the table that the scheme's own paper "
-            "printed, where it printed one.", lambda run, base: (run["energy_own"] or {}).get("dynamic_total")),
+    Measure(
+        "ipc",
+        "IPC",
+        "of baseline",
+        "Warp instructions per cycle. Instructions that a scheme inserts are not counted, so "
+        "that it is a ratio of cycles.",
+        _ipc,
+    ),
+    Measure(
+        "rf_reads",
+        "RF reads",
+        "of baseline",
+        "Reads of the register banks, those that fill a register file cache included.",
+        lambda run, base: run["counters"]["rf.reads"],
+    ),
+    Measure(
+        "rf_writes",
+        "RF writes",
+        "of baseline",
+        "Writes of the register banks: results, and what collectors and caches evict.",
+        lambda run, base: run["counters"]["rf.writes"],
+    ),
+    Measure(
+        "hit_ratio",
+        "hit ratio",
+        "%",
+        "Source operands that were found in a collector or a register file cache. LTRF "
+        "prefetches, so that all are.",
+        lambda run, base: hit_ratio(run),
+        relative=False,
+        digits=1,
+    ),
+    Measure(
+        "conflicts",
+        "conflicts",
+        "cycles/operand",
+        "Cycles that read requests waited at banks or at a register file cache: behind a write, another "
+        "request, or for their collector's port; divided by source operands.",
+        lambda run, base: _share(conflicts(run), operands(run)),
+        relative=False,
+    ),
+    Measure(
+        "residency",
+        "collector residency",
+        "of baseline",
+        "Cycles that a uop spends in a collector.",
+        lambda run, base: _share(
+            run["counters"]["collector.residency"], run["counters"]["collector.allocations"]
+        ),
+    ),
+    Measure(
+        "energy",
+        "dynamic energy",
+        "of baseline",
+        "Dynamic energy of the register file on the common table.",
+        lambda run, base: _energy(run, "dynamic_total"),
+    ),
+    Measure(
+        "energy_total",
+        "energy with leakage",
+        "of baseline",
+        "The same with leakage, which grows with time and with what a scheme adds.",
+        lambda run, base: _energy(run, "dynamic_total", "leakage_total"),
+    ),
+    Measure(
+        "energy_own",
+        "energy, own table",
+        "of baseline",
+        "Dynamic energy on the table that the scheme's own paper printed, where it printed one.",
+        lambda run, base: (run["energy_own"] or {}).get("dynamic_total"),
+    ),
 )
 
 

@@ -19,11 +19,14 @@ _BAR = 9
 
 
 def write(made: Comparison, folder: Path) -> list[Path]:
-    """Write `compare.html` and `compare.json` into the folder, each whole or not at all. Returns their paths."""
+    """Write `compare.html` and `compare.json` into the folder, each whole or not at all. Returns their
+    paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WarpbankError(f"cannot make the folder {folder}: {error.strerror}; name another with --output") from None
+        raise WarpbankError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --output"
+        ) from None
     texts = {"compare.html": html(page(made)), "compare.json": json.dumps(made.to_dict(), indent=2) + "\n"}
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -35,37 +38,61 @@ def page(made: Comparison) -> Page:
     sections = [Section("Means", _means_text(made), tables=[_means(made)])]
     sections += [_measure(made, measure) for measure in MEASURES if any(_numbers(made, measure))]
     sections += [
-        _stack("Energy by structure", "structures", "Dynamic energy on the common table, all kernels together, as a share of the "
-               "baseline's.", {scheme: made.structures(scheme) for scheme in made.schemes}),
-        _stack("Scheduler cycles", "stalls", "What the schedulers did in every cycle, all kernels together, as a share of the "
-               "baseline's cycles.", {scheme: made.stalls(scheme) for scheme in made.schemes}),
+        _stack(
+            "Energy by structure",
+            "structures",
+            "Dynamic energy on the common table, all kernels together, as a share of the baseline's.",
+            {scheme: made.structures(scheme) for scheme in made.schemes},
+        ),
+        _stack(
+            "Scheduler cycles",
+            "stalls",
+            "What the schedulers did in every cycle, all kernels together, as a share of the "
+            "baseline's cycles.",
+            {scheme: made.stalls(scheme) for scheme in made.schemes},
+        ),
     ]
     if made.area:
         sections.append(Section("Area where known", NOTE, tables=[_area(made)]))
     failures = [(f"{kernel} {scheme}", cause) for (scheme, kernel), cause in made.failures.items()]
-    text = f"{len(made.schemes)} register files on {len(made.kernels)} kernels, normalised to {made.schemes[0]}."
+    text = (
+        f"{len(made.schemes)} register files on {len(made.kernels)} kernels, normalised to {made.schemes[0]}."
+    )
     return Page("Warpbank: register files compared", text, sections, failures, made.made_by)
 
 
 def _means_text(made: Comparison) -> str:
     left = [kernel for kernel in made.kernels if kernel not in made.mean_kernels]
-    text = f"Ratios: geometric means over {len(made.mean_kernels)} kernels; hit ratio and conflicts: arithmetic ones."
+    text = (
+        f"Ratios: geometric means over {len(made.mean_kernels)} kernels; hit ratio and conflicts: arithmetic "
+        "ones."
+    )
     return text + (f" Left out, since a run of theirs failed: {', '.join(labels(left))}." if left else "")
 
 
 def _means(made: Comparison) -> Table:
     rows = [(scheme, [made.mean(measure, scheme) for measure in MEASURES]) for scheme in made.schemes]
-    columns = ("scheme", *(measure.title if measure.relative else f"{measure.title}, {measure.unit}" for measure in MEASURES))
+    columns = (
+        "scheme",
+        *(measure.title if measure.relative else f"{measure.title}, {measure.unit}" for measure in MEASURES),
+    )
     digits = [measure.digits for measure in MEASURES]
     return Table("Means over kernels, of baseline where nothing else is said", columns, rows, digits)
 
 
 def _area(made: Comparison) -> Table:
     names = ("area_um2", "memory_um2", "nand2_equivalents", "delay_ns")
-    rows = [(f"{scheme}: {unit}", [found[name] if found else None for name in names])
-            for scheme, parts in made.area.items() for unit, found in parts.items()]
-    return Table("Units of each scheme", ("unit", "cells, um2", "memories, um2", "NAND2 equivalents", "critical path, ns"), rows,
-                 (0, 0, 0, 3))
+    rows = [
+        (f"{scheme}: {unit}", [found[name] if found else None for name in names])
+        for scheme, parts in made.area.items()
+        for unit, found in parts.items()
+    ]
+    return Table(
+        "Units of each scheme",
+        ("unit", "cells, um2", "memories, um2", "NAND2 equivalents", "critical path, ns"),
+        rows,
+        (0, 0, 0, 3),
+    )
 
 
 def _numbers(made: Comparison, measure: Measure) -> list[float]:
@@ -76,19 +103,33 @@ def _measure(made: Comparison, measure: Measure) -> Section:
     """A plot with a group of bars for each kernel and one for the mean, and its numbers."""
     values = made.values(measure)
     names = [*labels(made.kernels), "mean"]
-    rows = {scheme: [*(values[scheme].get(kernel) for kernel in made.kernels), made.mean(measure, scheme)]
-            for scheme in made.schemes}
+    rows = {
+        scheme: [*(values[scheme].get(kernel) for kernel in made.kernels), made.mean(measure, scheme)]
+        for scheme in made.schemes
+    }
     rows = {scheme: row for scheme, row in rows.items() if any(value is not None for value in row)}
     data = [
-        {"type": "bar", "name": scheme, "x": names, "y": row, "marker": marker(made.schemes.index(scheme)),
-         "hovertemplate": f"%{{x}}: %{{y:.{measure.digits}f}}"}
+        {
+            "type": "bar",
+            "name": scheme,
+            "x": names,
+            "y": row,
+            "marker": marker(made.schemes.index(scheme)),
+            "hovertemplate": f"%{{x}}: %{{y:.{measure.digits}f}}",
+        }
         for scheme, row in rows.items()
     ]
-    layout = {"barmode": "group", "yaxis": {"title": {"text": f"{measure.title}, {measure.unit}"}, "rangemode": "tozero"}}
+    layout = {
+        "barmode": "group",
+        "yaxis": {"title": {"text": f"{measure.title}, {measure.unit}"}, "rangemode": "tozero"},
+    }
     text = f"{measure.title}, {measure.unit}, of {', '.join(rows)} on {', '.join(names)}"
-    table = Table(f"{measure.title}, {measure.unit}", ("kernel", *rows),
-                  [(name, [row[place] for row in rows.values()]) for place, name in enumerate(names)],
-                  [measure.digits] * len(rows))
+    table = Table(
+        f"{measure.title}, {measure.unit}",
+        ("kernel", *rows),
+        [(name, [row[place] for row in rows.values()]) for place, name in enumerate(names)],
+        [measure.digits] * len(rows),
+    )
     plot = Plot(f"plot-{measure.name}", text, data, layout, len(names) * (len(rows) + 1) * _BAR)
     return Section(measure.title, measure.text, [plot], [table], folded=True)
 
@@ -96,14 +137,38 @@ def _measure(made: Comparison, measure: Measure) -> Section:
 def _stack(title: str, name: str, text: str, shares: Mapping[str, Mapping[str, float]]) -> Section:
     """A stacked bar for every scheme."""
     rows = {scheme: row for scheme, row in shares.items() if row}
-    parts = [part for part in dict.fromkeys(part for row in rows.values() for part in row)
-             if any(row.get(part) for row in rows.values())]
+    parts = [
+        part
+        for part in dict.fromkeys(part for row in rows.values() for part in row)
+        if any(row.get(part) for row in rows.values())
+    ]
     data: list[dict[str, Any]] = [
-        {"type": "bar", "name": part.replace("_", " "), "orientation": "h", "y": list(rows),
-         "x": [row.get(part, 0.0) for row in rows.values()], "marker": marker(place), "hovertemplate": "%{y}: %{x:.3f}"}
+        {
+            "type": "bar",
+            "name": part.replace("_", " "),
+            "orientation": "h",
+            "y": list(rows),
+            "x": [row.get(part, 0.0) for row in rows.values()],
+            "marker": marker(place),
+            "hovertemplate": "%{y}: %{x:.3f}",
+        }
         for place, part in enumerate(parts)
     ]
-    layout = {"barmode": "stack", "xaxis": {"title": {"text": "of baseline"}}, "yaxis": {"autorange": "reversed"}}
-    table = Table(f"{title}, of baseline", ("scheme", *(part.replace("_", " ") for part in parts)),
-                  [(scheme, [row.get(part, 0.0) for part in parts]) for scheme, row in rows.items()], [3] * len(parts))
-    return Section(title, text, [Plot(f"plot-{name}", f"{title} of {', '.join(rows)}", data, layout)], [table], folded=True)
+    layout = {
+        "barmode": "stack",
+        "xaxis": {"title": {"text": "of baseline"}},
+        "yaxis": {"autorange": "reversed"},
+    }
+    table = Table(
+        f"{title}, of baseline",
+        ("scheme", *(part.replace("_", " ") for part in parts)),
+        [(scheme, [row.get(part, 0.0) for part in parts]) for scheme, row in rows.items()],
+        [3] * len(parts),
+    )
+    return Section(
+        title,
+        text,
+        [Plot(f"plot-{name}", f"{title} of {', '.join(rows)}", data, layout)],
+        [table],
+        folded=True,
+    )

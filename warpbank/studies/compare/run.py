@@ -19,7 +19,8 @@ from warpbank.synth.energy import COMMON, energy, own_tables, table
 
 #: One scheme of each paper, and the baseline.
 DEFAULT_SCHEMES = ("baseline", "bow-wr", "malekeh", "ltrf-plus", "gscalar", "renaming")
-#: Kernels of different kinds that do not take long: streaming, stencil, dense, divergent, tree search, barriers.
+#: Kernels of different kinds that do not take long: streaming, stencil, dense, divergent, tree search,
+#: barriers.
 DEFAULT_KERNELS = ("nn", "hotspot", "matrixmul", "bfs", "btree", "reduction")
 #: Stands for every one of them.
 ALL = "all"
@@ -46,7 +47,8 @@ def compare(
     size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
     scheduler, workers, progress : see `warpbank.sim.runs.execute`.
 
-    Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the others.
+    Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the
+    others.
     """
     names = list(SCHEMES) if list(schemes) == [ALL] else [exp.find_scheme(text).name for text in schemes]
     chosen = tuple(dict.fromkeys((BASELINE.name, *names)))
@@ -56,19 +58,46 @@ def compare(
         for kernel in jobs
         for scheme in chosen
     }
-    outcomes = dict(zip(tasks, execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress), strict=True))
+    outcomes = dict(
+        zip(
+            tasks,
+            execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress),
+            strict=True,
+        )
+    )
     config = exp.find_config(preset, None, list(overrides))
     results = {key: outcome.result for key, outcome in outcomes.items() if outcome.result is not None}
     runs = {}
     for (scheme, kernel), result in results.items():
         base = results.get((chosen[0], kernel))
-        runs[scheme, kernel] = priced(result, config) | {"base_own": _own(base, scheme, config) if base else None}
+        runs[scheme, kernel] = priced(result, config) | {
+            "base_own": _own(base, scheme, config) if base else None
+        }
     failures = {key: outcome.error for key, outcome in outcomes.items() if outcome.result is None}
-    words = ["warpbank", "compare", "--schemes", ",".join(chosen), "--kernels", ",".join(jobs), "--size", size]
-    words += ["--preset", preset, "--engine", engine, *(word for text in overrides for word in ("--set", text))]
+    words = [
+        "warpbank",
+        "compare",
+        "--schemes",
+        ",".join(chosen),
+        "--kernels",
+        ",".join(jobs),
+        "--size",
+        size,
+    ]
+    words += [
+        "--preset",
+        preset,
+        "--engine",
+        engine,
+        *(word for text in overrides for word in ("--set", text)),
+    ]
     hashes = sorted({f"{run['preset']} {run['config_hash']}" for run in runs.values()})
     made_by = {
-        "command": shlex.join(words), "engine": engine, "size": size, "configurations": hashes, "versions": tool_versions(),
+        "command": shlex.join(words),
+        "engine": engine,
+        "size": size,
+        "configurations": hashes,
+        "versions": tool_versions(),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
         "energy": {COMMON: table(COMMON).title},
     }
@@ -76,7 +105,8 @@ def compare(
 
 
 def priced(result: dict[str, Any], config: SmConfig) -> dict[str, Any]:
-    """A run's report with its energy on the common table (`energy`) and on its scheme's own (`energy_own`; None without one)."""
+    """A run's report with its energy on the common table (`energy`) and on its scheme's own (`energy_own`;
+    None without one)."""
     common = energy(result, table(COMMON), config).to_dict()
     return {**result, "energy": common, "energy_own": _own(result, result["scheme"], config)}
 

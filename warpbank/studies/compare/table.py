@@ -23,7 +23,8 @@ class Comparison:
     runs : (scheme, kernel) -> the run's report with its energies; those that failed are missing.
     failures : (scheme, kernel) -> why.
     made_by : command, engine, configurations, versions.
-    area : by scheme, then unit: what synthesis has recorded (`warpbank.studies.compare.area`); None: not recorded.
+    area : by scheme, then unit: what synthesis has recorded (`warpbank.studies.compare.area`); None: not
+        recorded.
     """
 
     schemes: tuple[str, ...]
@@ -48,8 +49,12 @@ class Comparison:
     @property
     def mean_kernels(self) -> tuple[str, ...]:
         """Kernels that means are made of: those of which no run failed, schemes that never ran left out."""
-        ran = [scheme for scheme in self.schemes if any((scheme, kernel) in self.runs for kernel in self.kernels)]
-        return tuple(kernel for kernel in self.kernels if all((scheme, kernel) in self.runs for scheme in ran))
+        ran = [
+            scheme for scheme in self.schemes if any((scheme, kernel) in self.runs for kernel in self.kernels)
+        ]
+        return tuple(
+            kernel for kernel in self.kernels if all((scheme, kernel) in self.runs for scheme in ran)
+        )
 
     def mean(self, measure: Measure, scheme: str) -> float | None:
         """Over `mean_kernels`; geometric for ratios. None without a value for each."""
@@ -62,7 +67,9 @@ class Comparison:
         return geometric_mean(values) if min(values) > 0 else 0.0
 
     def structures(self, scheme: str) -> dict[str, float]:
-        """Dynamic energy by structure on the common table, over `mean_kernels`, as shares of the baseline's total."""
+        """Dynamic energy by structure on the common table, over `mean_kernels`, as shares of the baseline's
+        total."""
+
         def total(name: str) -> dict[str, float]:
             spent: dict[str, float] = {}
             for kernel in self.mean_kernels:
@@ -79,20 +86,32 @@ class Comparison:
         """Scheduler cycles by reason, over `mean_kernels`, as shares of the baseline's."""
         if any((scheme, kernel) not in self.runs for kernel in self.mean_kernels):
             return {}
-        whole = sum(sum(self.runs[self.schemes[0], kernel]["stalls"].values()) for kernel in self.mean_kernels)
+        whole = sum(
+            sum(self.runs[self.schemes[0], kernel]["stalls"].values()) for kernel in self.mean_kernels
+        )
         reasons = self.runs[scheme, self.mean_kernels[0]]["stalls"] if self.mean_kernels else {}
-        return {
-            reason: sum(self.runs[scheme, kernel]["stalls"][reason] for kernel in self.mean_kernels) / whole for reason in reasons
-        } if whole else {}
+        return (
+            {
+                reason: sum(self.runs[scheme, kernel]["stalls"][reason] for kernel in self.mean_kernels)
+                / whole
+                for reason in reasons
+            }
+            if whole
+            else {}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries for JSON; docs/compare.md documents the keys."""
         return {
-            "schemes": list(self.schemes), "kernels": list(self.kernels), "mean_kernels": list(self.mean_kernels),
+            "schemes": list(self.schemes),
+            "kernels": list(self.kernels),
+            "mean_kernels": list(self.mean_kernels),
             "made_by": self.made_by,
             "measures": {
                 measure.name: {
-                    "title": measure.title, "unit": measure.unit, "text": measure.text,
+                    "title": measure.title,
+                    "unit": measure.unit,
+                    "text": measure.text,
                     "mean_kind": "geometric" if measure.relative else "arithmetic",
                     "mean": {scheme: self.mean(measure, scheme) for scheme in self.schemes},
                     "values": self.values(measure),
@@ -104,7 +123,8 @@ class Comparison:
             "area": self.area,
             "runs": [_run(run) for run in self.runs.values()],
             "failures": [
-                {"scheme": scheme, "kernel": kernel, "cause": cause} for (scheme, kernel), cause in self.failures.items()
+                {"scheme": scheme, "kernel": kernel, "cause": cause}
+                for (scheme, kernel), cause in self.failures.items()
             ],
         }
 

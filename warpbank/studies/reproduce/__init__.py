@@ -1,4 +1,5 @@
-"""Papers whose figures can be made again: `PAPERS` by name. A new one is a module here, its published values, and a row."""
+"""Papers whose figures can be made again: `PAPERS` by name. A new one is a module here, its published values,
+and a row."""
 
 from warpbank.studies.reproduce.bow import BOW
 from warpbank.studies.reproduce.gscalar import GSCALAR

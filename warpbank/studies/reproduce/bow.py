@@ -19,14 +19,20 @@ _OBSERVER = "warpbank.studies.reproduce.observe:Stages"
 #: Windows of Fig. 10 and 12, in uops; the paper's choice is the one of the other figures.
 _WINDOWS = (2, 3, 4)
 _CHOICE = 3
-#: Section V-A: registers of each warp in the register file cache. The paper has 6; ours has to be a power of two.
+#: Section V-A: registers of each warp in the register file cache. The paper has 6; ours has to be a power of
+#: two.
 _CACHED = 8
 #: Windows of Fig. 3.
 _ALL_WINDOWS = range(2, 8)
-_MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
+_MIX = (
+    "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the "
+    "paper's benchmarks"
+)
 
 
-def _run(kernel: str, size: str, scheme: str = "baseline", window: int = _CHOICE, entries: str = "full") -> RunSpec:
+def _run(
+    kernel: str, size: str, scheme: str = "baseline", window: int = _CHOICE, entries: str = "full"
+) -> RunSpec:
     if scheme == "baseline":
         return RunSpec(kernel, size, scheme, _PRESET, observer=_OBSERVER)  # Fig. 4, 12
     overrides = (f"sub_core.collector.window={window}", f"sub_core.collector.boc_entries={entries}")
@@ -42,7 +48,9 @@ def _collect(result: dict[str, Any], kinds: tuple[str, ...]) -> tuple[int, int]:
 
 def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     result = results[_run(kernel, size)]
-    return tuple(percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other")))
+    return tuple(
+        percent(*_collect(result, kinds)) for kinds in (("memory",), ("other",), ("memory", "other"))
+    )
 
 
 def _windows(kernel: str, size: str) -> AnalysisSpec:
@@ -61,7 +69,9 @@ def _saved_row(kind: str, saved: str) -> Callable[[str, str, Results], tuple[flo
 
 
 def _destinations(kernel: str, size: str) -> AnalysisSpec:
-    return AnalysisSpec(kernel, size, "warpbank.studies.reproduce.analyses:destinations", (("window", _CHOICE),), _PRESET)
+    return AnalysisSpec(
+        kernel, size, "warpbank.studies.reproduce.analyses:destinations", (("window", _CHOICE),), _PRESET
+    )
 
 
 def _fig7_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -85,7 +95,9 @@ def _fig9_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     run = _run(kernel, size, "bow-wr")
     machine = with_overrides(preset(_PRESET), list(run.overrides))
     entries = machine.sub_core.collector.window_entries
-    cycles = {int(held): count for held, count in results[run]["observed"]["occupancy"].items() if held != "0"}
+    cycles = {
+        int(held): count for held, count in results[run]["observed"]["occupancy"].items() if held != "0"
+    }
     total = sum(cycles.values())
     over = sum(count for held, count in cycles.items() if 2 * held > entries)
     return percent(over, total), percent(sum(held * count for held, count in cycles.items()), total * entries)
@@ -108,7 +120,10 @@ def _fig11_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 def _rfc(kernel: str, size: str) -> RunSpec:
     """Every warp is active, so that every one has its registers in the cache."""
-    overrides = (f"sub_core.cache.registers={_CACHED}", f"sub_core.active_warps={preset(_PRESET).sub_core.warps}")
+    overrides = (
+        f"sub_core.cache.registers={_CACHED}",
+        f"sub_core.active_warps={preset(_PRESET).sub_core.warps}",
+    )
     return RunSpec(kernel, size, "rfc", _PRESET, overrides)
 
 
@@ -140,7 +155,10 @@ def _fig13_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     for scheme in ("bow", "bow-wr"):
         run = _run(kernel, size, scheme)
         spent = energy(results[run], priced, with_overrides(preset(_PRESET), list(run.overrides)))
-        row += [percent(spent.dynamic_total, before) - 100, percent(spent.dynamic_total - spent.dynamic["banks"], before)]
+        row += [
+            percent(spent.dynamic_total, before) - 100,
+            percent(spent.dynamic_total - spent.dynamic["banks"], before),
+        ]
     return tuple(row)
 
 
@@ -164,11 +182,23 @@ def _table1_tasks(scheme: str) -> Callable[[str, str], list[Task]]:
 
 #: Table I: scheme, its name in the paper, and why the counts are what they are.
 _TABLE1 = (
-    ("bow", "BOW, write-through", "The printed code writes r2 in lines 3, 11 and 12, three times; the paper's table says twice."),
-    ("bow-wb", "BOW, write-back", "The printed code writes r2 in lines 3, 11 and 12; the first value leaves the window, the "
-     "second is overwritten in it, which makes two bank writes; the paper's table says one."),
-    ("bow-wr", "BOW-WR", "r4 is not read in the snippet, so that its hint asks for no bank write; its result comes when "
-     "its entry has left the window already, and such a result goes to the banks."),
+    (
+        "bow",
+        "BOW, write-through",
+        "The printed code writes r2 in lines 3, 11 and 12, three times; the paper's table says twice.",
+    ),
+    (
+        "bow-wb",
+        "BOW, write-back",
+        "The printed code writes r2 in lines 3, 11 and 12; the first value leaves the window, the "
+        "second is overwritten in it, which makes two bank writes; the paper's table says one.",
+    ),
+    (
+        "bow-wr",
+        "BOW-WR",
+        "r4 is not read in the snippet, so that its hint asks for no bank write; its result comes when "
+        "its entry has left the window already, and such a result goes to the banks.",
+    ),
 )
 
 
@@ -182,95 +212,170 @@ BOW = Paper(
     (
         *(
             Figure(
-                f"table1-{scheme}", f"Table I: bank writes for the snippet of Fig. 6, {name}", "writes",
-                (*(f"r{register}" for register in range(WRITTEN)), "r0 to r3"), _table1_tasks(scheme), _table1_row(scheme),
-                f"{detail} The table leaves out r4.", kernels=("btree_snippet",),
+                f"table1-{scheme}",
+                f"Table I: bank writes for the snippet of Fig. 6, {name}",
+                "writes",
+                (*(f"r{register}" for register in range(WRITTEN)), "r0 to r3"),
+                _table1_tasks(scheme),
+                _table1_row(scheme),
+                f"{detail} The table leaves out r4.",
+                kernels=("btree_snippet",),
             )
             for scheme, name, detail in _TABLE1
         ),
         *(
             Figure(
-                f"fig3-{name}", f"Fig. 3: share of the {kind} of warp registers that a window makes unnecessary{how}", "%",
-                tuple(f"IW {window}" for window in _ALL_WINDOWS), lambda kernel, size: [_windows(kernel, size)],
-                _saved_row(kind, saved), f"A trace without a machine, {detail}; and {_MIX}.",
+                f"fig3-{name}",
+                f"Fig. 3: share of the {kind} of warp registers that a window makes unnecessary{how}",
+                "%",
+                tuple(f"IW {window}" for window in _ALL_WINDOWS),
+                lambda kernel, size: [_windows(kernel, size)],
+                _saved_row(kind, saved),
+                f"A trace without a machine, {detail}; and {_MIX}.",
             )
             for name, kind, how, saved, detail in (
                 ("reads", "reads", "", "reads_saved", "with a register that a uop names twice read once"),
-                ("writes", "writes", "", "writes_saved",
-                 "where a write is saved only if a full one to the same register follows while the value is in the window"),
-                ("writes-hints", "writes", ", with hints", "writes_saved_hints",
-                 "where a write is saved, too, if all reads of it are surely made in the window"),
+                (
+                    "writes",
+                    "writes",
+                    "",
+                    "writes_saved",
+                    "where a write is saved only if a full one to the same register follows while the value "
+                    "is in the window",
+                ),
+                (
+                    "writes-hints",
+                    "writes",
+                    ", with hints",
+                    "writes_saved_hints",
+                    "where a write is saved, too, if all reads of it are surely made in the window",
+                ),
             )
         ),
         Figure(
-            "fig4", "Fig. 4: share of a uop's time, from issue to its last write, that it spends in operand collection", "%",
-            ("memory", "other", "all"), lambda kernel, size: [_baseline(kernel, size)], _fig4_row,
-            f"Time includes our memory's latency and one issue a cycle in each of four sub-cores, and {_MIX}.",
+            "fig4",
+            "Fig. 4: share of a uop's time, from issue to its last write, that it spends in operand "
+            "collection",
+            "%",
+            ("memory", "other", "all"),
+            lambda kernel, size: [_baseline(kernel, size)],
+            _fig4_row,
+            "Time includes our memory's latency and one issue a cycle in each of four sub-cores, and "
+            f"{_MIX}.",
         ),
         Figure(
-            "fig7", "Fig. 7: executed uops with a result by where the compiler sends it, window 3", "%",
+            "fig7",
+            "Fig. 7: executed uops with a result by where the compiler sends it, window 3",
+            "%",
             ("banks only", "collector only", "both", "unkept registers"),
-            lambda kernel, size: [_destinations(kernel, size)], _fig7_row,
-            "Our pass is safe for whole warps and all paths: a register that lanes waiting elsewhere may read goes to the banks; "
-            f"and {_MIX}. Unkept: registers of the code that only collector-only results are written to, which need no "
-            "place in the banks; our allocator uses one register for many values, so that they are few.",
-            shape="parts", beside=("unkept registers",),
+            lambda kernel, size: [_destinations(kernel, size)],
+            _fig7_row,
+            "Our pass is safe for whole warps and all paths: a register that lanes waiting elsewhere may "
+            f"read goes to the banks; and {_MIX}. Unkept: registers of the code that only collector-only "
+            f"results are written to, which need no place in the banks; our allocator uses one register "
+            "for many values, so that they are few.",
+            shape="parts",
+            beside=("unkept registers",),
         ),
         Figure(
-            "fig8", "Fig. 8: executed uops by the number of distinct source registers", "%",
-            ("0 sources", "1 source", "2 sources", "3 sources", "more"), lambda kernel, size: [_sources(kernel, size)], _fig8_row,
-            "Our machine code has no register file of its own for addresses: a 64-bit address is two registers, so that memory "
-            f"and FP64 uops have more sources; and {_MIX}.",
+            "fig8",
+            "Fig. 8: executed uops by the number of distinct source registers",
+            "%",
+            ("0 sources", "1 source", "2 sources", "3 sources", "more"),
+            lambda kernel, size: [_sources(kernel, size)],
+            _fig8_row,
+            "Our machine code has no register file of its own for addresses: a 64-bit address is two "
+            f"registers, so that memory and FP64 uops have more sources; and {_MIX}.",
             shape="parts",
         ),
         Figure(
-            "fig9", "Fig. 9: share of the cycles of collectors that hold a value in which more than half of the entries do",
-            "%", ("more than half", "mean occupancy"), lambda kernel, size: [_run(kernel, size, "bow-wr")], _fig9_row,
-            "We leave out cycles in which a collector is empty, which the paper may count; that can only raise ours. "
-            f"What is left is the programs: {_MIX}.",
+            "fig9",
+            "Fig. 9: share of the cycles of collectors that hold a value in which more than half of the "
+            "entries do",
+            "%",
+            ("more than half", "mean occupancy"),
+            lambda kernel, size: [_run(kernel, size, "bow-wr")],
+            _fig9_row,
+            "We leave out cycles in which a collector is empty, which the paper may count; that can only "
+            f"raise ours. What is left is the programs: {_MIX}.",
         ),
         Figure(
-            "fig10", "Fig. 10: change in IPC over the baseline", "%",
+            "fig10",
+            "Fig. 10: change in IPC over the baseline",
+            "%",
             tuple(f"{name} IW {window}" for name in ("BOW", "BOW-WR") for window in _WINDOWS),
-            lambda kernel, size: [_baseline(kernel, size), *_fig10_runs(kernel, size)], _fig10_row,
-            "Our sub-cores issue one uop a cycle from eight warps to eight banks, which leaves fewer conflicts to remove; "
-            f"and {_MIX}.",
+            lambda kernel, size: [_baseline(kernel, size), *_fig10_runs(kernel, size)],
+            _fig10_row,
+            "Our sub-cores issue one uop a cycle from eight warps to eight banks, which leaves fewer "
+            f"conflicts to remove; and {_MIX}.",
             mean="change",
         ),
         Figure(
-            "fig11", "Fig. 11: change in IPC with half of the entries", "%", ("BOW-WR half", "BOW-WR full", "lost"),
-            lambda kernel, size: [_baseline(kernel, size), *(_run(kernel, size, "bow-wr", entries=n) for n in ("full", "half"))],
+            "fig11",
+            "Fig. 11: change in IPC with half of the entries",
+            "%",
+            ("BOW-WR half", "BOW-WR full", "lost"),
+            lambda kernel, size: [
+                _baseline(kernel, size),
+                *(_run(kernel, size, "bow-wr", entries=n) for n in ("full", "half")),
+            ],
             _fig11_row,
             f"As for Fig. 10: {_MIX}.",
             mean="change",
         ),
         *(
             Figure(
-                f"fig12-{name}", f"Fig. 12: change in the cycles that uops spend {where}, BOW", "%",
+                f"fig12-{name}",
+                f"Fig. 12: change in the cycles that uops spend {where}, BOW",
+                "%",
                 tuple(f"IW {window}" for window in _WINDOWS),
-                lambda kernel, size: [_baseline(kernel, size), *_fig12_runs(kernel, size)], _fig12_row(stage),
+                lambda kernel, size: [_baseline(kernel, size), *_fig12_runs(kernel, size)],
+                _fig12_row(stage),
                 f"{detail}; and {_MIX}.",
             )
             for name, where, stage, detail in (
-                ("residency", "in collectors, from issue to dispatch", "collect",
-                 "A BOC takes up to IW uops of a warp, which then wait side by side for operands and units; the baseline's "
-                 "collector takes one, and the next waits at the scheduler, where it is not counted"),
-                ("operands", "until their last operand is there", "operands",
-                 "Our windows save fewer reads than the paper's (fig3-reads); the wait for an execution unit, which Fig. 12 may "
-                 "count, is left out"),
+                (
+                    "residency",
+                    "in collectors, from issue to dispatch",
+                    "collect",
+                    "A BOC takes up to IW uops of a warp, which then wait side by side for operands and "
+                    "units; the baseline's collector takes one, and the next waits at the scheduler, "
+                    "where it is not counted",
+                ),
+                (
+                    "operands",
+                    "until their last operand is there",
+                    "operands",
+                    "Our windows save fewer reads than the paper's (fig3-reads); the wait for an "
+                    "execution unit, which Fig. 12 may count, is left out",
+                ),
             )
         ),
         Figure(
-            "fig13", "Fig. 13: change in dynamic energy of the register file, overhead included, with the paper's Table IV", "%",
+            "fig13",
+            "Fig. 13: change in dynamic energy of the register file, overhead included, with the paper's "
+            "Table IV",
+            "%",
             ("BOW", "BOW overhead", "BOW-WR", "BOW-WR overhead"),
-            lambda kernel, size: [_baseline(kernel, size), _run(kernel, size, "bow"), _run(kernel, size, "bow-wr")], _fig13_row,
-            f"It follows the accesses that each scheme removes (docs/energy.md tells how the network is charged); {_MIX}.",
+            lambda kernel, size: [
+                _baseline(kernel, size),
+                _run(kernel, size, "bow"),
+                _run(kernel, size, "bow-wr"),
+            ],
+            _fig13_row,
+            "It follows the accesses that each scheme removes (docs/energy.md tells how the network is "
+            f"charged); {_MIX}.",
         ),
         Figure(
-            "rfc", f"Section V-A: change in IPC with a register file cache of {_CACHED} registers for each warp", "%", ("RFC",),
-            lambda kernel, size: [_baseline(kernel, size), _rfc(kernel, size)], _rfc_row,
-            "The paper's has 6 entries per thread. Operands found in the cache cost no bank access, but every uop still needs a "
-            f"collector, and what leaves the cache is written to the banks; and {_MIX}.",
+            "rfc",
+            f"Section V-A: change in IPC with a register file cache of {_CACHED} registers for each warp",
+            "%",
+            ("RFC",),
+            lambda kernel, size: [_baseline(kernel, size), _rfc(kernel, size)],
+            _rfc_row,
+            "The paper's has 6 entries per thread. Operands found in the cache cost no bank access, but "
+            f"every uop still needs a collector, and what leaves the cache is written to the banks; and "
+            f"{_MIX}.",
             mean="change",
         ),
         *counted.BOW,

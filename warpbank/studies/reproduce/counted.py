@@ -1,4 +1,5 @@
-"""Figures without a run: storage counted from configurations, recorded synthesis, and what we have nothing beside."""
+"""Figures without a run: storage counted from configurations, recorded synthesis, and what we have nothing
+beside."""
 
 from __future__ import annotations
 
@@ -17,15 +18,35 @@ from warpbank.synth.memories import Sram, sram
 
 _LIBRARY = "NangateOpenCellLibrary"
 #: Of energies of memories: what ours is, and that nothing else uses it.
-_MACROS = ("of 45 nm macros whose numbers come from CACTI, with no layout behind them (`synth/memories.toml`); our energy tables "
-           "take the paper's.")
+_MACROS = (
+    "of 45 nm macros whose numbers come from CACTI, with no layout behind them (`synth/memories.toml`); "
+    "our energy tables take the paper's."
+)
 
 
-def constant(name: str, title: str, unit: str, columns: Sequence[str], values: Callable[[], Sequence[float]], reason: str, *,
-             digits: int = 1, about: str = "one SM") -> Figure:
+def constant(
+    name: str,
+    title: str,
+    unit: str,
+    columns: Sequence[str],
+    values: Callable[[], Sequence[float]],
+    reason: str,
+    *,
+    digits: int = 1,
+    about: str = "one SM",
+) -> Figure:
     """A figure whose one row needs no task."""
-    return Figure(name, title, unit, tuple(columns), lambda kernel, size: [], lambda kernel, size, results: tuple(values()),
-                  reason, kernels=(about,), digits=digits)
+    return Figure(
+        name,
+        title,
+        unit,
+        tuple(columns),
+        lambda kernel, size: [],
+        lambda kernel, size, results: tuple(values()),
+        reason,
+        kernels=(about,),
+        digits=digits,
+    )
 
 
 def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str) -> Figure:
@@ -34,7 +55,8 @@ def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str
 
 
 def _synthesized(number: str, *units: str, within: str = "") -> Callable[[], list[float]]:
-    """A number of the recorded baselines of units (`warpbank synth UNIT --record`); `within`: the group that it is in."""
+    """A number of the recorded baselines of units (`warpbank synth UNIT --record`); `within`: the group that
+    it is in."""
 
     folder = files("warpbank.synth") / "baselines"
 
@@ -75,27 +97,58 @@ _BANK = f"Ours: 8 KB, as the machine's banks are, {_MACROS} The paper's table sa
 
 BOW = (
     constant(
-        "storage", "Section V-A: room that BOW adds to the collectors of an SM", "KiB",
-        ("12 entries", "6 entries", "12 entries, over our collectors", "6 entries, over our collectors"), _boc_room,
-        "Counted, as the paper does, over a collector of three sources; ours have six slots, as tensor instructions need.",
+        "storage",
+        "Section V-A: room that BOW adds to the collectors of an SM",
+        "KiB",
+        ("12 entries", "6 entries", "12 entries, over our collectors", "6 entries, over our collectors"),
+        _boc_room,
+        "Counted, as the paper does, over a collector of three sources; ours have six slots, as tensor "
+        "instructions need.",
     ),
     constant(
-        "storage-shares", "Section V-A: the same, of the register file", "%", ("12 entries", "6 entries"), _boc_shares,
+        "storage-shares",
+        "Section V-A: the same, of the register file",
+        "%",
+        ("12 entries", "6 entries"),
+        _boc_shares,
         "Counted: 36 and 12 of 256 KiB; the paper rounds down.",
     ),
-    constant("table4-access", "Table IV: energy of an access to a bank", "pJ", ("bank",), lambda: [_bow_bank().picojoules], _BANK,
-             about="NanGate45"),
-    constant("table4-leakage", "Table IV: leakage of a bank", "mW", ("bank",), lambda: [_bow_bank().milliwatts], _BANK,
-             about="NanGate45"),
-    absent("table4-boc", "Table IV: energy of an access to a BOC, and its leakage", "", ("pJ", "mW"),
-           "An input here: our energy table takes it from the paper, since a collector's 12 values are too few rows for macros."),
-    absent(
-        "network", "Section V-A: crossbar of 32 x 32, BOCs and arbiters in 28 nm", "", ("mm2", "GHz", "mW"),
-        "We have no library of 28 nm and no single network: a sub-core of ours has one of its own, which `warpbank synth` maps "
-        "unit by unit to the library at hand; docs/synthesis.md has what was recorded of BOCs and arbiters. The power is an "
-        "input of our energy table.",
+    constant(
+        "table4-access",
+        "Table IV: energy of an access to a bank",
+        "pJ",
+        ("bank",),
+        lambda: [_bow_bank().picojoules],
+        _BANK,
+        about="NanGate45",
     ),
-)  # fmt: skip
+    constant(
+        "table4-leakage",
+        "Table IV: leakage of a bank",
+        "mW",
+        ("bank",),
+        lambda: [_bow_bank().milliwatts],
+        _BANK,
+        about="NanGate45",
+    ),
+    absent(
+        "table4-boc",
+        "Table IV: energy of an access to a BOC, and its leakage",
+        "",
+        ("pJ", "mW"),
+        "An input here: our energy table takes it from the paper, since a collector's 12 values are too few "
+        "rows for macros.",
+    ),
+    absent(
+        "network",
+        "Section V-A: crossbar of 32 x 32, BOCs and arbiters in 28 nm",
+        "",
+        ("mm2", "GHz", "mW"),
+        "We have no library of 28 nm and no single network: a sub-core of ours has one of its own, which "
+        "`warpbank synth` maps unit by unit to the library at hand; docs/synthesis.md has what was "
+        "recorded of BOCs and arbiters. The power is an input of our energy table.",
+    ),
+)
 
 # --- LTRF.
 
@@ -104,7 +157,8 @@ _REGISTERS = 256
 
 
 def _control_blocks() -> list[float]:
-    """Addresses and valid bits for the warps in the cache; two vectors for all warps, and again for those in the cache."""
+    """Addresses and valid bits for the warps in the cache; two vectors for all warps, and again for those in
+    the cache."""
     core = preset("maxwell").sub_core
     addresses = core.active_warps * _REGISTERS * (log2(core.cache.registers) + 1)
     vectors = 2 * _REGISTERS * (core.warps + core.active_warps)
@@ -116,31 +170,43 @@ _TABLE2 = "An input here: `--set rf1` to `rf7` and the power figures take it fro
 
 LTRF = (
     constant(
-        "wcb", "Section 4.3: bits of the warp control blocks", "bits", ("addresses", "vectors", "all"), _control_blocks,
-        "Ours keeps addresses for the warps in the cache only, since no other warp has any; the vectors of those warps stand "
-        "twice, in a memory of all warps and in registers.", digits=0,
+        "wcb",
+        "Section 4.3: bits of the warp control blocks",
+        "bits",
+        ("addresses", "vectors", "all"),
+        _control_blocks,
+        "Ours keeps addresses for the warps in the cache only, since no other warp has any; the vectors "
+        "of those warps stand twice, in a memory of all warps and in registers.",
+        digits=0,
     ),
     constant(
-        "wcb-share", "Section 4.3: the same, of the register file", "%", ("all",),
+        "wcb-share",
+        "Section 4.3: the same, of the register file",
+        "%",
+        ("all",),
         lambda: [percent(_control_blocks()[-1], 8 * preset("maxwell").register_file_bytes)],
         "Bits of bits; the paper's is area.",
     ),
     absent("table2-latency", "Table 2: latency of register files", "x", _FILES, _TABLE2),
     absent("table2-power", "Table 2: power of register files", "x", _FILES, _TABLE2),
-)  # fmt: skip
+)
 
 # --- G-Scalar.
 
 _UNITS = ("compressor", "decompressor", "compressor_half", "decompressor_half")
 _UNIT_NAMES = ("compressor", "decompressor", "compressor, halves", "decompressor, halves")
 _NODE = "Ours: NanGate45 typical by Yosys, nothing placed; theirs: 40 nm by Design Compiler, for 1.4 GHz."
-#: Bits of a warp register's base array: four bytes, an encoding of four bits, D and FS; for each half and together.
+#: Bits of a warp register's base array: four bytes, an encoding of four bits, D and FS; for each half and
+#: together.
 _BASE_BITS = (38, 74)
 
 
 def _power() -> list[float]:
     """At 1.4 GHz: a cycle's energy under the kernel that the baseline names, and leakage."""
-    pairs = zip(*(_synthesized(name, *_UNITS[:2], within="energy")() for name in ("pj_per_cycle", "leakage_mw")), strict=True)
+    pairs = zip(
+        *(_synthesized(name, *_UNITS[:2], within="energy")() for name in ("pj_per_cycle", "leakage_mw")),
+        strict=True,
+    )
     return [1.4 * cycle + leakage for cycle, leakage in pairs]
 
 
@@ -157,35 +223,66 @@ def _bdi_area() -> list[float]:
 
 GSCALAR = (
     constant(
-        "table3-area", "Table 3: area with the 1024-bit pipeline register", "um2", _UNIT_NAMES, _synthesized("area_um2", *_UNITS),
-        f"{_NODE} Leading bytes are compared as columns by AND and OR, so that no lane is chosen and spread to the others.",
-        digits=0, about="NanGate45",
-    ),
-    constant(
-        "table3-delay", "Table 3: delay", "ns", _UNIT_NAMES, _synthesized("delay_ns", *_UNITS), _NODE, digits=2,
+        "table3-area",
+        "Table 3: area with the 1024-bit pipeline register",
+        "um2",
+        _UNIT_NAMES,
+        _synthesized("area_um2", *_UNITS),
+        f"{_NODE} Leading bytes are compared as columns by AND and OR, so that no lane is chosen and spread "
+        "to the others.",
+        digits=0,
         about="NanGate45",
     ),
     constant(
-        "table3-power", "Table 3: power at 1.4 GHz", "mW", ("compressor", "decompressor"), _power,
-        "What activity the paper assumes is not said; ours is that of one instance in the first 2000 cycles of hotspot, of which "
-        "few bring it a register (docs/synthesis.md); in the others its clock is gated. No glitches. The energy table takes the "
-        "paper's.",
-        digits=2, about="NanGate45",
-    ),
-    constant(
-        "bdi-area", "Section 5.3: area of compressor and decompressor, of those of base-delta-immediate", "%", ("area",),
-        _bdi_area, "Our units of base-delta-immediate do all in one cycle each and are written for this comparison only.",
+        "table3-delay",
+        "Table 3: delay",
+        "ns",
+        _UNIT_NAMES,
+        _synthesized("delay_ns", *_UNITS),
+        _NODE,
+        digits=2,
         about="NanGate45",
     ),
     constant(
-        "base-access", "Section 5.3: energy of an access to the base and encoding array, of a bank's", "%", ("access",),
-        _base_access, f"Ours: 64 x {_BASE_BITS[0]} bits beside 64 x 1024, {_MACROS}", about="NanGate45",
+        "table3-power",
+        "Table 3: power at 1.4 GHz",
+        "mW",
+        ("compressor", "decompressor"),
+        _power,
+        "What activity the paper assumes is not said; ours is that of one instance in the first 2000 "
+        "cycles of hotspot, of which few bring it a register (docs/synthesis.md); in the others its clock "
+        "is gated. No glitches. The energy table takes the paper's.",
+        digits=2,
+        about="NanGate45",
     ),
     constant(
-        "base-area", "Section 5.1: bits of the base and encoding array, of a warp register's", "%", ("gscalar", "gscalar-half"),
-        lambda: [percent(bits, preset("fermi").value_width) for bits in _BASE_BITS], "Bits of bits; the paper's is area.",
+        "bdi-area",
+        "Section 5.3: area of compressor and decompressor, of those of base-delta-immediate",
+        "%",
+        ("area",),
+        _bdi_area,
+        "Our units of base-delta-immediate do all in one cycle each and are written for this comparison "
+        "only.",
+        about="NanGate45",
     ),
-)  # fmt: skip
+    constant(
+        "base-access",
+        "Section 5.3: energy of an access to the base and encoding array, of a bank's",
+        "%",
+        ("access",),
+        _base_access,
+        f"Ours: 64 x {_BASE_BITS[0]} bits beside 64 x 1024, {_MACROS}",
+        about="NanGate45",
+    ),
+    constant(
+        "base-area",
+        "Section 5.1: bits of the base and encoding array, of a warp register's",
+        "%",
+        ("gscalar", "gscalar-half"),
+        lambda: [percent(bits, preset("fermi").value_width) for bits in _BASE_BITS],
+        "Bits of bits; the paper's is area.",
+    ),
+)
 
 # --- Register renaming.
 
@@ -198,10 +295,13 @@ def _table_bytes() -> list[float]:
     return [table_bits(core.warps, _NAMES, core.banks * core.rows) / 8]
 
 
-#: Banks of the table of 1 KB, bits of an entry; registers of 128 bits in a bank of 4 KB, of which 32 make the file.
+#: Banks of the table of 1 KB, bits of an entry; registers of 128 bits in a bank of 4 KB, of which 32 make the
+#: file.
 _TABLE_BANKS, _ENTRY, _BANK_ROWS, _BANK_WIDTH, _BANKS = 4, 10, 256, 128, 32
-_KILOBYTE = (f"Ours: a bank of 205 x {_ENTRY} bits of the table, and one of {_BANK_ROWS} x {_BANK_WIDTH} of the register file, "
-             f"{_MACROS}")
+_KILOBYTE = (
+    f"Ours: a bank of 205 x {_ENTRY} bits of the table, and one of {_BANK_ROWS} x {_BANK_WIDTH} of the "
+    f"register file, {_MACROS}"
+)
 
 
 def _table_and_bank() -> tuple[Sram, Sram]:
@@ -214,24 +314,62 @@ def _table_static() -> list[float]:
 
 
 RENAMING = (
-    constant("table-static", "Section 8.3: static power of the renaming table of 1 KB, of the register file's", "%", ("table",),
-             _table_static, _KILOBYTE, about="NanGate45"),
     constant(
-        "table-size", "Section 6.1: size of the renaming table for 48 warps with 63 registers each", "bytes", ("table",),
-        _table_bytes, "Counted, by equation 1.", digits=0,
-    ),
-    constant("table2-access", "Table 2: energy of an access", "pJ", ("table", "bank"),
-             lambda: [each.picojoules for each in _table_and_bank()], _KILOBYTE, digits=2, about="NanGate45"),
-    constant("table2-leakage", "Table 2: leakage of a bank of each", "mW", ("table", "bank"),
-             lambda: [each.milliwatts for each in _table_and_bank()], _KILOBYTE, digits=2, about="NanGate45"),
-    constant(
-        "table2-lookup", "Table 2: time of a look-up", "ns", ("table",), _synthesized("delay_ns", "renaming_table_1k"),
-        "Ours: longest path of the unit with its table of flip-flops, in NanGate45 by Yosys, nothing placed; the paper's is of a "
-        "memory alone, in 40 nm.", digits=2, about="NanGate45",
+        "table-static",
+        "Section 8.3: static power of the renaming table of 1 KB, of the register file's",
+        "%",
+        ("table",),
+        _table_static,
+        _KILOBYTE,
+        about="NanGate45",
     ),
     constant(
-        "flag-cache", "Section 6.2: release flag cache", "bytes", ("cache",),
+        "table-size",
+        "Section 6.1: size of the renaming table for 48 warps with 63 registers each",
+        "bytes",
+        ("table",),
+        _table_bytes,
+        "Counted, by equation 1.",
+        digits=0,
+    ),
+    constant(
+        "table2-access",
+        "Table 2: energy of an access",
+        "pJ",
+        ("table", "bank"),
+        lambda: [each.picojoules for each in _table_and_bank()],
+        _KILOBYTE,
+        digits=2,
+        about="NanGate45",
+    ),
+    constant(
+        "table2-leakage",
+        "Table 2: leakage of a bank of each",
+        "mW",
+        ("table", "bank"),
+        lambda: [each.milliwatts for each in _table_and_bank()],
+        _KILOBYTE,
+        digits=2,
+        about="NanGate45",
+    ),
+    constant(
+        "table2-lookup",
+        "Table 2: time of a look-up",
+        "ns",
+        ("table",),
+        _synthesized("delay_ns", "renaming_table_1k"),
+        "Ours: longest path of the unit with its table of flip-flops, in NanGate45 by Yosys, nothing "
+        "placed; the paper's is of a memory alone, in 40 nm.",
+        digits=2,
+        about="NanGate45",
+    ),
+    constant(
+        "flag-cache",
+        "Section 6.2: release flag cache",
+        "bytes",
+        ("cache",),
         lambda: [preset("fermi").sub_core.warps * PAYLOAD_BITS / 8],
-        "Counted: an entry of 54 bits for each warp, without tags.", digits=0,
+        "Counted: an entry of 54 bits for each warp, without tags.",
+        digits=0,
     ),
-)  # fmt: skip
+)

@@ -14,21 +14,26 @@ from warpbank.sim.events import IDS, Batch
 class Kept:
     """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of collectors that keep values.
 
-    Its result: results written into collectors (`written`), and those of them that a later uop found there (`reused`). A result
-    that leaves, is replaced or forgotten before is not; what is fetched anew from the banks later is no reuse of it.
+    Its result: results written into collectors (`written`), and those of them that a later uop found there
+    (`reused`). A result that leaves, is replaced or forgotten before is not; what is fetched anew from the
+    banks later is no reuse of it.
     """
 
     def __init__(self) -> None:
         self._sources: list[list[int]] = []
         self._pcs: dict[tuple[int, int, int], int] = {}  # uops in collection: by sub-core, warp, seq
         self._found: dict[tuple[int, int, int], int] = {}  # of those, slots found, as a mask
-        self._unread: dict[tuple[int, int], set[int]] = {}  # by sub-core and warp: kept results that nobody found yet
+        self._unread: dict[
+            tuple[int, int], set[int]
+        ] = {}  # by sub-core and warp: kept results that nobody found yet
         self._written = self._reused = 0
 
     def start(self, trace: Trace, config: SmConfig) -> None:
         """What is about to run."""
         counts = trace.code["source_count"].tolist()
-        self._sources = [row[:count] for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
+        self._sources = [
+            row[:count] for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)
+        ]
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
@@ -37,8 +42,16 @@ class Kept:
         names = ("warp_start", "issue", "forward", "dispatch", "collector_write")
         number = {IDS[name]: order for order, name in enumerate(names)}
         rows = batch.records[np.isin(batch.records["event"], list(number))]
-        events = zip(rows["cycle"].tolist(), rows["event"].tolist(), rows["core"].tolist(), rows["values"].tolist(), strict=True)
-        for _, order, core, values in sorted((cycle, number[event], core, values) for cycle, event, core, values in events):
+        events = zip(
+            rows["cycle"].tolist(),
+            rows["event"].tolist(),
+            rows["core"].tolist(),
+            rows["values"].tolist(),
+            strict=True,
+        )
+        for _, order, core, values in sorted(
+            (cycle, number[event], core, values) for cycle, event, core, values in events
+        ):
             steps[order](core, values)
 
     def result(self) -> dict[str, Any]:

@@ -36,7 +36,8 @@ class Lanes:
         return {unit.name.lower(): int(self._lanes[unit]) for unit in Unit}
 
     def _rows(self, batch: Batch, event: str, uop: tuple[int, int], wanted: int) -> np.ndarray:
-        """A field of all events of a name, in the order of cycle, sub-core and uop (the fields of warp and number)."""
+        """A field of all events of a name, in the order of cycle, sub-core and uop (the fields of warp and
+        number)."""
         rows = batch.records[batch.records["event"] == IDS[event]]
         values = rows["values"].astype(np.int64)
         order = np.lexsort((values[:, uop[1]], values[:, uop[0]], rows["core"], rows["cycle"]))

@@ -21,8 +21,14 @@ _WITH_CACHE = f"sub_core.rows={_ROWS + _ROWS // 16}"
 _EIGHT_TIMES = f"sub_core.rows={8 * _ROWS}"
 #: Latencies of the main register file, Table 2: configurations 6 and 7.
 _CONFIGURATIONS = {"#6": 530, "#7": 630}
-_SCHEMES = {"BL": "baseline", "RFC": "rfc", "SHRF": "sw-rfc", "LTRF": "ltrf", "LTRF+": "ltrf-plus",
-            "LTRF (strand)": "ltrf-strand"}
+_SCHEMES = {
+    "BL": "baseline",
+    "RFC": "rfc",
+    "SHRF": "sw-rfc",
+    "LTRF": "ltrf",
+    "LTRF+": "ltrf-plus",
+    "LTRF (strand)": "ltrf-strand",
+}
 _LATENCIES = tuple(range(100, 900, 100))
 _SIZES = (8, 16, 32)
 _ACTIVE = (4, 8, 16)
@@ -34,13 +40,18 @@ _SHOWN = (100, 200, 400, 600, 800)
 _CURVES = ("BL", "RFC", "SHRF", "LTRF (strand)", "LTRF")
 #: Latencies of Fig. 12 and 13.
 _SOME = (100, 280, 630)
-_MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
+_MIX = (
+    "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the "
+    "paper's benchmarks"
+)
 _RFC = "RFC and SHRF keep results only, of 8 active warps, and hit as often as Fig. 4 says"
 _SHORT = "our kernels are short and few of them are limited by registers"
 
 
 def _run(scheme: str, kernel: str, size: str, *overrides: str) -> RunSpec:
-    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, tuple(f"sub_core.{override}" for override in overrides))
+    return RunSpec(
+        kernel, size, _SCHEMES[scheme], _PRESET, tuple(f"sub_core.{override}" for override in overrides)
+    )
 
 
 def _base(kernel: str, size: str) -> RunSpec:
@@ -49,7 +60,8 @@ def _base(kernel: str, size: str) -> RunSpec:
 
 
 def _faster(result: Mapping[str, Any], base: Mapping[str, Any]) -> float:
-    """Change in speed, in percent. Not of the IPC as counted: PREFETCHes are no instructions of the kernel."""
+    """Change in speed, in percent. Not of the IPC as counted: PREFETCHes are no instructions of the
+    kernel."""
     return percent(base["cycles"], result["cycles"]) - 100
 
 
@@ -80,7 +92,9 @@ def _growth_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 
 def _large(scheme: str, kernel: str, size: str, latency: int) -> RunSpec:
-    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, (_EIGHT_TIMES, f"sub_core.bank_latency={latency}"))
+    return RunSpec(
+        kernel, size, _SCHEMES[scheme], _PRESET, (_EIGHT_TIMES, f"sub_core.bank_latency={latency}")
+    )
 
 
 def _fig3_tasks(kernel: str, size: str) -> list[Task]:
@@ -88,14 +102,19 @@ def _fig3_tasks(kernel: str, size: str) -> list[Task]:
 
 
 def _fig9_tasks(kernel: str, size: str) -> list[Task]:
-    runs = [_large(scheme, kernel, size, latency) for latency in _CONFIGURATIONS.values() for scheme in _LARGE]
+    runs = [
+        _large(scheme, kernel, size, latency) for latency in _CONFIGURATIONS.values() for scheme in _LARGE
+    ]
     return [*runs, _large("BL", kernel, size, 100)]
 
 
-def _against_base(tasks: Callable[[str, str], list[Task]]) -> Callable[[str, str, Results], tuple[float, ...]]:
+def _against_base(
+    tasks: Callable[[str, str], list[Task]],
+) -> Callable[[str, str, Results], tuple[float, ...]]:
     """Row: the change in speed of each task."""
     return lambda kernel, size, results: tuple(
-        _faster(results[task], results[_base(kernel, size)]) for task in tasks(kernel, size))
+        _faster(results[task], results[_base(kernel, size)]) for task in tasks(kernel, size)
+    )
 
 
 def _with_base(tasks: Callable[[str, str], list[Task]]) -> Callable[[str, str], list[Task]]:
@@ -120,7 +139,8 @@ def _fig11_tasks(kernel: str, size: str) -> list[Task]:
 
 
 def _fig11_row(loss: int) -> Callable[[str, str, Results], tuple[float, ...]]:
-    """Row: the largest latency up to which the loss of speed is at most so many percent, 0 if there is none."""
+    """Row: the largest latency up to which the loss of speed is at most so many percent, 0 if there is
+    none."""
 
     def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
         base = results[_base(kernel, size)]
@@ -138,11 +158,19 @@ def _fig11_row(loss: int) -> Callable[[str, str, Results], tuple[float, ...]]:
 
 
 def _fig12_tasks(kernel: str, size: str) -> list[Task]:
-    return [_slow("LTRF", kernel, size, latency, f"cache.registers={count}") for count in _SIZES for latency in _SOME]
+    return [
+        _slow("LTRF", kernel, size, latency, f"cache.registers={count}")
+        for count in _SIZES
+        for latency in _SOME
+    ]
 
 
 def _fig13_tasks(kernel: str, size: str) -> list[Task]:
-    return [_slow("LTRF", kernel, size, latency, f"active_warps={count}") for count in _ACTIVE for latency in _SOME]
+    return [
+        _slow("LTRF", kernel, size, latency, f"active_warps={count}")
+        for count in _ACTIVE
+        for latency in _SOME
+    ]
 
 
 def _fig13_gain_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -198,7 +226,9 @@ def _power(result: Mapping[str, Any], main: float) -> float:
 def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     base = _power(results[_run("BL", kernel, size)], 1)
     factor = REGISTER_FILES["rf7"].power
-    return tuple(percent(_power(results[_seventh(scheme, kernel, size)], factor), base) - 100 for scheme in _POWERED)
+    return tuple(
+        percent(_power(results[_seventh(scheme, kernel, size)], factor), base) - 100 for scheme in _POWERED
+    )
 
 
 # --- Section 2.1: warps and registers that a larger register file has room for.
@@ -206,10 +236,20 @@ def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 def _occupancy_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     small, large = (results[run] for run in _occupancy_tasks(kernel, size))
-    before, after = ([_resident(launch, machine) for launch in result["launches"]]
-                     for result, machine in ((small, preset(_PRESET)), (large, with_overrides(preset(_PRESET), [_EIGHT_TIMES]))))
-    return (max(launch["registers"] for launch in small["launches"]), max(launch["registers"] for launch in large["launches"]),
-            min(before), min(after), _faster(large, small))
+    before, after = (
+        [_resident(launch, machine) for launch in result["launches"]]
+        for result, machine in (
+            (small, preset(_PRESET)),
+            (large, with_overrides(preset(_PRESET), [_EIGHT_TIMES])),
+        )
+    )
+    return (
+        max(launch["registers"] for launch in small["launches"]),
+        max(launch["registers"] for launch in large["launches"]),
+        min(before),
+        min(after),
+        _faster(large, small),
+    )
 
 
 def _occupancy_tasks(kernel: str, size: str) -> list[Task]:
@@ -228,92 +268,167 @@ def _at(latencies: tuple[int, ...], *names: str) -> tuple[str, ...]:
 
 LTRF = Paper(
     "ltrf",
-    "LTRF: Enabling High-Capacity Register Files for GPUs via Hardware/Software Cooperative Register Prefetching",
+    "LTRF: Enabling High-Capacity Register Files for GPUs via Hardware/Software Cooperative Register "
+    "Prefetching",
     (
         Figure(
-            "fig3", "Fig. 3: change in speed with eight times the register file, ideal and as slow as configuration 6", "%",
-            ("ideal", "real"), _with_base(_fig3_tasks), _against_base(_fig3_tasks),
-            f"The paper shows no mean; {_SHORT}.", mean="change",
-        ),
-        Figure(
-            "occupancy", "Section 2.1: registers per thread, warps that may run at a time, and the change in speed with "
-            "eight times the register file at the same latency", "registers, warps, %",
-            ("registers, 1x", "registers, 8x", "warps, 1x", "warps, 8x", "speed"), _occupancy_tasks, _occupancy_row,
-            f"The paper's Table 1 compares register files that 35 benchmarks need on two GPUs; {_SHORT}.",
-        ),
-        Figure(
-            "fig4", "Fig. 4: operands found in the register file cache", "%", ("hardware", "software"), _fig4_tasks, _fig4_row,
-            "The paper states 8 to 30 % and no mean. Our two-level scheduler keeps a warp active until it waits for memory, so "
-            f"that it seldom loses what it has in the cache; the compiler keeps values within straight code only. And {_MIX}.",
-        ),
-        Figure(
-            "fig9", "Fig. 9: change in speed with eight times the register file, against configuration 1 with 16 KB more", "%",
-            (*(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE), "ideal"),
-            _with_base(_fig9_tasks), _against_base(_fig9_tasks),
-            f"Our eight-fold file has larger banks, the paper's configurations 6 and 7 more of them; {_SHORT}. {_RFC}.",
+            "fig3",
+            "Fig. 3: change in speed with eight times the register file, ideal and as slow as configuration "
+            "6",
+            "%",
+            ("ideal", "real"),
+            _with_base(_fig3_tasks),
+            _against_base(_fig3_tasks),
+            f"The paper shows no mean; {_SHORT}.",
             mean="change",
         ),
         Figure(
-            "fig9-ideal", "Fig. 9: change in speed against the ideal file of eight times the size", "%",
-            tuple(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE), _fig9_tasks, _ideal_row,
-            f"As for Fig. 9: {_MIX}.", mean="change",
+            "occupancy",
+            "Section 2.1: registers per thread, warps that may run at a time, and the change in speed with "
+            "eight times the register file at the same latency",
+            "registers, warps, %",
+            ("registers, 1x", "registers, 8x", "warps, 1x", "warps, 8x", "speed"),
+            _occupancy_tasks,
+            _occupancy_row,
+            f"The paper's Table 1 compares register files that 35 benchmarks need on two GPUs; {_SHORT}.",
         ),
         Figure(
-            "fig10", "Fig. 10: change in power of the register file on configuration 7", "%", _POWERED, _fig10_tasks, _fig10_row,
-            "Our energy table with the paper's Table 2: the main register file takes 0.65 of the power, for accesses and leakage "
-            f"alike, since the table gives one figure for both. And {_MIX}.",
+            "fig4",
+            "Fig. 4: operands found in the register file cache",
+            "%",
+            ("hardware", "software"),
+            _fig4_tasks,
+            _fig4_row,
+            "The paper states 8 to 30 % and no mean. Our two-level scheduler keeps a warp active until it "
+            "waits for memory, so that it seldom loses what it has in the cache; the compiler keeps "
+            f"values within straight code only. And {_MIX}.",
+        ),
+        Figure(
+            "fig9",
+            "Fig. 9: change in speed with eight times the register file, against configuration 1 with 16 KB "
+            "more",
+            "%",
+            (*(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE), "ideal"),
+            _with_base(_fig9_tasks),
+            _against_base(_fig9_tasks),
+            "Our eight-fold file has larger banks, the paper's configurations 6 and 7 more of them; "
+            f"{_SHORT}. {_RFC}.",
+            mean="change",
+        ),
+        Figure(
+            "fig9-ideal",
+            "Fig. 9: change in speed against the ideal file of eight times the size",
+            "%",
+            tuple(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE),
+            _fig9_tasks,
+            _ideal_row,
+            f"As for Fig. 9: {_MIX}.",
+            mean="change",
+        ),
+        Figure(
+            "fig10",
+            "Fig. 10: change in power of the register file on configuration 7",
+            "%",
+            _POWERED,
+            _fig10_tasks,
+            _fig10_row,
+            "Our energy table with the paper's Table 2: the main register file takes 0.65 of the power, "
+            f"for accesses and leakage alike, since the table gives one figure for both. And {_MIX}.",
         ),
         *(
             Figure(
-                f"fig11{suffix}", f"Fig. 11: latency of the main register file tolerated at a loss of {loss} %", "x",
-                tuple(_SCHEMES), _with_base(_fig11_tasks), _fig11_row(loss),
-                f"Latencies from 1x to {_LATENCIES[-1] // 100}x were tried; 0: the loss is larger at 1x already, with 8 active "
-                f"warps of 64 and a cache to be filled. And {_MIX}. {_RFC}.",
+                f"fig11{suffix}",
+                f"Fig. 11: latency of the main register file tolerated at a loss of {loss} %",
+                "x",
+                tuple(_SCHEMES),
+                _with_base(_fig11_tasks),
+                _fig11_row(loss),
+                f"Latencies from 1x to {_LATENCIES[-1] // 100}x were tried; 0: the loss is larger at 1x "
+                f"already, with 8 active warps of 64 and a cache to be filled. And {_MIX}. {_RFC}.",
             )
             for suffix, loss in (("-1", 1), ("", 5), ("-10", 10))
         ),
         Figure(
-            "fig12", "Fig. 12: change in speed of LTRF by registers of an interval", "%",
-            _at(_SOME, *(f"N = {count}" for count in _SIZES)), _with_base(_fig12_tasks), _against_base(_fig12_tasks),
-            f"The paper prints no mean; {_MIX}.", mean="change", shape="curves",
+            "fig12",
+            "Fig. 12: change in speed of LTRF by registers of an interval",
+            "%",
+            _at(_SOME, *(f"N = {count}" for count in _SIZES)),
+            _with_base(_fig12_tasks),
+            _against_base(_fig12_tasks),
+            f"The paper prints no mean; {_MIX}.",
+            mean="change",
+            shape="curves",
         ),
         Figure(
-            "fig13", "Fig. 13: change in speed of LTRF by active warps", "%",
-            _at(_SOME, *(f"{count} active" for count in _ACTIVE)), _with_base(_fig13_tasks), _against_base(_fig13_tasks),
-            f"The paper prints no mean; {_MIX}.", mean="change", shape="curves",
+            "fig13",
+            "Fig. 13: change in speed of LTRF by active warps",
+            "%",
+            _at(_SOME, *(f"{count} active" for count in _ACTIVE)),
+            _with_base(_fig13_tasks),
+            _against_base(_fig13_tasks),
+            f"The paper prints no mean; {_MIX}.",
+            mean="change",
+            shape="curves",
         ),
         Figure(
-            "fig13-gain", "Fig. 13: change in speed from 4 to 8 active warps on the slowest register file", "%", ("LTRF",),
-            _fig13_tasks, _fig13_gain_row, f"At small sizes of our kernels few warps are there to be activated; and {_MIX}.",
+            "fig13-gain",
+            "Fig. 13: change in speed from 4 to 8 active warps on the slowest register file",
+            "%",
+            ("LTRF",),
+            _fig13_tasks,
+            _fig13_gain_row,
+            f"At small sizes of our kernels few warps are there to be activated; and {_MIX}.",
             mean="change",
         ),
         Figure(
-            "fig14", "Fig. 14: change in speed by latency of the main register file", "%",
-            _at(_SHOWN, *_CURVES), _with_base(_fig14_tasks), _against_base(_fig14_tasks),
-            f"The paper prints no mean; {_MIX}. {_RFC}.", mean="change", digits=0, shape="curves",
+            "fig14",
+            "Fig. 14: change in speed by latency of the main register file",
+            "%",
+            _at(_SHOWN, *_CURVES),
+            _with_base(_fig14_tasks),
+            _against_base(_fig14_tasks),
+            f"The paper prints no mean; {_MIX}. {_RFC}.",
+            mean="change",
+            digits=0,
+            shape="curves",
         ),
         Figure(
-            "accesses", "Section 4.2: accesses to the main register file, baseline over LTRF", "x", ("LTRF", "LTRF+"),
-            _fig11_tasks, _accesses_row,
-            "Without dirty bits a wait for global memory writes a warp's whole working set back and fetches all of it again; "
-            f"and {_MIX}.",
+            "accesses",
+            "Section 4.2: accesses to the main register file, baseline over LTRF",
+            "x",
+            ("LTRF", "LTRF+"),
+            _fig11_tasks,
+            _accesses_row,
+            "Without dirty bits a wait for global memory writes a warp's whole working set back and "
+            f"fetches all of it again; and {_MIX}.",
         ),
         Figure(
-            "table4", "Table 4: instructions that a warp executes in a register-interval", "instructions",
+            "table4",
+            "Table 4: instructions that a warp executes in a register-interval",
+            "instructions",
             ("average", "minimum", "maximum", "optimal average", "optimal minimum", "optimal maximum"),
-            lambda kernel, size: [_intervals(kernel, size)], _lengths_row,
-            "Minima and maxima are means over kernels of each kernel's; a loop that fits an interval runs to its end in it; and "
-            f"{_MIX}.",
+            lambda kernel, size: [_intervals(kernel, size)],
+            _lengths_row,
+            "Minima and maxima are means over kernels of each kernel's; a loop that fits an interval runs "
+            f"to its end in it; and {_MIX}.",
         ),
         Figure(
-            "table4-share", "Section 6.5: real of optimal lengths of register-intervals", "%", ("average", "minimum", "maximum"),
-            lambda kernel, size: [_intervals(kernel, size)], _share_row,
-            "Ours is a mean of the kernels' shares, the paper's a share of its means; a loop that fits an interval runs to its "
-            f"end in it; and {_MIX}.",
+            "table4-share",
+            "Section 6.5: real of optimal lengths of register-intervals",
+            "%",
+            ("average", "minimum", "maximum"),
+            lambda kernel, size: [_intervals(kernel, size)],
+            _share_row,
+            "Ours is a mean of the kernels' shares, the paper's a share of its means; a loop that fits an "
+            f"interval runs to its end in it; and {_MIX}.",
         ),
         Figure(
-            "code", "Section 4.3: code growth", "%", ("bit-vectors", "with instructions"),
-            lambda kernel, size: [_intervals(kernel, size)], _growth_row,
+            "code",
+            "Section 4.3: code growth",
+            "%",
+            ("bit-vectors", "with instructions"),
+            lambda kernel, size: [_intervals(kernel, size)],
+            _growth_row,
             f"An instruction has 8 bytes and a bit-vector 32; and {_MIX}.",
         ),
         *counted.LTRF,

@@ -20,8 +20,14 @@ _STHLDS = (0, 1, 2, 4, 8, 16)
 _SHORT = 1000
 #: BOW as section VI-B sizes it: eight registers for each of three uops.
 _BOW = ("sub_core.collector.window=3", "sub_core.collector.boc_entries=24")
-_MIX = "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the paper's benchmarks"
-_CACHES = "RFC and SW-RFC have room for 16 registers of each active warp, and the same scheduler, which the paper's have not."
+_MIX = (
+    "our kernels, compiled from our own PTX and scheduled by our list scheduler, are another mix than the "
+    "paper's benchmarks"
+)
+_CACHES = (
+    "RFC and SW-RFC have room for 16 registers of each active warp, and the same scheduler, which the "
+    "paper's have not."
+)
 _SHORT_RUNS = (
     "With the paper's interval of 10 000 cycles the waiting time of our short runs has hardly begun to move; "
     f"{_SHORT} cycles show it moving"
@@ -38,24 +44,36 @@ _SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
 _COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
 #: Pairs that section VI-B compares: column, scheme, and what it is compared with.
 _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
-#: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as theirs together.
+#: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as
+#: theirs together.
 _MONOLITHIC = (
-    "sub_cores=1", "sub_core.warps=32", "sub_core.banks=8", "sub_core.collectors=8", "sub_core.execute.alu.interval=1",
-    "sub_core.execute.fma.interval=1", "sub_core.execute.sfu.interval=2", "sub_core.execute.tensor.interval=1",
+    "sub_cores=1",
+    "sub_core.warps=32",
+    "sub_core.banks=8",
+    "sub_core.collectors=8",
+    "sub_core.execute.alu.interval=1",
+    "sub_core.execute.fma.interval=1",
+    "sub_core.execute.sfu.interval=2",
+    "sub_core.execute.tensor.interval=1",
     "sub_core.execute.fp64.interval=8",
 )
 #: Register files under two-level scheduling: name, scheme and overrides.
 _TWO_LEVEL: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("two-level", "baseline", ("sub_core.front_end.scheduler=two_level",)), ("RFC", "rfc", ()), ("SW-RFC", "sw-rfc", ()),
+    ("two-level", "baseline", ("sub_core.front_end.scheduler=two_level",)),
+    ("RFC", "rfc", ()),
+    ("SW-RFC", "sw-rfc", ()),
 )
 #: Active warps of a scheduler, of the sub-cores and of the monolithic machine: 8 of an SM's 32.
-_ACTIVE = {"sub-cores": ("sub_core.active_warps=2", ()), "monolithic": ("sub_core.active_warps=8", _MONOLITHIC)}
+_ACTIVE = {
+    "sub-cores": ("sub_core.active_warps=2", ()),
+    "monolithic": ("sub_core.active_warps=8", _MONOLITHIC),
+}
 #: Collectors whose room is counted.
 _STORED = ("baseline", "Malekeh", "Malekeh_PR", "BOW")
 _ADDED = "added by Malekeh"
 _COUNTED = (
-    "Counted from the configurations that the figures run: 6 slots in the baseline's collector, 8 lines in a CCU, 24 entries in "
-    "a BOC."
+    "Counted from the configurations that the figures run: 6 slots in the baseline's collector, 8 lines "
+    "in a CCU, 24 entries in a BOC."
 )
 #: Schemes of Fig. 16, which need to know what becomes of what they keep.
 _KEEPERS = ("Malekeh", "BOW")
@@ -118,8 +136,11 @@ def _fig2_tasks(kernel: str, size: str) -> list[Task]:
 
 
 def _fig2_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    pairs = [(_two_level(kernel, size, machine, scheme, overrides), machine) for _, scheme, overrides in _TWO_LEVEL
-             for machine in _ACTIVE]  # fmt: skip
+    pairs = [
+        (_two_level(kernel, size, machine, scheme, overrides), machine)
+        for _, scheme, overrides in _TWO_LEVEL
+        for machine in _ACTIVE
+    ]
     pairs += [(_one_level(kernel, size, machine, "lrr"), machine) for machine in _ACTIVE]
     return tuple(gain(results[task], results[_one_level(kernel, size, machine)]) for task, machine in pairs)
 
@@ -167,7 +188,9 @@ def _fig12_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 
 
 def _fig12_pairs_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    return tuple(gain(results[_run(one, kernel, size)], results[_run(other, kernel, size)]) for _, one, other in _PAIRS)
+    return tuple(
+        gain(results[_run(one, kernel, size)], results[_run(other, kernel, size)]) for _, one, other in _PAIRS
+    )
 
 
 def _hits_row(*names: str) -> Callable[[str, str, Results], tuple[float, ...]]:
@@ -176,7 +199,9 @@ def _hits_row(*names: str) -> Callable[[str, str, Results], tuple[float, ...]]:
 
 def _removed_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     base = results[_base(kernel, size)]["counters"]["rf.reads"]
-    return tuple(100 - percent(results[_run(name, kernel, size)]["counters"]["rf.reads"], base) for name in _COMPARED)
+    return tuple(
+        100 - percent(results[_run(name, kernel, size)]["counters"]["rf.reads"], base) for name in _COMPARED
+    )
 
 
 def _fig13_pairs_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -197,7 +222,9 @@ def _fig15_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     priced = table("common")
 
     def spent(task: RunSpec) -> float:
-        return energy(results[task], priced, with_overrides(preset(_PRESET), list(task.overrides))).dynamic_total
+        return energy(
+            results[task], priced, with_overrides(preset(_PRESET), list(task.overrides))
+        ).dynamic_total
 
     base = spent(_base(kernel, size))
     after = {name: spent(_run(name, kernel, size)) for name in _COMPARED}
@@ -210,7 +237,10 @@ def _fig16_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     for name in _KEEPERS:
         result = results[_run(name, kernel, size)]
         kept = result["observed"]
-        row += [percent(kept["written"], result["counters"]["rf.writes"]), percent(kept["reused"], kept["written"])]
+        row += [
+            percent(kept["written"], result["counters"]["rf.writes"]),
+            percent(kept["reused"], kept["written"]),
+        ]
     return tuple(row)
 
 
@@ -230,7 +260,11 @@ def _storage_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 def _shares_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     file = preset(_PRESET).register_file_bytes / 1024
     added = _room("Malekeh") - _room("baseline")
-    return percent(added, file), percent(_room("Malekeh"), _room("BOW")), percent(_room("Malekeh_PR"), _room("BOW"))
+    return (
+        percent(added, file),
+        percent(_room("Malekeh"), _room("BOW")),
+        percent(_room("Malekeh_PR"), _room("BOW")),
+    )
 
 
 MALEKEH = Paper(
@@ -239,99 +273,195 @@ MALEKEH = Paper(
     (
         *(
             Figure(
-                f"fig1{suffix}", f"Fig. 1: reuses of registers by distance, in uops of the warp{which}", "%",
-                ("1", "2", "3", "4 to 10", "over 10", "over 3"), lambda kernel, size: [_reuse(kernel, size)], _fig1_row,
-                f"A trace without a machine, every executed uop counted, branches too; {reason}.", kernels=kernels,
-                shape="parts", beside=("over 3",),
+                f"fig1{suffix}",
+                f"Fig. 1: reuses of registers by distance, in uops of the warp{which}",
+                "%",
+                ("1", "2", "3", "4 to 10", "over 10", "over 3"),
+                lambda kernel, size: [_reuse(kernel, size)],
+                _fig1_row,
+                f"A trace without a machine, every executed uop counted, branches too; {reason}.",
+                kernels=kernels,
+                shape="parts",
+                beside=("over 3",),
             )
             for suffix, which, kernels, reason in (
                 ("", "", (), _MIX),
-                ("-tensor", ", matrix units", ("mma_gemm",),
-                 "one kernel of ours stands beside the paper's suite, and its matrix operations are cracked into smaller uops"),
+                (
+                    "-tensor",
+                    ", matrix units",
+                    ("mma_gemm",),
+                    "one kernel of ours stands beside the paper's suite, and its matrix operations are "
+                    "cracked into smaller uops",
+                ),
             )
         ),
         Figure(
-            "fig2", "Fig. 2: change in IPC from one-level to two-level scheduling, 8 active warps of 32", "%",
-            (*(f"{name}, {machine}" for name, _, _ in _TWO_LEVEL for machine in _ACTIVE),
-             *(f"round robin, {machine}" for machine in _ACTIVE)),
-            _fig2_tasks, _fig2_row,
-            "The first columns have the baseline's register file. Two-level scheduling goes round robin among its active "
-            "warps, as the last columns do among all; one-level is GTO. Our warps leave the active set when they wait for "
-            f"memory; and {_MIX}. {_CACHES}",
+            "fig2",
+            "Fig. 2: change in IPC from one-level to two-level scheduling, 8 active warps of 32",
+            "%",
+            (
+                *(f"{name}, {machine}" for name, _, _ in _TWO_LEVEL for machine in _ACTIVE),
+                *(f"round robin, {machine}" for machine in _ACTIVE),
+            ),
+            _fig2_tasks,
+            _fig2_row,
+            "The first columns have the baseline's register file. Two-level scheduling goes round robin "
+            "among its active warps, as the last columns do among all; one-level is GTO. Our warps leave "
+            f"the active set when they wait for memory; and {_MIX}. {_CACHES}",
             mean="change",
         ),
         Figure(
-            "hints", "Section III-A: accesses whose reuse is as near or far as the hint of their operand says", "%",
-            ("first warps", "all warps"), lambda kernel, size: [_reuse(kernel, size)], _hints_row,
+            "hints",
+            "Section III-A: accesses whose reuse is as near or far as the hint of their operand says",
+            "%",
+            ("first warps", "all warps"),
+            lambda kernel, size: [_reuse(kernel, size)],
+            _hints_row,
             "The paper states that a profile of a few warps is very close to one of all, without a number.",
         ),
         Figure(
-            "fig7-ipc", "Fig. 7: change in IPC with a fixed STHLD, against none", "%",
-            tuple(f"STHLD {sthld}" for sthld in _STHLDS[1:]), _fig7_tasks, _fig7_ipc_row,
-            f"The paper shows three applications and no mean; {_MIX}.", mean="change", shape="lines",
+            "fig7-ipc",
+            "Fig. 7: change in IPC with a fixed STHLD, against none",
+            "%",
+            tuple(f"STHLD {sthld}" for sthld in _STHLDS[1:]),
+            _fig7_tasks,
+            _fig7_ipc_row,
+            f"The paper shows three applications and no mean; {_MIX}.",
+            mean="change",
+            shape="lines",
         ),
         Figure(
-            "fig7-hits", "Fig. 7: hit ratio with a fixed STHLD", "%", tuple(f"STHLD {sthld}" for sthld in _STHLDS), _fig7_tasks,
-            _fig7_hits_row, f"The paper shows three applications and no mean; {_MIX}.", shape="lines",
+            "fig7-hits",
+            "Fig. 7: hit ratio with a fixed STHLD",
+            "%",
+            tuple(f"STHLD {sthld}" for sthld in _STHLDS),
+            _fig7_tasks,
+            _fig7_hits_row,
+            f"The paper shows three applications and no mean; {_MIX}.",
+            shape="lines",
         ),
         Figure(
-            "fig10", "Fig. 10: scheduler cycles under two-level scheduling, 2 active warps of 8", "%",
-            tuple(f"{name}, {state}" for name, _, _ in _TWO_LEVEL for state in ("issued", "ready but pending", "none ready")),
-            _fig10_tasks, _fig10_row,
-            "Cycles without a warp count as none ready, and a pending warp is ready if its next uop has no hazard. Our machine "
-            f"activates the oldest pending warp that does not wait for memory, one a cycle; and {_MIX}. {_CACHES}",
+            "fig10",
+            "Fig. 10: scheduler cycles under two-level scheduling, 2 active warps of 8",
+            "%",
+            tuple(
+                f"{name}, {state}"
+                for name, _, _ in _TWO_LEVEL
+                for state in ("issued", "ready but pending", "none ready")
+            ),
+            _fig10_tasks,
+            _fig10_row,
+            "Cycles without a warp count as none ready, and a pending warp is ready if its next uop has "
+            f"no hazard. Our machine activates the oldest pending warp that does not wait for memory, one "
+            f"a cycle; and {_MIX}. {_CACHES}",
         ),
         Figure(
-            "fig12", "Fig. 12: change in IPC over the baseline", "%", _COMPARED, _runs(*_COMPARED), _fig12_row,
-            f"{_SHORT_RUNS}; and {_MIX}.", mean="change",
+            "fig12",
+            "Fig. 12: change in IPC over the baseline",
+            "%",
+            _COMPARED,
+            _runs(*_COMPARED),
+            _fig12_row,
+            f"{_SHORT_RUNS}; and {_MIX}.",
+            mean="change",
         ),
         Figure(
-            "fig12-pairs", "Fig. 12: change in IPC from one scheme to another", "%", tuple(pair[0] for pair in _PAIRS),
-            _runs(*_COMPARED), _fig12_pairs_row, f"As for Fig. 12: {_MIX}.", mean="change",
+            "fig12-pairs",
+            "Fig. 12: change in IPC from one scheme to another",
+            "%",
+            tuple(pair[0] for pair in _PAIRS),
+            _runs(*_COMPARED),
+            _fig12_pairs_row,
+            f"As for Fig. 12: {_MIX}.",
+            mean="change",
         ),
         Figure(
-            "fig13", "Fig. 13: hit ratio, source operands found in the collector", "%", _COMPARED, _runs(*_COMPARED),
+            "fig13",
+            "Fig. 13: hit ratio, source operands found in the collector",
+            "%",
+            _COMPARED,
+            _runs(*_COMPARED),
             _hits_row(*_COMPARED),
-            f"A hint of ours speaks for all accesses of an operand, the paper's evaluation had the distance of each; {_MIX}.",
+            "A hint of ours speaks for all accesses of an operand, the paper's evaluation had the distance "
+            f"of each; {_MIX}.",
         ),
         Figure(
-            "fig13-pairs", "Fig. 13: hit ratio of one scheme less that of another", "points", tuple(pair[0] for pair in _PAIRS),
-            _runs(*_COMPARED), _fig13_pairs_row, f"As for Fig. 13: {_MIX}.",
+            "fig13-pairs",
+            "Fig. 13: hit ratio of one scheme less that of another",
+            "points",
+            tuple(pair[0] for pair in _PAIRS),
+            _runs(*_COMPARED),
+            _fig13_pairs_row,
+            f"As for Fig. 13: {_MIX}.",
         ),
         Figure(
-            "reads", "Section VI-B2: bank reads that the scheme saves, of the baseline's", "%", _COMPARED, _runs(*_COMPARED),
+            "reads",
+            "Section VI-B2: bank reads that the scheme saves, of the baseline's",
+            "%",
+            _COMPARED,
+            _runs(*_COMPARED),
             _removed_row,
             "As for Fig. 13; more than the hits is saved where operands that wait together are read once. "
             f"And {_MIX}.",
         ),
         Figure(
-            "fig14", "Fig. 14: loads that hit in the L1", "%", ("baseline", *_KEEPERS), _runs(*_KEEPERS), _fig14_row,
+            "fig14",
+            "Fig. 14: loads that hit in the L1",
+            "%",
+            ("baseline", *_KEEPERS),
+            _runs(*_KEEPERS),
+            _fig14_row,
             "The paper gives no mean.",
         ),
         Figure(
-            "fig15", "Fig. 15: change in dynamic energy of the register file", "%", (*_COMPARED, "BOW over Malekeh"),
-            _runs(*_COMPARED), _fig15_row,
-            "Priced with our table `common`, whose network costs the same for a value however many collectors it spans; the "
-            f"paper charges BOW for a larger crossbar and prints no energy of an access. And {_MIX}.",
+            "fig15",
+            "Fig. 15: change in dynamic energy of the register file",
+            "%",
+            (*_COMPARED, "BOW over Malekeh"),
+            _runs(*_COMPARED),
+            _fig15_row,
+            "Priced with our table `common`, whose network costs the same for a value however many "
+            f"collectors it spans; the paper charges BOW for a larger crossbar and prints no energy of an "
+            f"access. And {_MIX}.",
         ),
         Figure(
-            "fig16", "Fig. 16: results written into collectors, of all results, and those of them that are found there", "%",
-            tuple(f"{name}{what}" for name in _KEEPERS for what in ("", ", reused")), _runs(*_KEEPERS), _fig16_row,
+            "fig16",
+            "Fig. 16: results written into collectors, of all results, and those of them that are found "
+            "there",
+            "%",
+            tuple(f"{name}{what}" for name in _KEEPERS for what in ("", ", reused")),
+            _runs(*_KEEPERS),
+            _fig16_row,
             "The paper gives no mean.",
         ),
         Figure(
-            "fig17", "Fig. 17: hit ratio of the same storage under GTO and LRU", "%", ("GTO and LRU", "Malekeh"),
-            _runs("GTO and LRU", "Malekeh"), _hits_row("GTO and LRU", "Malekeh"),
-            "A warp of ours that owns a unit gets that one again, and our GTO stays with a warp as long as it can issue; how the "
-            f"paper's gives out units is not said. And {_MIX}.",
+            "fig17",
+            "Fig. 17: hit ratio of the same storage under GTO and LRU",
+            "%",
+            ("GTO and LRU", "Malekeh"),
+            _runs("GTO and LRU", "Malekeh"),
+            _hits_row("GTO and LRU", "Malekeh"),
+            "A warp of ours that owns a unit gets that one again, and our GTO stays with a warp as long "
+            f"as it can issue; how the paper's gives out units is not said. And {_MIX}.",
         ),
         Figure(
-            "storage", "Sections VI-B and VI-D: room for values in the collectors of an SM", "KiB", (*_STORED, _ADDED),
-            lambda kernel, size: [], _storage_row, _COUNTED, kernels=("one SM",),
+            "storage",
+            "Sections VI-B and VI-D: room for values in the collectors of an SM",
+            "KiB",
+            (*_STORED, _ADDED),
+            lambda kernel, size: [],
+            _storage_row,
+            _COUNTED,
+            kernels=("one SM",),
         ),
         Figure(
-            "storage-shares", "Sections VI-B and VI-D: what Malekeh adds to the register file, and room against BOW's", "%",
-            ("added to the file", "Malekeh of BOW", "Malekeh_PR of BOW"), lambda kernel, size: [], _shares_row, _COUNTED,
+            "storage-shares",
+            "Sections VI-B and VI-D: what Malekeh adds to the register file, and room against BOW's",
+            "%",
+            ("added to the file", "Malekeh of BOW", "Malekeh_PR of BOW"),
+            lambda kernel, size: [],
+            _shares_row,
+            _COUNTED,
             kernels=("one SM",),
         ),
     ),

@@ -1,4 +1,5 @@
-"""What figures need to know of a run besides its counters: how long uops spend in each stage, how full collectors are."""
+"""What figures need to know of a run besides its counters: how long uops spend in each stage, how full
+collectors are."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from warpbank.sim.events import IDS, Batch
 
 @dataclass(slots=True)
 class _Stay:
-    """A uop from issue to retirement: cycles of its issue, of its last operand's arrival so far, and of its dispatch."""
+    """A uop from issue to retirement: cycles of its issue, of its last operand's arrival so far, and of its
+    dispatch."""
 
     issued: int
     sources: frozenset[int]
@@ -25,12 +27,14 @@ class _Stay:
 
 
 class Stages:
-    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of machines whose registers are mapped directly.
+    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of machines whose registers are mapped
+    directly.
 
-    Its result: for `memory` and `other` uops their number, the cycles from issue to the arrival of the last operand (`operands`;
-    0 for what is found in the collector at issue), from issue to dispatch (`collect`), and from issue to retirement
-    (`total`); uops that never enter a collector have 0 cycles of the former two. `occupancy`: for each number of values
-    that a collector held, the collector-cycles in which it did, from a collector's first value to the end of the run.
+    Its result: for `memory` and `other` uops their number, the cycles from issue to the arrival of the last
+    operand (`operands`; 0 for what is found in the collector at issue), from issue to dispatch (`collect`),
+    and from issue to retirement (`total`); uops that never enter a collector have 0 cycles of the former two.
+    `occupancy`: for each number of values that a collector held, the collector-cycles in which it did, from a
+    collector's first value to the end of the run.
     """
 
     def __init__(self) -> None:
@@ -38,8 +42,12 @@ class Stages:
         self._banks = 1
         self._base: dict[tuple[int, int], int] = {}
         self._stays: dict[tuple[int, int, int], _Stay] = {}
-        self._inside: dict[tuple[int, int], dict[int, tuple[int, _Stay]]] = {}  # by collector, then seq: warp and uop
-        self._sums = {kind: {"uops": 0, "operands": 0, "collect": 0, "total": 0} for kind in ("memory", "other")}
+        self._inside: dict[
+            tuple[int, int], dict[int, tuple[int, _Stay]]
+        ] = {}  # by collector, then seq: warp and uop
+        self._sums = {
+            kind: {"uops": 0, "operands": 0, "collect": 0, "total": 0} for kind in ("memory", "other")
+        }
         self._held: dict[tuple[int, int], tuple[int, int]] = {}
         self._occupancy: dict[int, int] = {}
         self._end = 0
@@ -47,18 +55,30 @@ class Stages:
     def start(self, trace: Trace, config: SmConfig) -> None:
         """What is about to run."""
         counts = trace.code["source_count"].tolist()
-        self._sources = [frozenset(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)]
+        self._sources = [
+            frozenset(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)
+        ]
         self._banks = config.sub_core.banks
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
-        # A slot's next warp counts its uops from 0 again, so that the order of cycles matters; within one, a uop's own order.
+        # A slot's next warp counts its uops from 0 again, so that the order of cycles matters; within one, a
+        # uop's own order.
         steps = (
-            ("warp_start", self._warp_start), ("issue", self._issue), ("allocate", self._allocate), ("forward", self._insert),
-            ("reserve", self._insert), ("grant", self._grant), ("dispatch", self._dispatch), ("retire", self._retire),
-        )  # fmt: skip
-        stages = [(cycle, order, take, core, values) for order, (event, take) in enumerate(steps)
-                  for cycle, core, values in self._rows(batch, event)]
+            ("warp_start", self._warp_start),
+            ("issue", self._issue),
+            ("allocate", self._allocate),
+            ("forward", self._insert),
+            ("reserve", self._insert),
+            ("grant", self._grant),
+            ("dispatch", self._dispatch),
+            ("retire", self._retire),
+        )
+        stages = [
+            (cycle, order, take, core, values)
+            for order, (event, take) in enumerate(steps)
+            for cycle, core, values in self._rows(batch, event)
+        ]
         for cycle, _, take, core, values in sorted(stages, key=lambda row: row[:2]):
             take(cycle, core, values)
         for cycle, core, values in self._rows(batch, "window"):
@@ -69,7 +89,10 @@ class Stages:
         """Plain dictionaries for JSON. Only after the run."""
         for collector in list(self._held):
             self._change(collector, self._end, 0)
-        return {**self._sums, "occupancy": {str(entries): self._occupancy[entries] for entries in sorted(self._occupancy)}}
+        return {
+            **self._sums,
+            "occupancy": {str(entries): self._occupancy[entries] for entries in sorted(self._occupancy)},
+        }
 
     def _warp_start(self, cycle: int, core: int, values: list[int]) -> None:
         self._base[core, values[0]] = values[1]

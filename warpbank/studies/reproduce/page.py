@@ -1,4 +1,5 @@
-"""A reproduction as a page: each figure drawn in its paper's shape, our mean and the published values in it, and its numbers."""
+"""A reproduction as a page: each figure drawn in its paper's shape, our mean and the published values in it,
+and its numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +19,20 @@ _LINE = "#d62728"
 def page(made: Reproduction) -> Page:
     """A section for each figure."""
     text = "Ours from runs of our kernels; published values where the paper states them."
-    return Page(made.paper.title, text, [_section(part) for part in made.comparisons], list(made.failures.items()), made.made_by)
+    return Page(
+        made.paper.title,
+        text,
+        [_section(part) for part in made.comparisons],
+        list(made.failures.items()),
+        made.made_by,
+    )
 
 
 def _section(part: Comparison) -> Section:
     figure, rows = part.figure, table_rows(part)
-    text = " ".join((*part.sentences, f"Published: {part.published.source}." if part.published.rows else "")).strip()
+    text = " ".join(
+        (*part.sentences, f"Published: {part.published.source}." if part.published.rows else "")
+    ).strip()
     table = Table(_caption(part), ("kernel", *figure.columns), rows, [figure.digits] * len(figure.columns))
     return Section(figure.title, text, [_plot(part)] if part.rows else [], [table], folded=bool(part.rows))
 
@@ -37,8 +46,13 @@ def _caption(part: Comparison) -> str:
 def _plot(part: Comparison) -> Plot:
     figure = part.figure
     data, layout, width = _SHAPES[figure.shape](part)
-    said = f"{figure.title}: {', '.join(figure.columns)}, in {figure.unit}, of {', '.join(name for name, _ in table_rows(part))}"
-    return Plot(f"plot-{figure.name}", said, data, {"yaxis": {"title": {"text": figure.unit}}, **layout}, width)
+    said = (
+        f"{figure.title}: {', '.join(figure.columns)}, in {figure.unit}, of "
+        f"{', '.join(name for name, _ in table_rows(part))}"
+    )
+    return Plot(
+        f"plot-{figure.name}", said, data, {"yaxis": {"title": {"text": figure.unit}}, **layout}, width
+    )
 
 
 #: Traces, layout, and least width of a plot.
@@ -50,10 +64,18 @@ def _bars(part: Comparison, mode: str = "group") -> _Drawn:
     figure = part.figure
     rows = [row for row in table_rows(part) if figure.level is None or row[0] != figure.level[0]]
     names = [name for name, _ in rows]
-    places = [place for place, column in enumerate(figure.columns) if mode == "group" or column not in figure.beside]
+    places = [
+        place for place, column in enumerate(figure.columns) if mode == "group" or column not in figure.beside
+    ]
     data = [
-        {"type": "bar", "name": figure.columns[place], "x": names, "y": [values[place] for _, values in rows],
-         "marker": marker(count), "hovertemplate": f"%{{x}}: %{{y:.{figure.digits}f}}"}
+        {
+            "type": "bar",
+            "name": figure.columns[place],
+            "x": names,
+            "y": [values[place] for _, values in rows],
+            "marker": marker(count),
+            "hovertemplate": f"%{{x}}: %{{y:.{figure.digits}f}}",
+        }
         for count, place in enumerate(places)
     ]
     bars = len(places) + 1 if mode == "group" else 2
@@ -65,9 +87,25 @@ def _across(figure: Figure) -> dict[str, Any]:
     if figure.level is None:
         return {}
     name, value = figure.level
-    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": {"color": _LINE, "width": 2}}
-    said = {"xref": "paper", "x": 1, "xanchor": "right", "y": value, "yanchor": "bottom", "text": name, "showarrow": False,
-            "font": {"color": _LINE}}
+    line = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": value,
+        "y1": value,
+        "line": {"color": _LINE, "width": 2},
+    }
+    said = {
+        "xref": "paper",
+        "x": 1,
+        "xanchor": "right",
+        "y": value,
+        "yanchor": "bottom",
+        "text": name,
+        "showarrow": False,
+        "font": {"color": _LINE},
+    }
     return {"shapes": [line], "annotations": [said]}
 
 
@@ -76,10 +114,18 @@ def _parts(part: Comparison) -> _Drawn:
     return _bars(part, "stack")
 
 
-def _line(part: Comparison, name: str, heads: list[str], values: list[float | None], place: int, **shape: Any) -> dict[str, Any]:
+def _line(
+    part: Comparison, name: str, heads: list[str], values: list[float | None], place: int, **shape: Any
+) -> dict[str, Any]:
     return {
-        "type": "scatter", "mode": "lines+markers", "name": name, "x": heads, "y": values,
-        "marker": {"color": marker(place)["color"]}, "hovertemplate": f"{name}, %{{x}}: %{{y:.{part.figure.digits}f}}", **shape,
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": heads,
+        "y": values,
+        "marker": {"color": marker(place)["color"]},
+        "hovertemplate": f"{name}, %{{x}}: %{{y:.{part.figure.digits}f}}",
+        **shape,
     }
 
 
@@ -90,7 +136,11 @@ def _lines(part: Comparison) -> _Drawn:
         if name in part.rows:
             shape: dict[str, Any] = {"line": {"width": 1}, "opacity": 0.6}
         else:
-            shape = {"line": {"width": 4}} if name == "mean" else {"mode": "markers", "marker": {"size": 12, "symbol": "x"}}
+            shape = (
+                {"line": {"width": 4}}
+                if name == "mean"
+                else {"mode": "markers", "marker": {"size": 12, "symbol": "x"}}
+            )
         data.append(_line(part, name, heads, list(values), place, **shape))
     return data, {}, 0
 
@@ -101,9 +151,16 @@ def _curves(part: Comparison) -> _Drawn:
     for column, value in zip(part.figure.columns, part.mean, strict=True):
         curve, _, place = column.partition(", ")
         curves.setdefault(curve, []).append((place, value))
-    data = [_line(part, curve, [place for place, _ in points], [value for _, value in points], count)
-            for count, (curve, points) in enumerate(curves.items())]
+    data = [
+        _line(part, curve, [place for place, _ in points], [value for _, value in points], count)
+        for count, (curve, points) in enumerate(curves.items())
+    ]
     return data, {}, 0
 
 
-_SHAPES: dict[str, Callable[[Comparison], _Drawn]] = {"bars": _bars, "parts": _parts, "lines": _lines, "curves": _curves}
+_SHAPES: dict[str, Callable[[Comparison], _Drawn]] = {
+    "bars": _bars,
+    "parts": _parts,
+    "lines": _lines,
+    "curves": _curves,
+}

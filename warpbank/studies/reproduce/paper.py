@@ -1,4 +1,5 @@
-"""What a paper is to us: figures, each with the runs it needs, a way from their results to a table, and published values."""
+"""What a paper is to us: figures, each with the runs it needs, a way from their results to a table, and
+published values."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "change": lambda values: 100 * (geometric_mean([1 + value / 100 for value in values]) - 1),
 }
-#: Ways to draw a figure (`warpbank.studies.reproduce.page`): bars beside each other, or on top of each other as parts of a whole; lines of
-#: kernels along the columns; curves of means, whose columns are called "curve, place".
+#: Ways to draw a figure (`warpbank.studies.reproduce.page`): bars beside each other, or on top of each other
+#: as parts of a whole; lines of kernels along the columns; curves of means, whose columns are called "curve,
+#: place".
 SHAPES = ("bars", "parts", "lines", "curves")
 
 
@@ -121,11 +123,16 @@ class Comparison:
         stated, said = self.published, []
         for place, column in enumerate(self.figure.columns):
             if column in stated.values:
-                said.append(self._beside(column, self.mean[place] if self.mean else None, stated.values[column]))
+                said.append(
+                    self._beside(column, self.mean[place] if self.mean else None, stated.values[column])
+                )
             for word, choose, ends in (("least", min, stated.least), ("most", max, stated.most)):
                 if column in ends:
-                    kernel, ours = choose(((name, row[place]) for name, row in self.rows.items()), default=("", None),
-                                          key=lambda pair: pair[1])  # fmt: skip
+                    kernel, ours = choose(
+                        ((name, row[place]) for name, row in self.rows.items()),
+                        default=("", None),
+                        key=lambda pair: pair[1],
+                    )
                     said.append(self._beside(f"{column}, {word}", ours, ends[column], kernel))
         return [*said, self.figure.reason]
 
@@ -134,24 +141,34 @@ class Comparison:
         digits, unit = self.figure.digits, f" {self.figure.unit}".rstrip()
         if ours is None:
             return f"{name}: published {published:g}{unit}, ours is not here."
-        return (f"{name}: ours {ours:.{digits}f}{unit}{f' ({kernel})' * bool(kernel)}, published {published:g}{unit}, "
-                f"difference {ours - published:+.{digits}f}.")
+        return (
+            f"{name}: ours {ours:.{digits}f}{unit}{f' ({kernel})' * bool(kernel)}, published "
+            f"{published:g}{unit}, difference {ours - published:+.{digits}f}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries for JSON."""
         figure = self.figure
         return {
-            "figure": figure.name, "title": figure.title, "unit": figure.unit, "columns": list(figure.columns),
+            "figure": figure.name,
+            "title": figure.title,
+            "unit": figure.unit,
+            "columns": list(figure.columns),
             "rows": {kernel: list(row) for kernel, row in self.rows.items()},
-            "mean_kind": figure.mean, "mean": list(self.mean), "published": dict(self.published.values),
-            "published_least": dict(self.published.least), "published_most": dict(self.published.most),
-            "source": self.published.source, "sentences": self.sentences, "failures": self.failures,
+            "mean_kind": figure.mean,
+            "mean": list(self.mean),
+            "published": dict(self.published.values),
+            "published_least": dict(self.published.least),
+            "published_most": dict(self.published.most),
+            "source": self.published.source,
+            "sentences": self.sentences,
+            "failures": self.failures,
         }
 
 
 def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
-    """Rows of a figure's table: the kernels, our mean if they are several, the line across, the published values where there are
-    any."""
+    """Rows of a figure's table: the kernels, our mean if they are several, the line across, the published
+    values where there are any."""
     rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
     if len(part.rows) > 1:
         rows.append(("mean", part.mean))
@@ -163,8 +180,14 @@ def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
     return rows
 
 
-def compare(paper: Paper, figure: Figure, kernels: Sequence[str], size: str, results: Results,
-            failures: Mapping[Task, str]) -> Comparison:
+def compare(
+    paper: Paper,
+    figure: Figure,
+    kernels: Sequence[str],
+    size: str,
+    results: Results,
+    failures: Mapping[Task, str],
+) -> Comparison:
     """The figure's table from what could be done of its tasks."""
     rows = {}
     failed: dict[str, str] = {}
@@ -190,8 +213,10 @@ def published(paper: Paper) -> dict[str, Published]:
     for figure, entry in data.items():
         if figure not in columns:
             raise WarpbankError(f"{name}: no figure {figure!r}")
-        means, least, most = ({column: float(value) for column, value in entry.get(kind, {}).items()}
-                              for kind in ("values", "least", "most"))  # fmt: skip
+        means, least, most = (
+            {column: float(value) for column, value in entry.get(kind, {}).items()}
+            for kind in ("values", "least", "most")
+        )
         unknown = [column for column in (*means, *least, *most) if column not in columns[figure]]
         if unknown:
             raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}")

@@ -16,7 +16,8 @@ BASELINE = "baseline"
 SCHEMES = ("scalar-rf", "bdi", "gscalar", "gscalar-half")
 #: Shares of the baseline GPU's power, section 1: register file, execution units.
 REGISTER_FILE, EXECUTION = 0.16, 0.24
-#: Energy of a lane of the special-function unit over that of another lane: section 1 says 3 to 24, this is their geometric mean.
+#: Energy of a lane of the special-function unit over that of another lane: section 1 says 3 to 24, this is
+#: their geometric mean.
 SFU_WEIGHT = 8.5
 #: Arrays of a bank.
 _ARRAYS = 8
@@ -24,7 +25,13 @@ _ARRAYS = 8
 
 def run(kernel: str, size: str, scheme: str) -> RunSpec:
     """The run of a scheme; all but the baseline's tell the lanes of each unit."""
-    return RunSpec(kernel, size, scheme, PRESET, observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lanes:Lanes")
+    return RunSpec(
+        kernel,
+        size,
+        scheme,
+        PRESET,
+        observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lanes:Lanes",
+    )
 
 
 def _lanes(kernel: str, size: str) -> AnalysisSpec:
@@ -39,8 +46,8 @@ def runs(kernel: str, size: str) -> list[Task]:
 def registers(kernel: str, size: str, scheme: str, results: Results) -> float:
     """Dynamic energy of the register file, of the baseline's.
 
-    A write of the baseline activates the arrays of its lanes: as many as a plain bank would in the run with compression, which
-    counts them, decompress moves left out.
+    A write of the baseline activates the arrays of its lanes: as many as a plain bank would in the run with
+    compression, which counts them, decompress moves left out.
     """
     priced = table("gscalar")
     spent = energy(results[run(kernel, size, scheme)], priced, preset(PRESET)).dynamic_total
@@ -62,9 +69,13 @@ def _weighed(lanes: dict[str, Any]) -> float:
 
 
 def efficiency(kernel: str, size: str, scheme: str, results: Results) -> float:
-    """Work per energy of the GPU, over the baseline's. What is neither register file nor execution takes the same power."""
+    """Work per energy of the GPU, over the baseline's. What is neither register file nor execution takes the
+    same power."""
     slower = results[run(kernel, size, scheme)]["cycles"] / results[run(kernel, size, BASELINE)]["cycles"]
     rest = 1 - REGISTER_FILE - EXECUTION
-    spent = (REGISTER_FILE * registers(kernel, size, scheme, results) + EXECUTION * execution(kernel, size, scheme, results)
-             + rest * slower)
+    spent = (
+        REGISTER_FILE * registers(kernel, size, scheme, results)
+        + EXECUTION * execution(kernel, size, scheme, results)
+        + rest * slower
+    )
     return float(1 / spent)

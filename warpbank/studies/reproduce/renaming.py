@@ -1,4 +1,5 @@
-"""Register renaming (CENG-2014-05): figures about release flags and lifetimes from code and traces, the others from runs."""
+"""Register renaming (CENG-2014-05): figures about release flags and lifetimes from code and traces, the
+others from runs."""
 
 from __future__ import annotations
 
@@ -27,13 +28,20 @@ _RETENTION = {65: (0.7, 1.1), 45: (0.65, 1.0), 32: (0.6, 0.9), 22: (0.55, 0.8)}
 #: The one next to the 40 nm of Table 2.
 _NODE = 45
 _MIX = "our kernels, compiled from our own PTX, are another mix than the paper's benchmarks"
-_EVER = "A register counts as soon as it was allocated once, so that a moment in which all warps need most decides"
+_EVER = (
+    "A register counts as soon as it was allocated once, so that a moment in which all warps need most "
+    "decides"
+)
 #: Why fewer of the paper's kernels need an exemption.
-_WARPS = "Tables are for 48 warps and 1024 physical registers; the paper's are for the warps that run, mostly 32 to 48"
+_WARPS = (
+    "Tables are for 48 warps and 1024 physical registers; the paper's are for the warps that run, mostly 32 "
+    "to 48"
+)
 
 
 def _retained(node: int) -> float:
-    """Static power saved in % by what is at the retention voltage: with the voltage, the leakage current as before."""
+    """Static power saved in % by what is at the retention voltage: with the voltage, the leakage current as
+    before."""
     kept, supply = _RETENTION[node]
     return 100 - percent(kept, supply)
 
@@ -160,90 +168,171 @@ RENAMING = Paper(
     "GPGPU Register File Management by Hardware Co-operated Register Reallocation (CENG-2014-05)",
     (
         Figure(
-            "fig2", "Fig. 2: registers in use, of those given to 48 warps that run in step", "%",
-            ("live, mean", "live, most", "held, mean", "held, most"), _tasks, _fig2_row,
-            "Live: read later; held: from the first write to the release. The paper's time is cycles of a machine, ours "
-            f"instructions of each warp; {_MIX}.",
+            "fig2",
+            "Fig. 2: registers in use, of those given to 48 warps that run in step",
+            "%",
+            ("live, mean", "live, most", "held, mean", "held, most"),
+            _tasks,
+            _fig2_row,
+            "Live: read later; held: from the first write to the release. The paper's time is cycles of a "
+            f"machine, ours instructions of each warp; {_MIX}.",
         ),
         Figure(
-            "fig2-cycles", "Fig. 2: registers allocated, of those given to the warps that run, in the first 10 000 cycles", "%",
-            ("mean",), _renamed, _used_row,
-            "The paper shows curves of eight applications, most of them below a half, and counts what is read again; allocated "
-            f"is also what waits for its write or its flag; {_MIX}.",
+            "fig2-cycles",
+            "Fig. 2: registers allocated, of those given to the warps that run, in the first 10 000 cycles",
+            "%",
+            ("mean",),
+            _renamed,
+            _used_row,
+            "The paper shows curves of eight applications, most of them below a half, and counts what is "
+            f"read again; allocated is also what waits for its write or its flag; {_MIX}.",
         ),
         Figure(
-            "fig2-curves", f"Fig. 2: the same over time: means of the {WINDOW // PARTS} cycles that end there", "%",
-            tuple(str(WINDOW // PARTS * (part + 1)) for part in range(PARTS)), _renamed, _parts_row,
-            "The paper names vectorAdd, which has all its registers in use around cycle 2000. A kernel of ours that has ended "
-            f"uses none; {_MIX}.", digits=0, shape="lines",
+            "fig2-curves",
+            f"Fig. 2: the same over time: means of the {WINDOW // PARTS} cycles that end there",
+            "%",
+            tuple(str(WINDOW // PARTS * (part + 1)) for part in range(PARTS)),
+            _renamed,
+            _parts_row,
+            "The paper names vectorAdd, which has all its registers in use around cycle 2000. A kernel of "
+            f"ours that has ended uses none; {_MIX}.",
+            digits=0,
+            shape="lines",
         ),
         Figure(
-            "fig3a", "Fig. 3a: registers that hold a value for half of the warp's instructions or longer, and the others", "%",
-            ("long", "short, once", "short, again"), lambda kernel, size: [_patterns(kernel, size)], _fig3_row,
-            "The paper draws a register of each kind in matrixMul: r2, r12 and r0. `warpbank gating matrixmul` draws ours.",
+            "fig3a",
+            "Fig. 3a: registers that hold a value for half of the warp's instructions or longer, and the "
+            "others",
+            "%",
+            ("long", "short, once", "short, again"),
+            lambda kernel, size: [_patterns(kernel, size)],
+            _fig3_row,
+            "The paper draws a register of each kind in matrixMul: r2, r12 and r0. `warpbank gating "
+            "matrixmul` draws ours.",
             shape="parts",
         ),
         Figure(
-            "fig9", "Fig. 9: registers that running warps would be given, and physical registers ever allocated", "registers",
-            ("architecture", "physical"), _renamed, _fig9_row, f"The paper prints no numbers; {_MIX}.", digits=0,
+            "fig9",
+            "Fig. 9: registers that running warps would be given, and physical registers ever allocated",
+            "registers",
+            ("architecture", "physical"),
+            _renamed,
+            _fig9_row,
+            f"The paper prints no numbers; {_MIX}.",
+            digits=0,
         ),
         Figure(
-            "fig9-saving", "Fig. 9: registers saved", "%", ("saving",), _renamed, _saving_row,
+            "fig9-saving",
+            "Fig. 9: registers saved",
+            "%",
+            ("saving",),
+            _renamed,
+            _saving_row,
             f"{_EVER}; {_MIX}.",
         ),
         Figure(
-            "fig10", "Fig. 10a: static power saved, against power gating by first touch", "%", ("sub-array", "register"), _both,
+            "fig10",
+            "Fig. 10a: static power saved, against power gating by first touch",
+            "%",
+            ("sub-array", "register"),
+            _both,
             _fig10_row,
-            "Power is that of what is switched on; a sub-array holds 64 warp registers, as the paper's. The line is first touch "
-            f"with all that is on at the retention voltage of {_NODE} nm: power falls at least as the voltage does, and how far "
-            f"the paper does not say; {_MIX}.", level=("first touch at retention voltage", _retained(_NODE)),
+            "Power is that of what is switched on; a sub-array holds 64 warp registers, as the paper's. "
+            f"The line is first touch with all that is on at the retention voltage of {_NODE} nm: power "
+            f"falls at least as the voltage does, and how far the paper does not say; {_MIX}.",
+            level=("first touch at retention voltage", _retained(_NODE)),
         ),
         counted.constant(
-            "fig10-retention", "Fig. 10a, red line: static power saved at the retention voltage of Table 4, at least", "%",
-            tuple(f"{node} nm" for node in _RETENTION), lambda: [_retained(node) for node in _RETENTION],
-            "The paper prints the voltages and draws the line, without a number. Power is voltage times leakage current, which "
-            "does not grow when the voltage falls; here it stays.", about="every cell",
+            "fig10-retention",
+            "Fig. 10a, red line: static power saved at the retention voltage of Table 4, at least",
+            "%",
+            tuple(f"{node} nm" for node in _RETENTION),
+            lambda: [_retained(node) for node in _RETENTION],
+            "The paper prints the voltages and draws the line, without a number. Power is voltage times "
+            "leakage current, which does not grow when the voltage falls; here it stays.",
+            about="every cell",
         ),
         Figure(
-            "fig10-table", "Fig. 10b: dynamic energy of the renaming table, of the register file's", "%", ("table",), _renamed,
+            "fig10-table",
+            "Fig. 10b: dynamic energy of the renaming table, of the register file's",
+            "%",
+            ("table",),
+            _renamed,
             _table_row,
-            "By the paper's Table 2 a look-up takes 3 % of the energy of an operand's eight bank accesses. How it comes to "
-            "0.02 % is not said; as a ratio, 0.02 would be near.", digits=2,
+            "By the paper's Table 2 a look-up takes 3 % of the energy of an operand's eight bank "
+            "accesses. How it comes to 0.02 % is not said; as a ratio, 0.02 would be near.",
+            digits=2,
         ),
         Figure(
-            "fig11", "Fig. 11: size of the renaming table, with all registers and with as many as 1 KB takes", "bytes",
-            ("all", "constrained"), _tasks, _found_row("table", "small_table"),
+            "fig11",
+            "Fig. 11: size of the renaming table, with all registers and with as many as 1 KB takes",
+            "bytes",
+            ("all", "constrained"),
+            _tasks,
+            _found_row("table", "small_table"),
             f"{_WARPS}; {_MIX}.",
         ),
         Figure(
-            "fig11-exempt", "Section 8.4: registers of the kernel, and those that are not renamed", "registers",
-            ("registers", "exempt"), _tasks, _found_row("registers", "exempt"),
+            "fig11-exempt",
+            "Section 8.4: registers of the kernel, and those that are not renamed",
+            "registers",
+            ("registers", "exempt"),
+            _tasks,
+            _found_row("registers", "exempt"),
             f"{_WARPS}; {_MIX}.",
         ),
         Figure(
-            "fig11-saving", "Fig. 11b: registers saved with a table of 1 KB and with one for all registers", "%",
-            ("1 KB", "all", "lost"), _tables, _tables_row,
-            "The paper shows the three applications whose registers are too many for 1 KB, and less than 1 % lost. "
-            f"{_EVER}; {_MIX}.",
+            "fig11-saving",
+            "Fig. 11b: registers saved with a table of 1 KB and with one for all registers",
+            "%",
+            ("1 KB", "all", "lost"),
+            _tables,
+            _tables_row,
+            "The paper shows the three applications whose registers are too many for 1 KB, and less than "
+            f"1 % lost. {_EVER}; {_MIX}.",
         ),
         Figure(
-            "fig12", "Fig. 12: flag instructions, of the code's instructions and of those executed", "%",
-            ("code", "code, empty pir kept", "pbr executed", "pbr and pir met"), _tasks, _fig12_row,
-            "A pir that holds no flag is left out, unless the column says otherwise. A release flag cache spares most fetches of "
-            f"a pir; executed are at least the pbr and at most what warps meet. Our blocks are short; {_MIX}.",
+            "fig12",
+            "Fig. 12: flag instructions, of the code's instructions and of those executed",
+            "%",
+            ("code", "code, empty pir kept", "pbr executed", "pbr and pir met"),
+            _tasks,
+            _fig12_row,
+            "A pir that holds no flag is left out, unless the column says otherwise. A release flag cache "
+            "spares most fetches of a pir; executed are at least the pbr and at most what warps meet. Our "
+            f"blocks are short; {_MIX}.",
         ),
         Figure(
-            "fig12-decoded", "Fig. 12: flag instructions that are fetched, of those executed", "%", ("decoded",), _both,
-            _executed_row, f"The release flag cache spares the others. Our blocks are short; {_MIX}.", digits=2,
+            "fig12-decoded",
+            "Fig. 12: flag instructions that are fetched, of those executed",
+            "%",
+            ("decoded",),
+            _both,
+            _executed_row,
+            f"The release flag cache spares the others. Our blocks are short; {_MIX}.",
+            digits=2,
         ),
         Figure(
-            "fig12-time", "Fig. 12: change in cycles", "%", ("time",), _both, _time_row,
-            "A pbr takes an issue slot, and sources in one bank of the table wait for each other. With renaming more warps may "
-            f"run than without; {_MIX}.", mean="change", digits=2,
+            "fig12-time",
+            "Fig. 12: change in cycles",
+            "%",
+            ("time",),
+            _both,
+            _time_row,
+            "A pbr takes an issue slot, and sources in one bank of the table wait for each other. With "
+            f"renaming more warps may run than without; {_MIX}.",
+            mean="change",
+            digits=2,
         ),
         Figure(
-            "fig13", "Fig. 13: registers saved by scheduler", "%", ("two-level", "gto", "lrr", "spread"), _schedulers, _fig13_row,
-            f"The paper shows them relative to each other, within 3 %, round robin the worst. {_EVER}; {_MIX}.",
+            "fig13",
+            "Fig. 13: registers saved by scheduler",
+            "%",
+            ("two-level", "gto", "lrr", "spread"),
+            _schedulers,
+            _fig13_row,
+            f"The paper shows them relative to each other, within 3 %, round robin the worst. {_EVER}; "
+            f"{_MIX}.",
         ),
         *counted.RENAMING,
     ),

@@ -23,7 +23,8 @@ class Reproduction:
 
     Parameters
     ----------
-    made_by : command, size, kernels, tool versions, the configuration hashes of the machines that ran, and their seed.
+    made_by : command, size, kernels, tool versions, the configuration hashes of the machines that ran, and
+        their seed.
     """
 
     paper: Paper
@@ -33,12 +34,16 @@ class Reproduction:
     @property
     def failures(self) -> dict[str, str]:
         """What failed in any figure, and why."""
-        return {label: cause for comparison in self.comparisons for label, cause in comparison.failures.items()}
+        return {
+            label: cause for comparison in self.comparisons for label, cause in comparison.failures.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries for JSON."""
         return {
-            "paper": self.paper.name, "title": self.paper.title, "made_by": self.made_by,
+            "paper": self.paper.name,
+            "title": self.paper.title,
+            "made_by": self.made_by,
             "figures": [comparison.to_dict() for comparison in self.comparisons],
         }
 
@@ -67,18 +72,31 @@ def reproduce(
         if kernel not in workloads.names():
             raise WarpbankError(unknown("kernel", kernel, workloads.names()))
     made = [_figure(paper, name) for name in figures] or list(paper.figures)
-    tasks = [task for figure in made for kernel in figure.kernels or chosen for task in figure.tasks(kernel, size)]
+    tasks = [
+        task for figure in made for kernel in figure.kernels or chosen for task in figure.tasks(kernel, size)
+    ]
     outcomes = execute(tasks, scheduler=scheduler, progress=progress)
     results = {outcome.task: outcome.result for outcome in outcomes if outcome.result is not None}
     failures = {outcome.task: outcome.error for outcome in outcomes if outcome.result is None}
     comparisons = tuple(compare(paper, figure, chosen, size, results, failures) for figure in made)
-    hashes = sorted({f"{result['preset']} {result['config_hash']}" for result in results.values() if "config_hash" in result})
+    hashes = sorted(
+        {
+            f"{result['preset']} {result['config_hash']}"
+            for result in results.values()
+            if "config_hash" in result
+        }
+    )
     words = ["warpbank", "reproduce", paper.name, "--size", size]
     words += [word for kernel in kernels for word in ("--kernel", kernel)]
     words += [word for figure in figures for word in ("--figure", figure)]
     made_by = {
-        "command": shlex.join(words), "size": size, "kernels": chosen, "configurations": hashes, "versions": tool_versions(),
-        "seed": _seeds(tasks), "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
+        "command": shlex.join(words),
+        "size": size,
+        "kernels": chosen,
+        "configurations": hashes,
+        "versions": tool_versions(),
+        "seed": _seeds(tasks),
+        "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
     return Reproduction(paper, comparisons, made_by)
 
@@ -86,7 +104,9 @@ def reproduce(
 def _seeds(tasks: Sequence[Task]) -> str:
     """What the machines' random choices start from."""
     machines = {(task.preset, task.overrides) for task in tasks if isinstance(task, RunSpec)}
-    seeds = {with_overrides(preset(name), list(overrides)).sub_core.collector.seed for name, overrides in machines}
+    seeds = {
+        with_overrides(preset(name), list(overrides)).sub_core.collector.seed for name, overrides in machines
+    }
     return ", ".join(f"sub_core.collector.seed={seed}" for seed in sorted(seeds))
 
 

@@ -1,8 +1,8 @@
 """BOW, Fig. 6: the BTREE snippet in machine code, with its registers, order and constants, and a run of it.
 
-Its global loads become shared ones, whose addresses are single registers as in the figure. The half-word products become whole
-ones. All registers start as zero, so every address is in range. NOPs follow it, so that its last results leave the window as they
-would in the kernel; a warp that ends writes nothing back.
+Its global loads become shared ones, whose addresses are single registers as in the figure. The half-word
+products become whole ones. All registers start as zero, so every address is in range. NOPs follow it, so that
+its last results leave the window as they would in the kernel; a warp that ends writes nothing back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,19 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program import emulator
 from warpbank.program.annotate import annotate
-from warpbank.program.isa import CONST_DYNAMIC_SHARED, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.isa import (
+    CONST_DYNAMIC_SHARED,
+    Block,
+    Cmp,
+    Const,
+    DType,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Reg,
+    Space,
+)
 from warpbank.program.launch import Job, Launch
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
@@ -52,8 +64,14 @@ def snippet_kernel(after: int = 0) -> Kernel:
 
 def snippet_trace(after: int = 0) -> Trace:
     """One full warp through `snippet_kernel`."""
-    job = Job("btree_snippet", "tiny", "", "btree_snippet.ptx", {"out": np.zeros(1, np.uint32)},
-              [Launch("btree_snippet", (1, 1, 1), (32, 1, 1), ())])  # fmt: skip
+    job = Job(
+        "btree_snippet",
+        "tiny",
+        "",
+        "btree_snippet.ptx",
+        {"out": np.zeros(1, np.uint32)},
+        [Launch("btree_snippet", (1, 1, 1), (32, 1, 1), ())],
+    )
     trace = emulator.run_job(job, {"btree_snippet": snippet_kernel(after)}, trace=True).trace
     assert trace is not None
     return trace
@@ -87,14 +105,23 @@ class SnippetSpec:
     def key(self) -> str:
         """Machine, scheme, and the code."""
         machine = config_hash(with_overrides(preset(self.preset), list(self.overrides)))
-        return store.key("snippet", machine, self.preset, self.scheme, self.after,
-                         store.code_digest("warpbank.arch", "warpbank.golden", "warpbank.sim.experiment", __name__))
+        return store.key(
+            "snippet",
+            machine,
+            self.preset,
+            self.scheme,
+            self.after,
+            store.code_digest("warpbank.arch", "warpbank.golden", "warpbank.sim.experiment", __name__),
+        )
 
     def compute(self) -> dict[str, Any]:
-        """Bank writes of each register r0..r4 (`writes`), and what `warpbank.sim.experiment.Report.to_dict` says of the machine."""
+        """Bank writes of each register r0..r4 (`writes`), and what `warpbank.sim.experiment.Report.to_dict`
+        says of the machine."""
         config, scheme = with_overrides(preset(self.preset), list(self.overrides)), parse_scheme(self.scheme)
         kernel = snippet_kernel(self.after)
-        trace = annotate(snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel})
+        trace = annotate(
+            snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel}
+        )
         events: list[Record] = []
         simulate(trace, config, scheme, events=events)
         return {"preset": self.preset, "config_hash": config_hash(config), "writes": bank_writes(events)}

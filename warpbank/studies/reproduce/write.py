@@ -1,4 +1,5 @@
-"""A reproduction as files: Markdown, JSON and a page for the paper, CSV for each figure, each written whole or not at all."""
+"""A reproduction as files: Markdown, JSON and a page for the paper, CSV for each figure, each written whole
+or not at all."""
 
 from __future__ import annotations
 
@@ -16,11 +17,14 @@ from warpbank.studies.reproduce.run import Reproduction
 
 
 def write(made: Reproduction, folder: Path) -> list[Path]:
-    """Write the files into the folder, which is made if need be, and return their paths. Raises WarpbankError if that fails."""
+    """Write the files into the folder, which is made if need be, and return their paths. Raises WarpbankError
+    if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WarpbankError(f"cannot make the folder {folder}: {error.strerror}; name another with --output") from None
+        raise WarpbankError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --output"
+        ) from None
     name = made.paper.name
     texts = {f"{name}-{part.figure.name}.csv": csv_text(part, made) for part in made.comparisons}
     texts |= {f"{name}.md": markdown(made), f"{name}.json": json.dumps(made.to_dict(), indent=2) + "\n"}
@@ -42,14 +46,24 @@ def csv_text(part: Comparison, made: Reproduction) -> str:
 
 def markdown(made: Reproduction) -> str:
     """All figures as one page."""
-    lines = [f"# {made.paper.title}", "", *(f"- {key}: {_inline(value)}" for key, value in made.made_by.items())]
+    lines = [
+        f"# {made.paper.title}",
+        "",
+        *(f"- {key}: {_inline(value)}" for key, value in made.made_by.items()),
+    ]
     for part in made.comparisons:
         figure = part.figure
         lines += ["", f"## {figure.title}", "", f"In {figure.unit or 'units as named'}. Mean: {figure.mean}."]
         if part.published.rows:
             lines[-1] += f" Published: {part.published.source}."
-        lines += ["", "| kernel | " + " | ".join(figure.columns) + " |", "|---" + "|---:" * len(figure.columns) + "|"]
-        rows = [(name, *(number(value, figure.digits) for value in values)) for name, values in table_rows(part)]
+        lines += [
+            "",
+            "| kernel | " + " | ".join(figure.columns) + " |",
+            "|---" + "|---:" * len(figure.columns) + "|",
+        ]
+        rows = [
+            (name, *(number(value, figure.digits) for value in values)) for name, values in table_rows(part)
+        ]
         lines += [f"| {' | '.join(row)} |" for row in rows]
         lines += ["", " ".join(part.sentences)]
         lines += [f"- failed: {label}: {cause}" for label, cause in part.failures.items()]

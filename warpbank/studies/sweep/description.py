@@ -35,8 +35,8 @@ class Sweep:
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
 
-    Raises WarpbankError for an empty list, an unknown name, or a value of the wrong kind. Values that are right by themselves
-    but impossible together are no error here: those runs fail.
+    Raises WarpbankError for an empty list, an unknown name, or a value of the wrong kind. Values that are
+    right by themselves but impossible together are no error here: those runs fail.
     """
 
     kernels: tuple[str, ...]
@@ -49,9 +49,13 @@ class Sweep:
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[Any, ...]] = {
-            "kernels": self.kernels, "schemes": self.schemes, "size": self.sizes, "preset": self.presets,
-            "max_registers": self.max_registers, **self.fields,
-        }  # fmt: skip
+            "kernels": self.kernels,
+            "schemes": self.schemes,
+            "size": self.sizes,
+            "preset": self.presets,
+            "max_registers": self.max_registers,
+            **self.fields,
+        }
         for name, values in lists.items():
             if not values:
                 raise WarpbankError(f"sweep: {name} has no values")
@@ -69,7 +73,11 @@ class Sweep:
 
     def points(self) -> Iterator[tuple[RunSpec, dict[str, Value]]]:
         """Runs and the values of their fields, in order: kernels change slowest, fields fastest."""
-        machines = [(registers, values) for registers in self.max_registers for values in product(*self.fields.values())]
+        machines = [
+            (registers, values)
+            for registers in self.max_registers
+            for values in product(*self.fields.values())
+        ]
         for kernel, size, scheme, preset in product(self.kernels, self.sizes, self.schemes, self.presets):
             for registers, values in machines:
                 chosen = dict(zip(self.fields, values, strict=True))
@@ -92,7 +100,9 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
     if isinstance(old, int):
         for value in values:
             if not isinstance(value, int) or isinstance(value, bool):
-                raise WarpbankError(f"sweep: fields: {path} takes whole numbers, such as {old}, not {value!r}")
+                raise WarpbankError(
+                    f"sweep: fields: {path} takes whole numbers, such as {old}, not {value!r}"
+                )
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -113,12 +123,19 @@ def read_sweep(path: Path) -> Sweep:
     for count in counts:
         if registers is not None and (not isinstance(count, int) or not 16 <= count <= 255):
             top.fail("max_registers", f"takes numbers from 16 to 255, not {count!r}")
-    lists = {name: _texts(top, key, default) for name, key, default in (
-        ("schemes", "schemes", Sweep.schemes), ("sizes", "size", Sweep.sizes), ("presets", "preset", Sweep.presets),
-    )}  # fmt: skip
+    lists = {
+        name: _texts(top, key, default)
+        for name, key, default in (
+            ("schemes", "schemes", Sweep.schemes),
+            ("sizes", "size", Sweep.sizes),
+            ("presets", "preset", Sweep.presets),
+        )
+    }
     top.done()
     try:
-        return Sweep(kernels, fields=dict(_flat(top, fields, "")), max_registers=counts, engine=engine, **lists)
+        return Sweep(
+            kernels, fields=dict(_flat(top, fields, "")), max_registers=counts, engine=engine, **lists
+        )
     except WarpbankError as error:
         raise WarpbankError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
 

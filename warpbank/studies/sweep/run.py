@@ -9,7 +9,11 @@ from warpbank.studies.sweep.description import Sweep
 
 
 def sweep(
-    description: Sweep, *, scheduler: str | None = None, workers: int | None = None, progress: Progress | None = None
+    description: Sweep,
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Outcome]:
     """Do what is not there yet, and return how every run ended, in the sweep's order.
 

@@ -18,14 +18,25 @@ from warpbank.studies.sweep.description import Sweep
 from warpbank.synth.energy import COMMON, energy, table
 
 #: Columns of what was run, with their kinds; those of the sweep's fields follow.
-DESCRIPTION = {"kernel": "text", "size": "text", "scheme": "text", "preset": "text", "engine": "text", "max_registers": "int"}
+DESCRIPTION = {
+    "kernel": "text",
+    "size": "text",
+    "scheme": "text",
+    "preset": "text",
+    "engine": "text",
+    "max_registers": "int",
+}
 #: Before the path of a configuration field, since a counter may have the same name.
 FIELD = "field."
 #: Columns of how it ended, by the keys of `Report.to_dict()`.
 RESULT = {
-    "config_hash": "text", "trace": "text", "cycles": "int", "warp_instructions": "int", "ipc": "float",
+    "config_hash": "text",
+    "trace": "text",
+    "cycles": "int",
+    "warp_instructions": "int",
+    "ipc": "float",
     "operands_checked": "int",
-}  # fmt: skip
+}
 
 
 def columns(description: Sweep) -> dict[str, str]:
@@ -43,16 +54,26 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
     """One run; what a failed one has no value for is missing."""
     result = outcome.result
     made: dict[str, Any] = {
-        "kernel": spec.kernel, "size": spec.size, "scheme": exp.find_scheme(spec.scheme).name, "preset": spec.preset,
-        "engine": spec.engine, "max_registers": spec.max_registers, "failed": result is None, "error": outcome.error,
+        "kernel": spec.kernel,
+        "size": spec.size,
+        "scheme": exp.find_scheme(spec.scheme).name,
+        "preset": spec.preset,
+        "engine": spec.engine,
+        "max_registers": spec.max_registers,
+        "failed": result is None,
+        "error": outcome.error,
         **{FIELD + path: value for path, value in fields.items()},
-    }  # fmt: skip
+    }
     if result is None:
         return made
     spent = energy(result, table(COMMON), exp.find_config(spec.preset, None, list(spec.overrides)))
     made |= {name: result[name] for name in (*RESULT, "max_registers")}
     made |= {f"stall.{reason}": count for reason, count in result["stalls"].items()}
-    return made | result["counters"] | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
+    return (
+        made
+        | result["counters"]
+        | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
+    )
 
 
 def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
@@ -60,9 +81,14 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
     arrow, parquet = _pyarrow()
     types = {"text": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
     kinds = columns(description)
-    rows = [row(spec, fields, outcome) for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)]
+    rows = [
+        row(spec, fields, outcome)
+        for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)
+    ]
     made_by = {"baseline": BASELINE.name, "energy_table": COMMON, "versions": tool_versions()}
-    schema = arrow.schema([(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)})
+    schema = arrow.schema(
+        [(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)}
+    )
     data = {name: [_cell(each.get(name), kind) for each in rows] for name, kind in kinds.items()}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -72,7 +98,9 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise WarpbankError(f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists") from None
+        raise WarpbankError(
+            f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
+        ) from None
 
 
 def check_writable(path: Path) -> None:
@@ -91,5 +119,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise WarpbankError("a sweep needs the pyarrow package; install it with: pip install 'warpbank[cluster]'") from None
+        raise WarpbankError(
+            "a sweep needs the pyarrow package; install it with: pip install 'warpbank[cluster]'"
+        ) from None
     return pyarrow, parquet
