@@ -2,8 +2,7 @@
 files."""
 
 from warpbank.arch.overrides import field_paths, from_dict, load_config, with_overrides
-from warpbank.arch.presets import PRESETS, preset
-from warpbank.arch.rooms import (
+from warpbank.arch.parameters import (
     CollectorConfig,
     CtaConfig,
     ExecuteConfig,
@@ -17,6 +16,7 @@ from warpbank.arch.rooms import (
     UnitConfig,
     config_hash,
 )
+from warpbank.arch.presets import PRESETS, preset
 
 __all__ = [
     "PRESETS",

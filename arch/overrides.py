@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from warpbank.arch.names import unknown
+from warpbank.arch.parameters import SmConfig, check_field
 from warpbank.arch.presets import preset
 from warpbank.arch.register_files import REGISTER_FILES
-from warpbank.arch.rooms import SmConfig, check_field
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:

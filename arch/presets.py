@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpbank.arch.names import unknown
-from warpbank.arch.rooms import (
+from warpbank.arch.parameters import (
     CollectorConfig,
     CtaConfig,
     ExecuteConfig,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from warpbank.arch.names import unknown
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 
 #: The rooms a scheme chooses, in the order of the documentation.
 ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")

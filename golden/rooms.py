@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.collector.arbiter import Arbiter, ScalarArbiter
 from warpbank.golden.collector.boc import Boc, WriteThroughBoc

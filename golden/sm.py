@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from warpbank.arch.events import Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.check import OperandChecker, OperandMismatch
 from warpbank.golden.collector.ccu import Ccu

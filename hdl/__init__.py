@@ -1,5 +1,5 @@
 """The RTL of the machine, in Amaranth: one file per file of golden/, the same names, the same cycles.
 
 golden/ is the specification. A component here has the class name of its golden twin, reports the same events
-in the same cycles, and takes its sizes from the same `warpbank.arch.rooms` configuration.
+in the same cycles, and takes its sizes from the same `warpbank.arch.parameters` configuration.
 """

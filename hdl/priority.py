@@ -10,7 +10,7 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.events import EVENTS, field_width
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 
 
 class EventSignature(wiring.Signature):

@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.collector.arbiter import Arbiter, ScalarArbiter
 from warpbank.hdl.collector.boc import Boc, WriteThroughBoc

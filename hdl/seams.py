@@ -23,7 +23,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
 
 #: Units, in the order of `warpbank.arch.uop.Unit`: what is per unit below is an array of this size.

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.cta_dispatch import CtaDispatch, Started, launch_layout
 from warpbank.hdl.execute.lsu import Lines, Lsu

@@ -8,7 +8,7 @@ from operator import or_
 from amaranth.hdl import Array, Const, Module, Signal, Value
 from amaranth.lib import wiring
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import NOTICES, Control, Unit
 from warpbank.hdl.execute.pipelines import Pipelines

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.program.hints import Hints
 from warpbank.program.intervals.dead import dead_operands
 from warpbank.program.intervals.dynamic import form_all

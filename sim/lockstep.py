@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.result import Result

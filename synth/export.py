@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from warpbank.arch.config import config_hash, preset
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist, yosys

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpbank.arch.config import preset
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.storage.gscalar import note_layout
 from warpbank.synth import baselines

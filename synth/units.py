@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warpbank.arch.names import unknown
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.collector.arbiter import Arbiter

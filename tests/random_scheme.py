@@ -11,7 +11,7 @@ from tests.random_intervals import with_prefetches
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
 from tests.similar_trace import similar_trace
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.hints import Hints
 from warpbank.program.trace.schema import Trace

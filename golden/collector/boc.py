@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
 from warpbank.golden.priority import first_from

@@ -6,7 +6,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Memory as Op
 from warpbank.golden.execute.l1 import Mshrs, Tags
 from warpbank.golden.execute.memory import Memory, Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from enum import IntEnum
 
-from warpbank.arch.rooms import MemoryConfig
+from warpbank.arch.parameters import MemoryConfig
 from warpbank.golden.execute.l1 import Tags
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop

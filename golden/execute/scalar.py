@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.notes import Note, Noted

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.flag_cache import FlagCache
 from warpbank.golden.priority import first_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.front_end.cache_aware import CacheAware
 from warpbank.golden.front_end.gto import Gto
 from warpbank.golden.front_end.lrr import Lrr

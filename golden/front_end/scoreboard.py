@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import DISTANT, Control, Unit
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 

@@ -3,7 +3,7 @@ another."""
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.front_end.lrr import Lrr
 from warpbank.golden.probe import Probe
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.execute.scalar import ScalarLanes

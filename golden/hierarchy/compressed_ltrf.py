@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.compressed import READ_DELAY, count_arrays
 from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus

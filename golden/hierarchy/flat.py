@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.seams import Mapping, Storage

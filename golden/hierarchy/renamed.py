@@ -3,7 +3,7 @@ come and go."""
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.hierarchy.renames import Renames

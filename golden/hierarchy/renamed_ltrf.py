@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.hierarchy.renames import Renames
 from warpbank.golden.hierarchy.wcb import WarpControlBlock

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.beside import Beside
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.priority import first_from

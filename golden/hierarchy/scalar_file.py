@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.collector.arbiter import ScalarArbiter
 from warpbank.golden.execute.scalar import ScalarLanes

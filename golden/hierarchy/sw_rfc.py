@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS
 from warpbank.golden.hierarchy.beside import Beside
 from warpbank.golden.probe import Probe

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.mapping.names import Group
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming

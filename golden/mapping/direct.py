@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 
 
 class Direct:

@@ -3,7 +3,7 @@ read."""
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.mapping.availability import Availability
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.names import Group, Names

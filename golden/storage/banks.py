@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.values import Value, merge
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
 from warpbank.golden.storage.gscalar import WORD_LANES, groups

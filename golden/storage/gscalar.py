@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.compressor import BYTES, Compressor
 from warpbank.golden.storage.decompressor import Decompressor, spread

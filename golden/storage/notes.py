@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.storage.compressor import SCALAR
 from warpbank.golden.values import Value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.rooms import SubCoreConfig
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.values import Value, merge
 

@@ -13,7 +13,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import Cause
-from warpbank.arch.rooms import SmConfig, SubCoreConfig, bits
+from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
 from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.seams import tag_fields

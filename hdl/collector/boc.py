@@ -12,7 +12,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back

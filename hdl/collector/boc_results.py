@@ -11,7 +11,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
 from warpbank.hdl.priority import first_number, lowest, pick, soonest

@@ -8,7 +8,7 @@ from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.priority import chosen, encode, first_from
 from warpbank.hdl.seams import REGISTER_WIDTH

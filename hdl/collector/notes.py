@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.storage.notes import note_layout
 

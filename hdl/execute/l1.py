@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import bits, power_of_two
+from warpbank.arch.parameters import bits, power_of_two
 
 #: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line of 128 bytes.
 LINE_WIDTH = 57

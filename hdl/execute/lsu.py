@@ -10,7 +10,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request

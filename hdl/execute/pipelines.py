@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, UnitConfig, bits
+from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream

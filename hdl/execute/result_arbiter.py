@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit

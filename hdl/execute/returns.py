@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 
 #: Bits of the number of acceptance: no uop is in flight while 2^31 others are accepted.
 ORDER_WIDTH = 32

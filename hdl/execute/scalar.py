@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.collector.notes import Noted, kept_layout
 from warpbank.hdl.lookup import read_at, write_at

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.hdl.front_end.gto import Gto
 from warpbank.hdl.front_end.lrr import check_warps
 

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
 from warpbank.hdl.priority import decode
 from warpbank.hdl.probe import Events, emit

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.lookup import read_at, write_at

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.probe import Events, emit
 
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the

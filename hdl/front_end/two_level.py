@@ -10,7 +10,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
 from warpbank.hdl.priority import encode

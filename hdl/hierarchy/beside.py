@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.priority import Choice, chosen, encode, first_from

@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit, gather, total

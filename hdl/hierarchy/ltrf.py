@@ -13,7 +13,7 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.hdl.probe import emit, gather
 from warpbank.hdl.seams import UNITS
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.seams import UNITS, ReadDone, Written, issue_stream

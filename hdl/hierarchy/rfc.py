@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.priority import first_from

@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Scalar
 from warpbank.hdl.collector.arbiter import ScalarArbiter
 from warpbank.hdl.collector.notes import Noted

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS
 from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.front_end.age import age_matrix, oldest_of
 from warpbank.hdl.priority import pick

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.priority import chosen, encode, first_from, pick

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming

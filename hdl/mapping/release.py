@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig, bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.priority import chosen, decode, first_from

@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.priority import decode, encode
 from warpbank.hdl.seams import REGISTER_WIDTH
 

@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.probe import Events
 from warpbank.hdl.seams import BankPort
 from warpbank.hdl.storage.compressor import BYTES

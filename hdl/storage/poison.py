@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.program.isa import Kernel
 from warpbank.program.liveness import mask_of, members
 from warpbank.program.release.flags import Flags, release_flags

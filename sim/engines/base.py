@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.program.errors import WarpbankError

@@ -11,7 +11,7 @@ from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import wiring
 
 from warpbank.arch.events import EVENTS
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.cta_dispatch import Started
 from warpbank.hdl.execute.lsu import Lines

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from warpbank.arch.events import COUNTERS, EVENTS, Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.cta_dispatch import launch_layout
 from warpbank.hdl.seams import uop_layout
 from warpbank.sim.engines.design import Design, Path, field_names, port_name, tail

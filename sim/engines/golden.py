@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.events import COUNTERS, EVENTS, Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.check import OperandChecker
 from warpbank.golden.cta_dispatch import CtaDispatch

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.sim import extensions
 from warpbank.sim.engines import model_cache, toolchain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.hdl.cta_dispatch import launch_layout
 from warpbank.hdl.seams import PAYLOAD_BITS, uop_layout

@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.sim import Simulator
 
 from warpbank.arch.events import EVENTS, Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.program.trace.schema import Trace

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import Unit
 from warpbank.golden.check import OperandMismatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.sim.engines.base import EngineError
 
 #: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.events import COUNTERS, Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.hdl.cta_dispatch import launch_layout

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warpbank.arch.events import EVENTS, Cause, Stall
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import MOVE, Control, Memory, Unit
 from warpbank.program.errors import WarpbankError

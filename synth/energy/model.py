@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth.energy.table import AMOUNTS, EnergyTable

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from warpbank.arch.events import COUNTERS, EVENTS
 from warpbank.arch.names import unknown
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, ROOMS, Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.program.toml_table import Table

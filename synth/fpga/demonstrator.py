@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
 from warpbank.hdl.lookup import read_at, write_at

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from amaranth.lib import data
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 
 

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.hdl.lookup import read_at, write_at
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import amaranth.sim
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.execute.memory import Memory as Golden
 from warpbank.golden.execute.memory import Request
 from warpbank.golden.probe import Probe

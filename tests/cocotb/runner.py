@@ -23,7 +23,7 @@ from unittest import mock
 
 import cocotb_tools.runner
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.sim.engines import toolchain
 from warpbank.synth.export import exported

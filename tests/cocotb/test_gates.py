@@ -27,7 +27,7 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.mapping.test_table import Few
 from tests.synth import library
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.hierarchy.allocation import AddressAllocation

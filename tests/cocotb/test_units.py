@@ -18,7 +18,7 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.rfc_bench import RFCS
 from tests.hdl.mapping.test_renaming import SMALL as RENAMING
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 
 #: Units whose bench takes a machine of tests/hdl/bench.py.
 BY_MACHINE = (

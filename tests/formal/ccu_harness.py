@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.lookup import read_at
 

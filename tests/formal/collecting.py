@@ -18,7 +18,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragme
 
 from tests.formal.prove import assume_no_reset
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import CollectorConfig, SmConfig
+from warpbank.arch.parameters import CollectorConfig, SmConfig
 from warpbank.hdl.seams import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.

@@ -19,7 +19,7 @@ from tests.formal.prove import assume_no_reset
 from tests.formal.test_allocation import opened as opened_allocation
 from tests.formal.test_allocation import queue_invariant
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import CacheConfig, SmConfig
+from warpbank.arch.parameters import CacheConfig, SmConfig
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Stage

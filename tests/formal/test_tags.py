@@ -31,7 +31,7 @@ from tests.formal.ltrf_harness import Few
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from tests.hdl.wrapped import wrapped
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.tags import TagRow
 

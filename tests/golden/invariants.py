@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from warpbank.arch.events import Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 
 
 def check(events: list[Record], config: SmConfig) -> None:

@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 from hypothesis import HealthCheck, settings, strategies
 
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 from warpbank.hdl.probe import event_ports

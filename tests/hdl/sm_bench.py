@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 
 from tests.hdl.sub_core_bench import pack, uop_fields
 from warpbank.arch.events import Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.result import Result

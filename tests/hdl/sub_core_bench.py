@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.sim import Simulator
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.arch.uop import Memory
 from warpbank.golden.execute.pipelines import Pipelines

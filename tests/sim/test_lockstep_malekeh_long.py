@@ -18,7 +18,7 @@ from tests.sim.lockstep_cases import SMALL, compare, fits, hinted
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.sm import simulate
 

@@ -16,7 +16,7 @@ import pytest
 from tests.sim.lockstep_cases import SMALL, compare, hinted
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 
 SCHEME = parse_scheme("renaming")

@@ -15,7 +15,7 @@ from tests.trace_builder import TraceBuilder, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.annotate import annotate

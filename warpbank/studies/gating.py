@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.config import with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import IDS, Batch
 

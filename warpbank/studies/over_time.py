@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.events import COUNTERS, EVENTS
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.cta_dispatch import Cta, CtaDispatch
 from warpbank.program.errors import WarpbankError

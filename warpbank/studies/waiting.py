@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree as xml
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.program.errors import WarpbankError
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp

@@ -18,7 +18,7 @@ from tests.trace_builder import ALL, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar
 from warpbank.golden.check import OperandMismatch

@@ -10,7 +10,7 @@ from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.collector.boc import Boc as Golden
 from warpbank.golden.collector.boc import WriteThroughBoc as GoldenWriteThrough

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tests.hdl.bench import make_uop
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.cache_table import CacheTable, Line
 from warpbank.golden.stream import TraceUop

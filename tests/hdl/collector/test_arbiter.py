@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
 from tests.hdl.collector.boc_bench import BOCS
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.arbiter import Arbiter as Golden
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.collector.boc import Boc

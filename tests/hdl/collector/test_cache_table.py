@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 
 import warpbank.hdl.collector.cache_table
 from tests.golden.collector.ccu_bench import ONE, Bench
-from warpbank.arch.rooms import bits
+from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import CacheTable
 from warpbank.golden.collector.ccu import Ccu, LruCcu

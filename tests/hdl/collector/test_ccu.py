@@ -20,7 +20,7 @@ import warpbank.hdl.collector.cache_table
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, seen, simulate, uop_record
 from tests.hdl.collector.ccu_machine import UNITS, Machine, Watched, number
 from warpbank.arch.config import with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.stream import TraceUop

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop
 from tests.hdl.wrapped import Change, wrapped
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
 from warpbank.golden.stream import TraceUop

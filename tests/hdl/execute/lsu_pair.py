@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from warpbank.arch.events import Record
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Memory
 from warpbank.golden.execute.lsu import Lsu as GoldenLsu
 from warpbank.golden.probe import Probe

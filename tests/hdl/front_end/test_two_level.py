@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.hdl.bench import FEW, SEEDS, Log, fails, seen, simulate
 from tests.hdl.wrapped import Change, wrapped
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.front_end.two_level import TwoLevel as Golden
 from warpbank.hdl.front_end import two_level
 from warpbank.hdl.front_end.two_level import TwoLevel

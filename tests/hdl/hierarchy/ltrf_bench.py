@@ -12,7 +12,7 @@ import numpy as np
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus

@@ -13,7 +13,7 @@ import numpy as np
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.hierarchy.rfc import Rfc as GoldenRfc

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, REGISTERS, Bench
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import Control
 from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf as Golden

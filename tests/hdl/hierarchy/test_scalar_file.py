@@ -13,7 +13,7 @@ from tests.hdl.bench import MACHINES, Log, fails, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE
 from warpbank.golden.collector.arbiter import ScalarArbiter as GoldenArbiter

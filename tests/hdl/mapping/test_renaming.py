@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.renaming import Renaming as Golden
 from warpbank.hdl.mapping.exempt import Exempt

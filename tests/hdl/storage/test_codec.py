@@ -14,7 +14,7 @@ from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.storage.compressor import Compressor as GoldenCompressor
 from warpbank.golden.storage.decompressor import Decompressor as GoldenDecompressor
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.rooms import SmConfig
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import IDS, Batch
