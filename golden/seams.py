@@ -1,7 +1,7 @@
 """What crosses the seams of a register file: the interfaces that the units of each room fulfil (DESIGN,
 section 4).
 
-A scheme is another class behind one of these, entered in `warpbank.golden.rooms`.
+A scheme is another class behind one of these, entered in `warpbank.golden.registry`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.front_end.two_level import TwoLevel
 from warpbank.golden.hierarchy.renames import Renames
 from warpbank.golden.probe import Probe
-from warpbank.golden.rooms import build_collectors, build_registers, build_scheduler
+from warpbank.golden.registry import build_collectors, build_registers, build_scheduler
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop, WarpStream
 from warpbank.golden.values import NEVER
 

@@ -21,7 +21,7 @@ from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.priority import encode
 from warpbank.hdl.probe import Events, gather, total
-from warpbank.hdl.rooms import build_collectors, build_registers, build_scheduler
+from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
 from warpbank.hdl.seams import UNITS, SubCorePorts
 from warpbank.hdl.storage.moves import Moves
 

@@ -24,8 +24,8 @@ def load(path: Path) -> ModuleType:
     brings:
 
     - `warpbank.arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
-    - `warpbank.golden.rooms.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
-    - `warpbank.hdl.rooms.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
+    - `warpbank.golden.registry.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
+    - `warpbank.hdl.registry.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
 
     Raises WarpbankError that says why it cannot be loaded.
     """

@@ -52,7 +52,7 @@ from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import RenamingTable, SmallTable
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 from warpbank.hdl.seams import UNITS as EXECUTION_UNITS
 from warpbank.hdl.sm import Sm
 from warpbank.hdl.storage.banks import Banks

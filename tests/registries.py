@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import warpbank.arch.schemes
-import warpbank.golden.rooms
-import warpbank.hdl.rooms
+import warpbank.golden.registry
+import warpbank.hdl.registry
 from warpbank.sim import extensions
 
 
@@ -16,7 +16,7 @@ from warpbank.sim import extensions
 def kept() -> Iterator[None]:
     """The registries of schemes and units, and what is loaded, as they were before."""
     registries = [warpbank.arch.schemes.SCHEMES, extensions._LOADED]
-    for rooms in (warpbank.golden.rooms, warpbank.hdl.rooms):
+    for rooms in (warpbank.golden.registry, warpbank.hdl.registry):
         registries += [
             value for name, value in vars(rooms).items() if name.isupper() and isinstance(value, dict)
         ]

@@ -1,7 +1,7 @@
 """A scheme from outside the package: `warpbank --load examples/last_value run sgemm --scheme last-value`.
 docs/tutorial.md"""
 
-import warpbank.golden.rooms
+import warpbank.golden.registry
 from warpbank.arch.schemes import Row, register_scheme
 
 from .model import LastValue
@@ -14,13 +14,13 @@ register_scheme(
         private_collectors=True,
     )
 )
-warpbank.golden.rooms.COLLECTORS["last_value"] = LastValue
+warpbank.golden.registry.COLLECTORS["last_value"] = LastValue
 
 try:
-    import warpbank.hdl.rooms
+    import warpbank.hdl.registry
 except ModuleNotFoundError:  # without the extra `rtl` there is the model only
     pass
 else:
     from .rtl import LastValueRtl
 
-    warpbank.hdl.rooms.COLLECTORS["last_value"] = LastValueRtl
+    warpbank.hdl.registry.COLLECTORS["last_value"] = LastValueRtl

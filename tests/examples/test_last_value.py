@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
-import warpbank.golden.rooms
-import warpbank.hdl.rooms
+import warpbank.golden.registry
+import warpbank.hdl.registry
 from tests.random_trace import random_trace
 from tests.registries import kept
 from warpbank.arch.config import preset
@@ -72,7 +72,7 @@ def test_a_model_that_never_forgets_is_caught(example: ModuleType, monkeypatch: 
             super().allocate(uop)
             self._kept[uop.warp] = kept
 
-    monkeypatch.setitem(warpbank.golden.rooms.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(warpbank.golden.registry.COLLECTORS, "last_value", Stale)
     with pytest.raises(OperandMismatch):
         _golden(0)
 
@@ -82,7 +82,7 @@ def test_rtl_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pyte
         def _forgets(self, register: Any) -> Any:
             return Const(0)
 
-    monkeypatch.setitem(warpbank.hdl.rooms.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(warpbank.hdl.registry.COLLECTORS, "last_value", Stale)
     assert _lockstep(0).divergence is not None
 
 
@@ -118,5 +118,5 @@ def test_worker_processes_know_it(example: ModuleType) -> None:
 
 def test_nothing_is_left_behind() -> None:
     assert "last-value" not in SCHEMES
-    assert "last_value" not in warpbank.golden.rooms.COLLECTORS
+    assert "last_value" not in warpbank.golden.registry.COLLECTORS
     assert extensions.digest() == ""

@@ -11,7 +11,7 @@ from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
-from warpbank.golden import rooms
+from warpbank.golden import registry as rooms
 from warpbank.golden.collector.ocu import Ocu
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.mapping.direct import Direct

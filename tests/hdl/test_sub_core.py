@@ -17,7 +17,7 @@ from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import PRESETS, preset, with_overrides
 from warpbank.arch.schemes import Scheme, parse_scheme
-from warpbank.hdl import rooms
+from warpbank.hdl import registry as rooms
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks

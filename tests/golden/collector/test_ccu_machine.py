@@ -23,7 +23,7 @@ from warpbank.arch.events import Record, count
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
-from warpbank.golden import rooms
+from warpbank.golden import registry as rooms
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.collector.cache_table import CacheTable, Line
 from warpbank.golden.collector.ccu import Ccu, Held

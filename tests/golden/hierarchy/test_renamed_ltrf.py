@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-import warpbank.golden.rooms
+import warpbank.golden.registry
 from tests.random_intervals import with_prefetches
 from tests.random_release import with_flags
 from tests.random_trace import random_trace
@@ -62,8 +62,8 @@ class WatchedPlus(Watched, RenamedLtrfPlus):
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     happened.clear()
-    monkeypatch.setitem(warpbank.golden.rooms.CACHES[True, False], "ltrf", Watched)
-    monkeypatch.setitem(warpbank.golden.rooms.CACHES[True, False], "ltrf_plus", WatchedPlus)
+    monkeypatch.setitem(warpbank.golden.registry.CACHES[True, False], "ltrf", Watched)
+    monkeypatch.setitem(warpbank.golden.registry.CACHES[True, False], "ltrf_plus", WatchedPlus)
 
 
 def machine(*overrides: str) -> SmConfig:

@@ -121,8 +121,8 @@ def mismatches() -> bool:
             "warpbank.golden.storage.moves.Moves.before",
             lambda self, uop, missing: None,
         ),  # the move is missing
-        ("warpbank.golden.rooms.STORAGES", {"scalar_rf": ForgetsTheBit}),
-        ("warpbank.golden.rooms.ScalarFile", TakesParts),
+        ("warpbank.golden.registry.STORAGES", {"scalar_rf": ForgetsTheBit}),
+        ("warpbank.golden.registry.ScalarFile", TakesParts),
     ],
 )
 def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:

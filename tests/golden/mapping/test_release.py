@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import warpbank.golden.rooms
+import warpbank.golden.registry
 from tests.random_scheme import random_for
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
@@ -61,8 +61,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Renaming]:
 
     monkeypatch.setattr(renaming, "Release", Timed)
     monkeypatch.setattr(Timed, "longest", 0)
-    monkeypatch.setattr(warpbank.golden.rooms, "Renaming", Kept)
-    monkeypatch.setitem(warpbank.golden.rooms.MAPPINGS, "renaming", Kept)
+    monkeypatch.setattr(warpbank.golden.registry, "Renaming", Kept)
+    monkeypatch.setitem(warpbank.golden.registry.MAPPINGS, "renaming", Kept)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import warpbank.golden.rooms
+import warpbank.golden.registry
 from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
 from tests.random_release import with_flags
@@ -181,8 +181,8 @@ class FreeTooEarly(Renaming):
 
 
 def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warpbank.golden.rooms, "Renaming", FreeTooEarly)
-    monkeypatch.setitem(warpbank.golden.rooms.MAPPINGS, "renaming", FreeTooEarly)
+    monkeypatch.setattr(warpbank.golden.registry, "Renaming", FreeTooEarly)
+    monkeypatch.setitem(warpbank.golden.registry.MAPPINGS, "renaming", FreeTooEarly)
     with pytest.raises(OperandMismatch):
         run("reduction", scheduler="lrr")
 

@@ -22,7 +22,7 @@ from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 from warpbank.hdl.seams import UNITS
 from warpbank.program.strand_cache import Step, assign
 

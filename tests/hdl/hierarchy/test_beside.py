@@ -20,7 +20,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 
 SCHEMES = ("rfc", "sw-rfc")
 #: Machines that are elaborated in a second.

@@ -16,7 +16,7 @@ from warpbank.golden.hierarchy.flat import Flat as Golden
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.banks import Banks as GoldenBanks
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 from warpbank.hdl.seams import UNITS
 
 

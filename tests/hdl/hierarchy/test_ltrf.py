@@ -15,7 +15,7 @@ from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.probe import event_ports
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 
 
 @settings(FEW, max_examples=4)

@@ -18,7 +18,7 @@ from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedL
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
 from warpbank.hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf
 from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 
 
 class BothBench(CompressedBench, RenamedBench):

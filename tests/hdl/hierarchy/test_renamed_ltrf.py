@@ -23,7 +23,7 @@ from warpbank.golden.storage.banks import Banks
 from warpbank.golden.values import Value
 from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from warpbank.hdl.mapping.cache_renaming import CacheRelease
-from warpbank.hdl.rooms import build_registers
+from warpbank.hdl.registry import build_registers
 
 #: Physical registers: fewer than the 56 that four warps may want.
 PHYSICAL = 32

@@ -23,7 +23,7 @@ from warpbank.golden.hierarchy import renames
 from warpbank.golden.storage.banks import Banks as Golden
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.rooms import STORAGES, build_registers
+from warpbank.hdl.registry import STORAGES, build_registers
 from warpbank.hdl.storage.poison import (
     POISON,
     POISONED,

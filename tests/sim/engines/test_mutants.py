@@ -15,7 +15,7 @@ from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
-from warpbank.hdl import rooms
+from warpbank.hdl import registry as rooms
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.storage.banks import Banks
 from warpbank.program.trace.schema import Trace

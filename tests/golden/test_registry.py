@@ -1,4 +1,4 @@
-"""A new scheme is a unit in its room, one line in `warpbank.golden.rooms` and one row in
+"""A new scheme is a unit in its room, one line in `warpbank.golden.registry` and one row in
 `warpbank.arch.schemes`: nothing else."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from tests.random_trace import random_trace
 from warpbank.arch import schemes
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import Row, parse_scheme, register_scheme
-from warpbank.golden import rooms
+from warpbank.golden import registry as rooms
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import simulate
 
