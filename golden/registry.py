@@ -25,11 +25,11 @@ from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from warpbank.golden.hierarchy.rfc import Rfc
 from warpbank.golden.hierarchy.scalar_file import ScalarFile
 from warpbank.golden.hierarchy.sw_rfc import SwRfc
+from warpbank.golden.interfaces import Collector, Hierarchy
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Collector, Hierarchy
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar, GScalarHalf

@@ -10,9 +10,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Start
 from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import REGISTER_WIDTH, Start
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32

@@ -29,10 +29,10 @@ from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
 from warpbank.hdl.hierarchy.rfc import Rfc
 from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.mapping.cache_renaming import CacheRenaming
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.seams import UNITS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf

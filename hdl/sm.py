@@ -14,13 +14,13 @@ from warpbank.hdl.cta_dispatch import CtaDispatch, Started, launch_layout
 from warpbank.hdl.execute.lsu import Lines, Lsu
 from warpbank.hdl.front_end.barrier import Barriers
 from warpbank.hdl.front_end.sthld import Sthld
+from warpbank.hdl.interfaces import UNITS, Fill, Immediate, Start, WriteBack
 from warpbank.hdl.probe import Events, gather, total
-from warpbank.hdl.seams import UNITS, Fill, Immediate, Start, WriteBack
 from warpbank.hdl.sub_core import SubCore
 
 
 class Sm(wiring.Component):
-    """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.seams`).
+    """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.interfaces`).
 
     The testbench offers launch after launch; one is taken in the cycle in which the one before has drained,
     so that a job of several launches loses no cycle between them. The cycle after the first launch was taken

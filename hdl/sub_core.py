@@ -19,10 +19,10 @@ from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
 from warpbank.hdl.front_end.issue import InFlight, Status
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.two_level import TwoLevel
+from warpbank.hdl.interfaces import UNITS, SubCorePorts
 from warpbank.hdl.priority import encode
 from warpbank.hdl.probe import Events, gather, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
-from warpbank.hdl.seams import UNITS, SubCorePorts
 from warpbank.hdl.storage.moves import Moves
 
 
@@ -34,7 +34,7 @@ class SubCore(wiring.Component):
     config, scheme : the machine and its register file.
     probe : generate `events`.
 
-    Members: `warpbank.hdl.seams.SubCorePorts`.
+    Members: `warpbank.hdl.interfaces.SubCorePorts`.
 
     Raises
     ------

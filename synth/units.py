@@ -42,6 +42,7 @@ from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.interfaces import UNITS as EXECUTION_UNITS
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.direct import Direct
@@ -53,7 +54,6 @@ from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import RenamingTable, SmallTable
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS as EXECUTION_UNITS
 from warpbank.hdl.sm import Sm
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor

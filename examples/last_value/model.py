@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from warpbank.golden.collector.ocu import Ocu
-from warpbank.golden.seams import Units
+from warpbank.golden.interfaces import Units
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 

@@ -12,8 +12,8 @@ from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.compressed import READ_DELAY, count_arrays
 from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
 from warpbank.golden.hierarchy.mover import Move
+from warpbank.golden.interfaces import Mapping, NotingStorage
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping, NotingStorage
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.notes import Fill, Note, Noted, noted
 from warpbank.golden.stream import TraceUop

@@ -7,8 +7,8 @@ from typing import Any
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping, Storage
 from warpbank.golden.storage.moves import Moves
 from warpbank.golden.storage.pace import SlowBanks
 from warpbank.golden.stream import TraceUop

@@ -13,9 +13,9 @@ from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping, Storage
 from warpbank.golden.storage.pace import Pace
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge

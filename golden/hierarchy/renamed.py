@@ -7,10 +7,10 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.interfaces import SharedStorage
 from warpbank.golden.mapping.names import Group
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import SharedStorage
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 

@@ -8,9 +8,9 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.hierarchy.renames import Renames
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.interfaces import SharedStorage
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import SharedStorage
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 

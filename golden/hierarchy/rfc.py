@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.beside import Beside
 from warpbank.golden.hierarchy.tags import TagRow
+from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping, Storage
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 

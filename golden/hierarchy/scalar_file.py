@@ -11,9 +11,9 @@ from warpbank.arch.uop import MOVE
 from warpbank.golden.collector.arbiter import ScalarArbiter
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.interfaces import Mapping
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping
 from warpbank.golden.storage.compressor import SCALAR, Compressor
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.moves import Moves

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS
 from warpbank.golden.hierarchy.beside import Beside
+from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.probe import Probe
-from warpbank.golden.seams import Mapping, Storage
 from warpbank.golden.stream import TraceUop
 
 

@@ -14,9 +14,9 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
+from warpbank.hdl.interfaces import tag_fields
 from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import tag_fields
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,7 @@ from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.notes import keep_notes, note_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
-from warpbank.hdl.lookup import read_at, write_at
-from warpbank.hdl.priority import after, decode, encode, pick, soonest
-from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
     ReadDone,
@@ -34,6 +31,9 @@ from warpbank.hdl.seams import (
     read_stream,
     uop_layout,
 )
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import after, decode, encode, pick, soonest
+from warpbank.hdl.probe import Events, emit
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")

@@ -14,8 +14,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
+from warpbank.hdl.interfaces import UNITS, WriteBack
 from warpbank.hdl.priority import first_number, lowest, pick, soonest
-from warpbank.hdl.seams import UNITS, WriteBack
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.priority import chosen, encode, first_from
-from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Lines:

@@ -15,12 +15,7 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
 from warpbank.hdl.collector.notes import keep_notes, note_ports
-from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
-from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.lookup import read_at, write_at
-from warpbank.hdl.priority import decode, encode, first_from
-from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
     ReadDone,
@@ -31,6 +26,11 @@ from warpbank.hdl.seams import (
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
+from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode, encode, first_from
+from warpbank.hdl.probe import Events, emit
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8

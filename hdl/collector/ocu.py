@@ -13,10 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
-from warpbank.hdl.lookup import read_at, write_at
-from warpbank.hdl.priority import decode, first_from
-from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
     ReadDone,
@@ -25,6 +22,9 @@ from warpbank.hdl.seams import (
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.priority import decode, first_from
+from warpbank.hdl.probe import Events, emit
 
 
 class Ocu(wiring.Component):

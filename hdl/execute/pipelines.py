@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
+from warpbank.hdl.interfaces import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
 
 
 class Pipelines(wiring.Component):

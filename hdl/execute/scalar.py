@@ -15,9 +15,9 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.collector.notes import Noted, kept_layout
+from warpbank.hdl.interfaces import UNITS, issue_stream
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import UNITS, issue_stream
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}

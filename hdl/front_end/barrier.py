@@ -9,10 +9,10 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.hdl.interfaces import Arrival
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import Arrival
 
 
 class Barriers(wiring.Component):

@@ -17,9 +17,17 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.interfaces import (
+    UNITS,
+    Delivery,
+    Start,
+    WriteBack,
+    issue_stream,
+    read_stream,
+    result_stream,
+)
 from warpbank.hdl.priority import Choice, chosen, encode, first_from
 from warpbank.hdl.probe import Events, emit, gather, total
-from warpbank.hdl.seams import UNITS, Delivery, Start, WriteBack, issue_stream, read_stream, result_stream
 from warpbank.hdl.storage.pace import SlowBanks
 
 

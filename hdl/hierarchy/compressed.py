@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.uop import MOVE, Scalar
 from warpbank.hdl.collector.notes import Noted
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.seams import UNITS
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.storage.moves import Stored
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is

@@ -15,7 +15,7 @@ from warpbank.hdl.front_end.scoreboard import Owed
 from warpbank.hdl.hierarchy.compressed import READ_DELAY
 from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
 from warpbank.hdl.hierarchy.mover import Mover
-from warpbank.hdl.seams import UNITS
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.storage.notes import note_layout
 
 

@@ -12,9 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.arbiter import Arbiter
-from warpbank.hdl.priority import first_from
-from warpbank.hdl.probe import Events, emit, gather, total
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
     Start,
@@ -24,6 +22,8 @@ from warpbank.hdl.seams import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.priority import first_from
+from warpbank.hdl.probe import Events, emit, gather, total
 from warpbank.hdl.storage.pace import SlowBanks
 
 

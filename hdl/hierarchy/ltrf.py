@@ -19,9 +19,7 @@ from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.priority import chosen, first_from
-from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
     Start,
@@ -32,6 +30,8 @@ from warpbank.hdl.seams import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.probe import Events, emit, total
 from warpbank.hdl.storage.pace import Pace
 
 

@@ -8,8 +8,8 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import bits
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.probe import emit, gather
-from warpbank.hdl.seams import UNITS
 
 #: Registers whose place in the cache is looked up in a cycle.
 LOOKUPS = 2

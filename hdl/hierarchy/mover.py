@@ -7,7 +7,7 @@ from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.seams import REGISTER_WIDTH
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 
 
 class Stage(enum.Enum, shape=3):

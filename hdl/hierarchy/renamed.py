@@ -11,8 +11,8 @@ from amaranth.lib import wiring
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.probe import emit
-from warpbank.hdl.seams import UNITS
 
 
 class RenamedFlat(Renames, Flat):

@@ -10,8 +10,8 @@ from amaranth.lib import wiring
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.probe import emit
-from warpbank.hdl.seams import UNITS
 
 
 class RenamedLtrf(Renames, Ltrf):

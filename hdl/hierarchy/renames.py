@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.front_end.instruction_buffer import Hazards
-from warpbank.hdl.seams import UNITS, ReadDone, Written, issue_stream
+from warpbank.hdl.interfaces import UNITS, ReadDone, Written, issue_stream
 from warpbank.hdl.storage.poison import Poisoned
 
 

@@ -13,9 +13,9 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
 from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.interfaces import REGISTER_WIDTH, read_layout
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import emit
-from warpbank.hdl.seams import REGISTER_WIDTH, read_layout
 
 
 def departing_layout(config: SmConfig) -> data.StructLayout:

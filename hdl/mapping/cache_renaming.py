@@ -11,10 +11,10 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.probe import emit
-from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Moving(wiring.Signature):

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.seams import Location, Start
+from warpbank.hdl.interfaces import Location, Start
 
 
 class Direct(wiring.Component):

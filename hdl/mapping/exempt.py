@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.seams import REGISTER_WIDTH
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 
 
 class Place(wiring.Signature):

@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.interfaces import read_layout, read_stream, tag_fields
 from warpbank.hdl.mapping.exempt import Place
 from warpbank.hdl.mapping.table import TABLE_BANKS, Find
 from warpbank.hdl.priority import chosen
-from warpbank.hdl.seams import read_layout, read_stream, tag_fields
 
 
 class Named(wiring.Signature):

@@ -15,14 +15,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
 from warpbank.hdl.collector.arbiter import Requests
 from warpbank.hdl.front_end.instruction_buffer import Hazards
-from warpbank.hdl.mapping.availability import Availability
-from warpbank.hdl.mapping.exempt import Exempt
-from warpbank.hdl.mapping.names import Names
-from warpbank.hdl.mapping.release import Release
-from warpbank.hdl.mapping.reserve import Reserve
-from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
-from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.seams import (
+from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
     UNITS,
     Location,
@@ -32,6 +25,13 @@ from warpbank.hdl.seams import (
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.exempt import Exempt
+from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.reserve import Reserve
+from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
+from warpbank.hdl.probe import Events, emit
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8

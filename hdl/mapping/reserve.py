@@ -10,8 +10,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.priority import decode, encode
-from warpbank.hdl.seams import REGISTER_WIDTH
 
 
 class Change(wiring.Signature):

@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.seams import BankPort
+from warpbank.hdl.interfaces import BankPort
 
 
 class Banks(wiring.Component):

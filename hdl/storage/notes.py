@@ -11,8 +11,8 @@ from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.interfaces import BankPort
 from warpbank.hdl.probe import Events
-from warpbank.hdl.seams import BankPort
 from warpbank.hdl.storage.compressor import BYTES
 
 

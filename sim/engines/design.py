@@ -15,8 +15,8 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.cta_dispatch import Started
 from warpbank.hdl.execute.lsu import Lines
+from warpbank.hdl.interfaces import Fill, Immediate, WriteBack
 from warpbank.hdl.probe import Events
-from warpbank.hdl.seams import Fill, Immediate, WriteBack
 from warpbank.hdl.sm import Sm
 from warpbank.sim.engines.base import EngineError
 
@@ -43,10 +43,10 @@ class Design:
     Parameters
     ----------
     component : the SM.
-    fills : per sub-core, its `warpbank.hdl.seams.Fill`.
-    writes : (sub-core, path) of every bank's `warpbank.hdl.seams.WriteBack`.
+    fills : per sub-core, its `warpbank.hdl.interfaces.Fill`.
+    writes : (sub-core, path) of every bank's `warpbank.hdl.interfaces.WriteBack`.
     lines : the load/store unit's `warpbank.hdl.execute.lsu.Lines`.
-    immediates : (sub-core, path) of every `warpbank.hdl.seams.Immediate`.
+    immediates : (sub-core, path) of every `warpbank.hdl.interfaces.Immediate`.
     started : the CTA dispatcher's `warpbank.hdl.cta_dispatch.Started`.
     events : every event instance.
     """

@@ -15,7 +15,7 @@ from warpbank.golden.cta_dispatch import CtaDispatch
 from warpbank.golden.result import Result
 from warpbank.golden.storage.moves import Moves
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
-from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.interfaces import uop_layout
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import packing

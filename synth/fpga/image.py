@@ -77,7 +77,7 @@ class Step:
     Parameters
     ----------
     pc : its instruction.
-    uop : its answer to `warpbank.hdl.seams.Fill`.
+    uop : its answer to `warpbank.hdl.interfaces.Fill`.
     line : first of its memory lines in `Image.lines`.
     values : row of `Image.values`, of a load, a store or a special register.
     """

@@ -19,7 +19,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragme
 from tests.formal.prove import assume_no_reset
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CollectorConfig, SmConfig
-from warpbank.hdl.seams import UNITS
+from warpbank.hdl.interfaces import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.
 REGISTERS, BUSY_UNITS = 4, 2

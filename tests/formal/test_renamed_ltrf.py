@@ -30,8 +30,8 @@ from tests.formal.test_renaming import PLACES, REGISTERS, Harness, SmallExempt, 
 from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
 from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.mapping.cache_renaming import CacheRelease, CacheRenaming
-from warpbank.hdl.seams import UNITS
 from warpbank.hdl.storage.banks import Banks
 
 

@@ -12,7 +12,7 @@ from warpbank.arch.config import SmConfig, preset, with_overrides
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import RZ, Unit
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
-from warpbank.hdl.seams import uop_layout
+from warpbank.hdl.interfaces import uop_layout
 from warpbank.program import runner
 from warpbank.program.annotate import annotate
 from warpbank.program.emulator.device import Device

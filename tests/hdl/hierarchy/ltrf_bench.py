@@ -20,8 +20,8 @@ from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS
 
 #: Registers that the warps use.
 REGISTERS = 14

@@ -22,8 +22,8 @@ from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS
 from warpbank.program.strand_cache import Step, assign
 
 #: Registers that the warps use, more than the cache has entries for; instructions of a block.

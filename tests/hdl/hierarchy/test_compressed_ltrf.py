@@ -20,8 +20,8 @@ from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
 from warpbank.golden.values import Value
 from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS
 
 STORAGES: dict[str, Any] = {"gscalar": GScalar, "gscalar-half": GScalarHalf, "bdi": BdiBanks}
 

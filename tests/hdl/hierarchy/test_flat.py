@@ -16,8 +16,8 @@ from warpbank.golden.hierarchy.flat import Flat as Golden
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.banks import Banks as GoldenBanks
 from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS
 
 
 def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int = 200) -> None:

@@ -22,8 +22,8 @@ from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.notes import Noted
 from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf
 from warpbank.hdl.hierarchy.scalar_file import ScalarFile
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
-from warpbank.hdl.seams import UNITS
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 SCHEME = parse_scheme("scalar-rf")

@@ -16,10 +16,10 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.renaming import Renaming as Golden
+from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable
-from warpbank.hdl.seams import UNITS
 from warpbank.program.release.words import unpack
 
 #: Machines of the size that a simulator of exported Verilog is built for quickly; the demand is above the
