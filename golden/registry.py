@@ -8,7 +8,6 @@ from typing import Any
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.golden.collector.arbiter import Arbiter, ScalarArbiter
 from warpbank.golden.collector.boc import Boc, WriteThroughBoc
 from warpbank.golden.collector.ccu import Ccu, LruCcu
 from warpbank.golden.collector.ocu import Ocu
@@ -26,6 +25,7 @@ from warpbank.golden.hierarchy.rfc import Rfc
 from warpbank.golden.hierarchy.scalar_file import ScalarFile
 from warpbank.golden.hierarchy.sw_rfc import SwRfc
 from warpbank.golden.interfaces import Collector, Hierarchy
+from warpbank.golden.main.arbiter import Arbiter, ScalarArbiter
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.mapping.renaming import Renaming

@@ -10,7 +10,6 @@ from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.hdl.collector.arbiter import Arbiter, ScalarArbiter
 from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
@@ -30,6 +29,7 @@ from warpbank.hdl.hierarchy.rfc import Rfc
 from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.main.arbiter import Arbiter, ScalarArbiter
 from warpbank.hdl.mapping.cache_renaming import CacheRenaming
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.renaming import Renaming

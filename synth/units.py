@@ -12,7 +12,6 @@ from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
@@ -44,6 +43,7 @@ from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.interfaces import UNITS as EXECUTION_UNITS
 from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.pace import SlowBanks
 from warpbank.golden.stream import TraceUop

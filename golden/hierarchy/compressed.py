@@ -10,10 +10,10 @@ import numpy as np
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
-from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.interfaces import Mapping, NotingStorage
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.moves import Moves

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.moves import Moves
 from warpbank.golden.storage.pace import SlowBanks

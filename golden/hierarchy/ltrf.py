@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
 from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.pace import Pace

@@ -4,10 +4,10 @@ come and go."""
 from __future__ import annotations
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.collector.arbiter import Arbiter
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.hierarchy.renames import Renames
 from warpbank.golden.interfaces import SharedStorage
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.mapping.names import Group
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe

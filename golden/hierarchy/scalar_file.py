@@ -8,10 +8,10 @@ import numpy as np
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
-from warpbank.golden.collector.arbiter import ScalarArbiter
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.interfaces import Mapping
+from warpbank.golden.main.arbiter import ScalarArbiter
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.compressor import SCALAR, Compressor

@@ -15,7 +15,6 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.interfaces import (
     UNITS,
@@ -26,6 +25,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.priority import Choice, chosen, encode, first_from
 from warpbank.hdl.probe import Events, emit, gather, total
 from warpbank.hdl.storage.pace import SlowBanks

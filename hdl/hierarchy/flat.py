@@ -11,7 +11,6 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
@@ -22,6 +21,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit, gather, total
 from warpbank.hdl.storage.pace import SlowBanks

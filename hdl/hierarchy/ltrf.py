@@ -15,7 +15,6 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
@@ -30,6 +29,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit, total
 from warpbank.hdl.storage.pace import Pace

@@ -10,9 +10,9 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Scalar
-from warpbank.hdl.collector.arbiter import ScalarArbiter
 from warpbank.hdl.collector.notes import Noted
 from warpbank.hdl.hierarchy.flat import Flat
+from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.storage.compressor import BYTES
 from warpbank.hdl.storage.moves import Stored
 from warpbank.hdl.storage.notes import note_layout

@@ -13,7 +13,6 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.collector.arbiter import Requests
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
@@ -25,6 +24,7 @@ from warpbank.hdl.interfaces import (
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.main.arbiter import Requests
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.names import Names

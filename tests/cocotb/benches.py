@@ -22,7 +22,7 @@ amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 from tests.cocotb import memory_bench, sm_bench  # noqa: E402
 from tests.hdl import test_cta_dispatch, test_lfsr  # noqa: E402
 from tests.hdl.bench import MACHINES  # noqa: E402
-from tests.hdl.collector import test_arbiter, test_boc, test_ccu, test_ocu, test_window  # noqa: E402
+from tests.hdl.collector import test_boc, test_ccu, test_ocu, test_window  # noqa: E402
 from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter, test_scalar  # noqa: E402
 from tests.hdl.front_end import (  # noqa: E402
     test_barrier,
@@ -43,6 +43,7 @@ from tests.hdl.hierarchy import (  # noqa: E402
     test_wcb,
 )
 from tests.hdl.hierarchy.ltrf_bench import LTRFS  # noqa: E402
+from tests.hdl.main import test_arbiter
 from tests.hdl.mapping import (  # noqa: E402
     test_availability,
     test_exempt,

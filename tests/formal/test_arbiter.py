@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Mux, 
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.arch.config import preset, with_overrides
-from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.hdl.main.arbiter import Arbiter
 
 CONFIG = with_overrides(preset("tiny"), ["sub_core.rows=2", "sub_core.warps=1", "lanes=1"])
 CORE = CONFIG.sub_core

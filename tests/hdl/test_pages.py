@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from warpbank.hdl.collector.arbiter import Arbiter
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.collector.ocu import Ocu
@@ -36,6 +35,7 @@ from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt

@@ -11,8 +11,8 @@ from hypothesis import given
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.schemes import parse_scheme
-from warpbank.golden.collector.arbiter import Arbiter as GoldenArbiter
 from warpbank.golden.hierarchy.flat import Flat as Golden
+from warpbank.golden.main.arbiter import Arbiter as GoldenArbiter
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.banks import Banks as GoldenBanks
 from warpbank.hdl.hierarchy.flat import Flat

@@ -16,8 +16,8 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE
-from warpbank.golden.collector.arbiter import ScalarArbiter as GoldenArbiter
 from warpbank.golden.hierarchy.scalar_file import ScalarFile as Golden
+from warpbank.golden.main.arbiter import ScalarArbiter as GoldenArbiter
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.notes import Noted
 from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf

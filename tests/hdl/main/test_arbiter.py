@@ -11,9 +11,9 @@ from hypothesis import given
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
 from tests.hdl.collector.boc_bench import BOCS
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.collector.arbiter import Arbiter as Golden
-from warpbank.hdl.collector.arbiter import Arbiter
+from warpbank.golden.main.arbiter import Arbiter as Golden
 from warpbank.hdl.collector.boc import Boc
+from warpbank.hdl.main.arbiter import Arbiter
 
 
 def lockstep(machine: str, seed: int, unit: Any = Arbiter, cycles: int = 300) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpbank.golden.collector.arbiter import Arbiter
+from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
 

@@ -1,0 +1,1 @@
+"""Main register file: bank arbiter and bank timing."""
