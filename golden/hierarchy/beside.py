@@ -12,8 +12,8 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.main.arbiter import Arbiter
+from warpbank.golden.main.bank_timing import BankTiming
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.pace import SlowBanks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
@@ -63,7 +63,7 @@ class Beside(ABC):
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
         self._cache, self._main = Arbiter(self._entries, probe, cache=True), Arbiter(core.banks, probe)
-        self._slow = SlowBanks(core.banks, core.bank_latency) if core.bank_latency != 100 else None
+        self._slow = BankTiming(core.banks, core.bank_latency) if core.bank_latency != 100 else None
         self._cache_written = self._main_asked = self._main_written = 0  # banks, in this cycle
         self._left = 0  # bank of the cache that a register leaves in this cycle, as a mask
         self.arriving: list[tuple[int, int, int, Value]] = []

@@ -8,9 +8,9 @@ from typing import Any
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.main.arbiter import Arbiter
+from warpbank.golden.main.bank_timing import BankTiming
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.moves import Moves
-from warpbank.golden.storage.pace import SlowBanks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -48,7 +48,7 @@ class Flat:
         self._probe = probe
         self._written = 0  # banks written in this cycle
         slow = config.sub_core.bank_latency != 100
-        self._slow = SlowBanks(config.sub_core.banks, config.sub_core.bank_latency) if slow else None
+        self._slow = BankTiming(config.sub_core.banks, config.sub_core.bank_latency) if slow else None
         self._fetch: Callable[[int, int], Any] = storage.read
         self.arriving: list[tuple[int, int, int, Any]] = []
 

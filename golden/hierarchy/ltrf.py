@@ -14,9 +14,9 @@ from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.main.arbiter import Arbiter
+from warpbank.golden.main.bank_timing import FractionalLatency
 from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.pace import Pace
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
@@ -83,7 +83,7 @@ class Ltrf:
         )  # uops asked for in earlier cycles
         self.arriving: list[tuple[int, int, int, Value]] = []
         self._movers = [Mover(core.cache.crossing) for _ in range(core.banks)]
-        self._paces = [Pace(core.bank_latency) for _ in range(core.banks)]
+        self._paces = [FractionalLatency(core.bank_latency) for _ in range(core.banks)]
         self._accessing = [0] * core.banks  # cycles that an access to a main bank still takes
         self._pointer = 0
         self._main_written = 0

@@ -26,9 +26,9 @@ from warpbank.hdl.interfaces import (
     result_stream,
 )
 from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.bank_timing import BankTiming
 from warpbank.hdl.priority import Choice, chosen, encode, first_from
 from warpbank.hdl.probe import Events, emit, gather, total
-from warpbank.hdl.storage.pace import SlowBanks
 
 
 @dataclass
@@ -169,7 +169,7 @@ class Beside(wiring.Component, ABC):
             m.submodules[f"cache_{number}"] = memory
         self._busy: Value = Const(0, self._banks)
         if core.bank_latency != 100:
-            slow = m.submodules.slow = SlowBanks(core.banks, core.bank_latency)
+            slow = m.submodules.slow = BankTiming(core.banks, core.bank_latency)
             m.d.comb += [
                 slow.written.eq(self._main.written),
                 slow.waiting.eq(self._main.waiting),

@@ -22,9 +22,9 @@ from warpbank.hdl.interfaces import (
     result_stream,
 )
 from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.bank_timing import BankTiming
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit, gather, total
-from warpbank.hdl.storage.pace import SlowBanks
 
 
 class Flat(wiring.Component):
@@ -125,7 +125,7 @@ class Flat(wiring.Component):
         wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
         self._slow = None
         if core.bank_latency != 100:
-            self._slow = m.submodules.slow = SlowBanks(core.banks, core.bank_latency)
+            self._slow = m.submodules.slow = BankTiming(core.banks, core.bank_latency)
             arbiter = self._arbiter
             m.d.comb += [
                 self._slow.written.eq(arbiter.written),

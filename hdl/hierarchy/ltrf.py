@@ -30,9 +30,9 @@ from warpbank.hdl.interfaces import (
     result_stream,
 )
 from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.bank_timing import FractionalLatency
 from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.storage.pace import Pace
 
 
 class Ltrf(LtrfEvents, wiring.Component):
@@ -139,7 +139,7 @@ class Ltrf(LtrfEvents, wiring.Component):
             m.submodules[name] = getattr(self, f"_{name}")
         wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
         self._movers = [self._mover() for _ in range(self._banks)]
-        self._paces = [Pace(config.sub_core.bank_latency) for _ in range(self._banks)]
+        self._paces = [FractionalLatency(config.sub_core.bank_latency) for _ in range(self._banks)]
         self._caches = [
             Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
             for _ in range(self._entries)

@@ -36,6 +36,7 @@ from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.bank_timing import BankTiming, FractionalLatency
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt
@@ -53,7 +54,6 @@ from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.hdl.storage.moves import Moves
 from warpbank.hdl.storage.notes import Noter
-from warpbank.hdl.storage.pace import Pace, SlowBanks
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
@@ -70,7 +70,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "flat": (Flat,),
     "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
     "rfc": (Beside, TagRow, Departing),
-    "pace": (Pace, SlowBanks),
+    "pace": (FractionalLatency, BankTiming),
     "direct": (Direct,),
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),

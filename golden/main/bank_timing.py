@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Pace:
+class FractionalLatency:
     """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on
     average.
 
@@ -25,7 +25,7 @@ class Pace:
         return cycles
 
 
-class SlowBanks:
+class BankTiming:
     """Banks whose accesses take longer than a cycle.
 
     A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read
@@ -38,7 +38,7 @@ class SlowBanks:
     """
 
     def __init__(self, banks: int, percent: int) -> None:
-        self._paces = [Pace(percent) for _ in range(banks)]
+        self._paces = [FractionalLatency(percent) for _ in range(banks)]
         self._left = [0] * banks  # cycles that an access still takes after this one
         self._reading = 0  # banks that have begun a read
         self.busy = 0  # banks that take no write

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests.hdl.bench import fails, simulate
-from warpbank.golden.storage.pace import Pace as Golden
-from warpbank.golden.storage.pace import SlowBanks as GoldenBanks
-from warpbank.hdl.storage.pace import Pace, SlowBanks
+from warpbank.golden.main.bank_timing import BankTiming as GoldenBanks
+from warpbank.golden.main.bank_timing import FractionalLatency as Golden
+from warpbank.hdl.main.bank_timing import BankTiming, FractionalLatency
 
 
 @pytest.mark.parametrize("percent", [100, 125, 160, 280, 530, 630, 3200])
 def test_equals_golden_and_meets_its_mean(percent: int) -> None:
     rng = random.Random(percent)
-    rtl, model = Pace(percent), Golden(percent)
+    rtl, model = FractionalLatency(percent), Golden(percent)
     taken: list[int] = []
 
     async def bench(ctx: Any) -> None:
@@ -33,7 +33,9 @@ def test_equals_golden_and_meets_its_mean(percent: int) -> None:
     assert max(taken) - min(taken) <= 1
 
 
-def banks_lockstep(percent: int, seed: int, unit: Any = SlowBanks, banks: int = 3, cycles: int = 300) -> None:
+def banks_lockstep(
+    percent: int, seed: int, unit: Any = BankTiming, banks: int = 3, cycles: int = 300
+) -> None:
     """Writes only where a bank takes one; reads wait until they are served."""
     rng = random.Random(seed)
     rtl, model = unit(banks, percent), GoldenBanks(banks, percent)
@@ -63,7 +65,7 @@ def test_banks_equal_golden(percent: int) -> None:
     banks_lockstep(percent, percent)
 
 
-class ForgetsReads(SlowBanks):
+class ForgetsReads(BankTiming):
     """A read that was begun does not keep its bank."""
 
     def elaborate(self, platform: object) -> Any:
@@ -78,4 +80,4 @@ def test_a_mutant_is_caught() -> None:
 
 def test_needs_a_latency() -> None:
     with pytest.raises(TypeError, match="Pace needs a latency of at least 100 percent, not 99"):
-        Pace(99)
+        FractionalLatency(99)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import bits
 
 
-class Pace(wiring.Component):
+class FractionalLatency(wiring.Component):
     """Cycles of each access to a bank whose latency need not be a whole number: the fraction is met on
     average.
 
@@ -39,7 +39,7 @@ class Pace(wiring.Component):
         return m
 
 
-class SlowBanks(wiring.Component):
+class BankTiming(wiring.Component):
     """Banks whose accesses take longer than a cycle.
 
     A write is done in the cycle in which it is taken and keeps its bank busy for the rest of its time. A read
@@ -75,7 +75,7 @@ class SlowBanks(wiring.Component):
         reading = Signal(self._banks)
         busy, opening, begun = [], [], []
         for bank in range(self._banks):
-            pace = m.submodules[f"pace_{bank}"] = Pace(self._percent)
+            pace = m.submodules[f"pace_{bank}"] = FractionalLatency(self._percent)
             left = Signal(len(pace.cycles), name=f"left_{bank}")
             begins, free = Signal(name=f"begins_{bank}"), Signal(name=f"free_{bank}")
             m.d.comb += [
