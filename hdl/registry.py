@@ -30,13 +30,13 @@ from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.main.arbiter import Arbiter, ScalarArbiter
+from warpbank.hdl.main.poison import POISONED
 from warpbank.hdl.mapping.cache_renaming import CacheRenaming
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
-from warpbank.hdl.storage.poison import POISONED
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 COLLECTORS: dict[str, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.interfaces import UNITS, ReadDone, Written, issue_stream
-from warpbank.hdl.storage.poison import Poisoned
+from warpbank.hdl.main.poison import Poisoned
 
 
 class Renames:

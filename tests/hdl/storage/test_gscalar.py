@@ -21,11 +21,11 @@ from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.gscalar import GScalar as Golden
 from warpbank.golden.storage.gscalar import GScalarHalf as GoldenHalf
 from warpbank.golden.storage.notes import Fill, Note
+from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.storage import bdi_banks, gscalar
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
 from warpbank.hdl.storage.notes import NotingBanks, note_layout
-from warpbank.hdl.storage.poison import POISON
 
 ROWS = 5
 MODELS: dict[type, Any] = {GScalar: Golden, GScalarHalf: GoldenHalf, BdiBanks: GoldenBdi}

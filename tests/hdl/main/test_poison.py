@@ -21,10 +21,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.hierarchy import renames
 from warpbank.golden.storage.banks import Banks as Golden
-from warpbank.hdl.mapping.release import Release
-from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.registry import STORAGES, build_registers
-from warpbank.hdl.storage.poison import (
+from warpbank.hdl.main.poison import (
     POISON,
     POISONED,
     PoisonedBanks,
@@ -32,6 +29,9 @@ from warpbank.hdl.storage.poison import (
     PoisonedGScalar,
     PoisonedGScalarHalf,
 )
+from warpbank.hdl.mapping.release import Release
+from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.registry import STORAGES, build_registers
 from warpbank.program.annotate import annotate
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
