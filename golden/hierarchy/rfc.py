@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.golden.hierarchy.beside import Beside
+from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.priority import first_from
@@ -26,7 +26,7 @@ class Departing:
     value: Value
 
 
-class Rfc(Beside):
+class Rfc(ResultCache):
     """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
 
     Tags: the sources of a uop are compared with those of its warp's row in the cycle after it issued. What is

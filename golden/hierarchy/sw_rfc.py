@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS
-from warpbank.golden.hierarchy.beside import Beside
+from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
 
 
-class SwRfc(Beside):
+class SwRfc(ResultCache):
     """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or
     both. LTRF, section 6.6 and its reference 20.
 

@@ -11,7 +11,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
+from warpbank.hdl.hierarchy.result_cache import Offer, Operands, ResultCache
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.interfaces import REGISTER_WIDTH, read_layout
 from warpbank.hdl.priority import first_from
@@ -73,11 +73,11 @@ class Departing(wiring.Component):
         return m
 
 
-class Rfc(Beside):
+class Rfc(ResultCache):
     """A cache of the active warps' newest results. LTRF, section 2.3 and its reference 19.
 
     See `warpbank.golden.hierarchy.rfc.Rfc`. Parameters and members: those of
-    `warpbank.hdl.hierarchy.beside.Beside`.
+    `warpbank.hdl.hierarchy.result_cache.ResultCache`.
 
     Latency: an operand requested in t is looked for in t + 1, granted in t + 2 at the earliest, and delivered
     in the cycle after its grant. A register that leaves the cache in t can be written into its bank in t + 1.
@@ -89,7 +89,7 @@ class Rfc(Beside):
     @staticmethod
     def ports(config: SmConfig, evicts: bool = False) -> int:
         """Registers that the mapping locates in a cycle: one leaves."""
-        return Beside.ports(config) + 1
+        return ResultCache.ports(config) + 1
 
     def elaborate(self, platform: object) -> Module:
         self._tags = [TagRow(self._config) for _ in range(self._rows)]
@@ -208,7 +208,7 @@ class Rfc(Beside):
 
     def _choose_leaver(self, m: Module) -> None:
         """One register leaves, of the first row that has one to lose."""
-        core, place = self._config.sub_core, self._mapping.locate[Beside.ports(self._config)]
+        core, place = self._config.sub_core, self._mapping.locate[ResultCache.ports(self._config)]
         works = Signal(self._rows, name="with_work")
         m.d.comb += works.eq(
             Cat(
@@ -250,7 +250,7 @@ class Rfc(Beside):
 
     def _send(self, m: Module, leaves: Value, entry: Value, warp: Value, register: Value) -> None:
         """What leaves goes into the buffer of its bank; the cache's answer comes in the cycle after."""
-        place = self._mapping.locate[Beside.ports(self._config)]
+        place = self._mapping.locate[ResultCache.ports(self._config)]
         left, value = (
             Signal(self._entries, name="left_before"),
             Signal(self._config.value_width, name="left_value"),

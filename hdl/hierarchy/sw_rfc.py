@@ -7,15 +7,15 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS
-from warpbank.hdl.hierarchy.beside import Beside, Offer, Operands
+from warpbank.hdl.hierarchy.result_cache import Offer, Operands, ResultCache
 
 
-class SwRfc(Beside):
+class SwRfc(ResultCache):
     """Every source says whether it is in the cache, every result whether it goes there, or to the banks, or
     both. LTRF, section 6.6 and its reference 20.
 
     See `warpbank.golden.hierarchy.sw_rfc.SwRfc`. Parameters and members: those of
-    `warpbank.hdl.hierarchy.beside.Beside`.
+    `warpbank.hdl.hierarchy.result_cache.ResultCache`.
 
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
     its grant.

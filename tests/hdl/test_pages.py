@@ -24,12 +24,12 @@ from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.hierarchy.beside import Beside
 from warpbank.hdl.hierarchy.compressed import Compressed
 from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.result_cache import ResultCache
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.tags import TagRow
@@ -69,7 +69,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "arbiter": (Arbiter,),
     "flat": (Flat,),
     "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
-    "rfc": (Beside, TagRow, Departing),
+    "rfc": (ResultCache, TagRow, Departing),
     "pace": (FractionalLatency, BankTiming),
     "direct": (Direct,),
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),

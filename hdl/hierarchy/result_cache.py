@@ -53,11 +53,11 @@ class Offer:
     to_main: Value
 
 
-class Beside(wiring.Component, ABC):
+class ResultCache(wiring.Component, ABC):
     """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler
     managed one share.
 
-    See `warpbank.golden.hierarchy.beside.Beside` for what happens in a cycle.
+    See `warpbank.golden.hierarchy.result_cache.ResultCache` for what happens in a cycle.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
 
-class Beside(ABC):
+class ResultCache(ABC):
     """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler
     managed one share.
 

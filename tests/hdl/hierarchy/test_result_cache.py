@@ -1,7 +1,7 @@
 """RFC and SW-RFC allocate, read, write and free what golden's do, values included, and operands are the
 newest values.
 
-pytest -m "long or not long" tests/hdl/hierarchy/test_beside.py
+pytest -m "long or not long" tests/hdl/hierarchy/test_result_cache.py
 """
 
 from __future__ import annotations
