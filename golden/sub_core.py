@@ -15,7 +15,7 @@ from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.issue import Status
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.front_end.two_level import TwoLevel
-from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.golden.probe import Probe
 from warpbank.golden.registry import build_collectors, build_registers, build_scheduler
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop, WarpStream
@@ -68,7 +68,7 @@ class SubCore:
         self._sets = self.scheduler if isinstance(self.scheduler, TwoLevel) else None
         self._active = -1 if self._sets is None else 0  # warps that may issue, at the clock edge
         self.registers = build_registers(config, scheme, self.scoreboard, probe)
-        self.renamed = self.registers if isinstance(self.registers, Renames) else None
+        self.renamed = self.registers if isinstance(self.registers, RenamingHooks) else None
         self.collectors = build_collectors(config, scheme, self.registers, self._read, probe)
         self.pipelines = Pipelines(config, checker, wake_lsu, probe, self.registers.dispatched)
         self.results = ResultArbiter(
@@ -209,7 +209,7 @@ class SubCore:
         status = self.status
         return status.away if self.renamed is None else status.away | status.ready & self.renamed.lacking
 
-    def _look(self, renamed: Renames) -> bool:
+    def _look(self, renamed: RenamingHooks) -> bool:
         """Let registers that are renamed see the warps' first uops, which decides who may issue. Returns
         whether the same warp is served first as before."""
         first = [entries[0] if entries else None for entries in self.buffers.entries]

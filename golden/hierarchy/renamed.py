@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.flat import Flat
-from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.golden.interfaces import SharedStorage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.mapping.names import Group
@@ -15,7 +15,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 
-class RenamedFlat(Renames, Flat):
+class RenamedFlat(RenamingHooks, Flat):
     """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
     from a register which has been released is dropped.
 
@@ -36,7 +36,7 @@ class RenamedFlat(Renames, Flat):
         self.may_issue = -1
 
     def look(self, first: list[TraceUop | None], here: int) -> bool:
-        """As in `Renames`; sets `may_issue`, too."""
+        """As in `RenamingHooks`; sets `may_issue`, too."""
         settled = super().look(first, here)
         self.may_issue = ~self.lacking
         return settled

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.ltrf import Ltrf
-from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
 from warpbank.golden.interfaces import SharedStorage
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
@@ -15,7 +15,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 
-class RenamedLtrf(Renames, Ltrf):
+class RenamedLtrf(RenamingHooks, Ltrf):
     """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
     turn comes.
 
@@ -44,8 +44,8 @@ class RenamedLtrf(Renames, Ltrf):
         mapping.release.moving = lambda warp: self.blocks[warp].moving
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
-        """As in `Renames`. What is still on its way, of warps that have ended, is forgotten: its physical
-        registers are free."""
+        """As in `RenamingHooks`. What is still on its way, of warps that have ended, is forgotten: its
+        physical registers are free."""
         super().launch(registers, exempt, slots)
         for mover in self._movers:
             mover.done()

@@ -10,12 +10,12 @@ from amaranth.lib import wiring
 
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.probe import emit
 
 
-class RenamedFlat(Renames, Flat):
+class RenamedFlat(RenamingHooks, Flat):
     """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
     from a register which has been released is dropped.
 

@@ -9,12 +9,12 @@ from amaranth.lib import wiring
 
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Mover
-from warpbank.hdl.hierarchy.renames import Renames
+from warpbank.hdl.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.probe import emit
 
 
-class RenamedLtrf(Renames, Ltrf):
+class RenamedLtrf(RenamingHooks, Ltrf):
     """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
     turn comes.
 
@@ -29,7 +29,7 @@ class RenamedLtrf(Renames, Ltrf):
     config, storage, entries, tags, evicts, probe : as in `Ltrf`.
     mapping : a `CacheRenaming` with a port per writer and one for the register that is moved.
 
-    Members (beyond those of `Ltrf`): those of `Renames`.
+    Members (beyond those of `Ltrf`): those of `RenamingHooks`.
     """
 
     def _more_members(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.hierarchy.mover import Stage
 from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from warpbank.golden.hierarchy.renames import Renames
+from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.golden.mapping.cache_renaming import CacheRelease, CacheRenaming
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.result import Result
@@ -197,7 +197,7 @@ def test_mutant_released_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mutant_what_moves_goes_on_after_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RenamedLtrf, "launch", Renames.launch)
+    monkeypatch.setattr(RenamedLtrf, "launch", RenamingHooks.launch)
     assert fails(SLOW) is not None
 
 

@@ -15,7 +15,7 @@ from warpbank.hdl.interfaces import UNITS, ReadDone, Written, issue_stream
 from warpbank.hdl.main.poison import Poisoned
 
 
-class Renames:
+class RenamingHooks:
     """Hierarchies that tell their mapping what the front end, the collectors and the units do.
 
     Members

@@ -16,7 +16,7 @@ POISON = 0xDEADBEEF
 _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
-class Renames:
+class RenamingHooks:
     """What hierarchies over renamed registers have in common: what the front end tells them, and which warps
     lack registers.
 
