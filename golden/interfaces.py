@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from warpbank.arch.uop import Scalar
+from warpbank.golden.storage.metadata import Fill, Metadata
 from warpbank.golden.storage.moves import Moves
-from warpbank.golden.storage.notes import Fill, Note
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -43,28 +43,28 @@ class SharedStorage(Storage, Protocol):
         """Nobody is to read this row before it is written again: from now on it reads as `value`."""
 
 
-class NotingStorage(Storage, Protocol):
+class CompressedStorage(Storage, Protocol):
     """Banks that keep a register in fewer bytes where they can, and note how."""
 
     parts: int  # of a register, which are compressed by themselves
     executes: frozenset[Scalar]  # kinds of scalar execution that follow from its notes
 
-    def note(self, bank: int, row: int) -> Note:
+    def note(self, bank: int, row: int) -> Metadata:
         """What is noted of a row."""
 
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
         """Replace the lanes of `mask`."""
 
-    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
         """What is to be noted of the lanes of `mask`, which fill their register so."""
 
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
 
-    def arrays_read(self, note: Note) -> int:
+    def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of a register with this note activates."""
 
-    def arrays_written(self, note: Note, mask: int) -> int:
+    def arrays_written(self, note: Metadata, mask: int) -> int:
         """Arrays that a write of the lanes of `mask` with this note activates."""
 
 

@@ -43,12 +43,12 @@ def record(unit: str, experiment: exp.Experiment, cycles: int = CYCLES) -> Stimu
     kind = UNITS[unit].component
     elaborate = kind.elaborate  # type: ignore[attr-defined]
 
-    def noted(self: Any, platform: object) -> Any:
+    def with_metadata(self: Any, platform: object) -> Any:
         if type(self) is kind:
             instances.append(self)
         return elaborate(self, platform)
 
-    with mock.patch.object(kind, "elaborate", noted):
+    with mock.patch.object(kind, "elaborate", with_metadata):
         session = PysimSession(
             design(experiment.config, experiment.scheme),
             trace,

@@ -13,7 +13,7 @@ from typing import Any
 from warpbank.arch.config import preset
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.schemes import parse_scheme
-from warpbank.hdl.storage.gscalar import note_layout
+from warpbank.hdl.storage.gscalar import metadata_layout
 from warpbank.synth import baselines
 from warpbank.synth.memories import sram
 from warpbank.synth.synthesis import FULL
@@ -346,7 +346,7 @@ def _notes() -> Iterator[Published]:
     """The base and encoding array over the banks that it stands beside."""
     machine = _machine("fermi", "gscalar")
     notes, bank = (
-        sram(machine.sub_core.rows, note_layout(1).size),
+        sram(machine.sub_core.rows, metadata_layout(1).size),
         sram(machine.sub_core.rows, machine.value_width),
     )
     yield Published(

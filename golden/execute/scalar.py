@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.notes import Note, Noted
+from warpbank.golden.storage.metadata import Metadata, WithMetadata
 from warpbank.golden.stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
@@ -48,7 +48,7 @@ class ScalarLanes:
 
     def _decide(self, uop: TraceUop) -> tuple[Scalar, int]:
         mask = uop.lane_mask
-        notes = [value.note for value in uop.operands if isinstance(value, Noted)]
+        notes = [value.note for value in uop.operands if isinstance(value, WithMetadata)]
         if uop.scalar and mask and len(notes) == len(uop.operands):
             kind = Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)
             if kind in self._executes and all(note.scalar(mask) for note in notes):
@@ -57,7 +57,7 @@ class ScalarLanes:
                 return self._halves(mask, notes)
         return Scalar.NONE, mask.bit_count()
 
-    def _halves(self, mask: int, notes: list[Note]) -> tuple[Scalar, int]:
+    def _halves(self, mask: int, notes: list[Metadata]) -> tuple[Scalar, int]:
         """Each half by itself."""
         equal = (1 << self._parts) - 1
         for note in notes:

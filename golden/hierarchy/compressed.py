@@ -12,12 +12,12 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.flat import Flat
-from warpbank.golden.interfaces import Mapping, NotingStorage
+from warpbank.golden.interfaces import CompressedStorage, Mapping
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.metadata import Fill, Metadata, with_metadata
 from warpbank.golden.storage.moves import Moves
-from warpbank.golden.storage.notes import Fill, Note, noted
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -48,18 +48,18 @@ class Compressed(Flat):
     """
 
     def __init__(
-        self, config: SmConfig, mapping: Mapping, storage: NotingStorage, arbiter: Arbiter, probe: Probe
+        self, config: SmConfig, mapping: Mapping, storage: CompressedStorage, arbiter: Arbiter, probe: Probe
     ) -> None:
         super().__init__(config, mapping, storage, arbiter, probe)
         self._noting = storage
         self._words = groups(self._every_lane, WORD_LANES)
         self._fetch = self._read
         #: What was read in the last cycles: (collector, slot, tag, (bank, note, value)).
-        self._pipe: deque[list[tuple[int, int, int, tuple[int, Note, Value]]]] = deque(
+        self._pipe: deque[list[tuple[int, int, int, tuple[int, Metadata, Value]]]] = deque(
             [] for _ in range(READ_DELAY)
         )
-        self._stored: list[tuple[int, Note, int]] = []  # written in this cycle: bank, note, lanes
-        self._due: list[tuple[int, Note, int]] = []  # ... in the previous one
+        self._stored: list[tuple[int, Metadata, int]] = []  # written in this cycle: bank, note, lanes
+        self._due: list[tuple[int, Metadata, int]] = []  # ... in the previous one
         self.pending: Callable[[int], int] = lambda warp: 0
         #: The last value evicted and compressed: cycle, bank, row, warp, register, value.
         self._evicted: tuple[int, int, int, int, int, Value] | None = None
@@ -74,7 +74,7 @@ class Compressed(Flat):
         """See `Flat.busy`."""
         return super().busy or bool(self._stored or self._due or any(self._pipe))
 
-    def _read(self, bank: int, row: int) -> tuple[int, Note, Value]:
+    def _read(self, bank: int, row: int) -> tuple[int, Metadata, Value]:
         return bank, self._noting.note(bank, row), self._noting.read(bank, row)
 
     def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
@@ -100,7 +100,7 @@ class Compressed(Flat):
 
     def _put_back(
         self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill
-    ) -> tuple[int, Note, int]:
+    ) -> tuple[int, Metadata, int]:
         """Write an evicted value. Returns what is counted."""
         self._noting.write(bank, row, self._every_lane, value, fill)
         note = self._noting.note(bank, row)
@@ -147,15 +147,15 @@ class Compressed(Flat):
         arrived: list[tuple[int, int, int, Value]] = []
         for collector, slot, tag, (_, read_note, read_value) in self._pipe.popleft():
             note, value = self._content((collector, slot, tag), read_note, read_value)
-            arrived.append((collector, slot, tag, noted(value, note)))
+            arrived.append((collector, slot, tag, with_metadata(value, note)))
         return arrived
 
-    def _content(self, operand: tuple[int, int, int], note: Note, value: Value) -> tuple[Note, Value]:
+    def _content(self, operand: tuple[int, int, int], note: Metadata, value: Value) -> tuple[Metadata, Value]:
         """What is delivered as an operand, given what the bank held."""
         return note, value
 
 
-def count_arrays(probe: Probe, what: str, bank: int, note: Note, arrays: int, plain: int) -> None:
+def count_arrays(probe: Probe, what: str, bank: int, note: Metadata, arrays: int, plain: int) -> None:
     """A bank is read or written: arrays that this activates, and that it would activate if nothing were
     compressed."""
     probe.counters[f"rf.arrays.{what}"] += arrays

@@ -12,10 +12,10 @@ from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.compressed import READ_DELAY, count_arrays
 from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
 from warpbank.golden.hierarchy.mover import Move
-from warpbank.golden.interfaces import Mapping, NotingStorage
+from warpbank.golden.interfaces import CompressedStorage, Mapping
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
-from warpbank.golden.storage.notes import Fill, Note, Noted, noted
+from warpbank.golden.storage.metadata import Fill, Metadata, WithMetadata, with_metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -50,20 +50,20 @@ class CompressedLtrf(Ltrf):
         self,
         config: SmConfig,
         mapping: Mapping,
-        storage: NotingStorage,
+        storage: CompressedStorage,
         quiet: Callable[[int], bool],
         probe: Probe,
     ) -> None:
         super().__init__(config, mapping, storage, quiet, probe)
         self._noting = storage
-        self._plain = Note(False, (0,) * storage.parts, False, (0,) * storage.parts)
-        blank: Value = noted(np.zeros(config.lanes, np.uint32), self._plain)
+        self._plain = Metadata(False, (0,) * storage.parts, False, (0,) * storage.parts)
+        blank: Value = with_metadata(np.zeros(config.lanes, np.uint32), self._plain)
         self._values = [[blank] * self._rows for _ in range(self._entries)]
         self._words = groups(self._every_lane, WORD_LANES)
         self._accessed: list[
-            tuple[str, int, Note, int, int]
+            tuple[str, int, Metadata, int, int]
         ] = []  # main banks in this cycle, as `count_arrays` takes it
-        self._due: list[tuple[str, int, Note, int, int]] = []  # ... in the previous one
+        self._due: list[tuple[str, int, Metadata, int, int]] = []  # ... in the previous one
         self.pending: Callable[[int], int] = lambda warp: 0
         self._scalar = ScalarLanes(config, storage.parts, storage.executes, probe)
         self.dispatched = self._dispatch
@@ -80,30 +80,30 @@ class CompressedLtrf(Ltrf):
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """See `Ltrf.write`."""
         note = self._noting.describe(value, uop.lane_mask, Fill.PART if uop.part else Fill.WHOLE)
-        return super().write(uop, register, noted(value, note))
+        return super().write(uop, register, with_metadata(value, note))
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """See `Ltrf.write_back`."""
         cached = self.blocks[warp].valid >> register & 1
         note = self._noting.describe(value, self._every_lane, Fill.WHOLE) if cached else self._plain
-        return super().write_back(warp, register, noted(value, note))
+        return super().write_back(warp, register, with_metadata(value, note))
 
     def _merged(self, before: Value, value: Value, mask: int) -> Value:
-        assert isinstance(value, Noted)
-        return noted(super()._merged(before, value, mask), value.note)
+        assert isinstance(value, WithMetadata)
+        return with_metadata(super()._merged(before, value, mask), value.note)
 
     def _outbound(self, move: Move) -> Move:
         assert move.value is not None
         owed = self.pending(move.warp) >> move.register & 1
-        return replace(move, value=noted(move.value, self._plain)) if owed else move
+        return replace(move, value=with_metadata(move.value, self._plain)) if owed else move
 
     def _fetch(self, bank: int, row: int) -> Value:
         note = self._noting.note(bank, row)
         self._accessed.append(("read", bank, note, self._noting.arrays_read(note), self._words))
-        return noted(super()._fetch(bank, row), note)
+        return with_metadata(super()._fetch(bank, row), note)
 
     def _store(self, bank: int, row: int, mask: int, value: Value) -> None:
-        assert isinstance(value, Noted)
+        assert isinstance(value, WithMetadata)
         note = value.note
         self._probe.counters["rf.writes"] += 1
         self._noting.keep(bank, row, mask, value.view(np.ndarray), note)

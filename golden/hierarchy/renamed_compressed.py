@@ -7,7 +7,7 @@ from typing import Any
 from warpbank.golden.hierarchy.compressed import Compressed
 from warpbank.golden.hierarchy.renamed import RenamedFlat
 from warpbank.golden.storage.compressor import SCALAR
-from warpbank.golden.storage.notes import Note
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -29,9 +29,9 @@ class RenamedCompressed(RenamedFlat, Compressed):
     def __init__(self, *rooms: Any) -> None:
         super().__init__(*rooms)
         parts = self._noting.parts
-        self._blank_note = Note(False, (SCALAR,) * parts, True, (0,) * parts)
-        self._now: dict[tuple[int, int], Note] = {}  # notes before the writes of this cycle
-        self._before: dict[tuple[int, int], Note] = {}  # ... of the previous one
+        self._blank_note = Metadata(False, (SCALAR,) * parts, True, (0,) * parts)
+        self._now: dict[tuple[int, int], Metadata] = {}  # notes before the writes of this cycle
+        self._before: dict[tuple[int, int], Metadata] = {}  # ... of the previous one
 
     def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
         self._now[bank, row] = self._noting.note(bank, row)
@@ -41,7 +41,7 @@ class RenamedCompressed(RenamedFlat, Compressed):
         self._now[bank, row] = self._noting.note(bank, row)
         super()._store_back(bank, row, warp, register, value)
 
-    def _read(self, bank: int, row: int) -> tuple[int, Note, Value]:
+    def _read(self, bank: int, row: int) -> tuple[int, Metadata, Value]:
         _, note, value = super()._read(bank, row)
         return bank, self._before.get((bank, row), note), value
 
@@ -51,7 +51,7 @@ class RenamedCompressed(RenamedFlat, Compressed):
         self._before, self._now = self._now, {}
         return arrived
 
-    def _content(self, operand: tuple[int, int, int], note: Note, value: Value) -> tuple[Note, Value]:
+    def _content(self, operand: tuple[int, int, int], note: Metadata, value: Value) -> tuple[Metadata, Value]:
         if operand not in self._blank:
             return note, value
         self._blank.discard(operand)

@@ -6,7 +6,7 @@ from typing import Any
 
 from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf
 from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from warpbank.golden.storage.notes import Fill, noted
+from warpbank.golden.storage.metadata import Fill, with_metadata
 from warpbank.golden.values import Value
 
 
@@ -22,7 +22,7 @@ class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
     def __init__(self, *rooms: Any) -> None:
         super().__init__(*rooms)
         note = self._noting.describe(self._zeros, self._every_lane, Fill.WHOLE)
-        self._zeros = noted(self._zeros, note)
+        self._zeros = with_metadata(self._zeros, note)
 
     def _poisoned(self, before: Value) -> Value:
         """It stays as it is, as in hardware: collectors merge what they evict with dead lanes, and notes are

@@ -16,14 +16,14 @@ from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.compressor import SCALAR, Compressor
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.metadata import Metadata, with_metadata
 from warpbank.golden.storage.moves import Moves
-from warpbank.golden.storage.notes import Note, noted
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 #: What is known of an operand: whether the scalar bank delivered it.
-_NOTES = {held: Note(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}
+_NOTES = {held: Metadata(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class ScalarFile(Flat):
         """See `Flat.step`."""
         arrived: list[tuple[int, int, int, Value]] = []
         for collector, slot, tag, (scalar, value) in self.arriving:
-            arrived.append((collector, slot, tag, noted(value, _NOTES[scalar])))
+            arrived.append((collector, slot, tag, with_metadata(value, _NOTES[scalar])))
         self.arriving = []
         if self._arbiter.pending:
             for bank, row, collector, slot, tag in self._arbiter.step(self._accessed):

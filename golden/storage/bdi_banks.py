@@ -8,17 +8,17 @@ from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
-from warpbank.golden.storage.notes import Fill, Note, NotingBanks
+from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.values import Value, merge
 
 
-class BdiBanks(NotingBanks):
+class BdiBanks(CompressedBanks):
     """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed
     beside them.
 
     A packed register takes the first arrays only; the others are neither written nor read. Divergent writes
-    are not packed. G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A note is `Note` with
-    a `Delta` for encoding bits; nobody learns from it that a register is scalar.
+    are not packed. G-Scalar, sections 2.2, 3.3 and 5.3, on what its Fig. 12 calls W-C. A note is `Metadata`
+    with a `Delta` for encoding bits; nobody learns from it that a register is scalar.
 
     Latency: as `GScalar`.
 
@@ -36,7 +36,7 @@ class BdiBanks(NotingBanks):
         self._compressor = BdiCompressor(lanes)
         self._decompressor = BdiDecompressor(lanes)
 
-    def _unpacked(self, content: Value, note: Note) -> Value:
+    def _unpacked(self, content: Value, note: Metadata) -> Value:
         (kind,) = note.enc
         if kind == Delta.RAW:
             return content
@@ -44,12 +44,12 @@ class BdiBanks(NotingBanks):
             Delta(kind), int.from_bytes(content.astype("<u4").tobytes(), "little")
         )
 
-    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
         """What is to be noted of the lanes of `mask`, which fill their register so."""
         kind = self._compressor.kind(value, mask) if fill is Fill.WHOLE else Delta.RAW
-        return Note(False, (kind,), False, (0,))
+        return Metadata(False, (kind,), False, (0,))
 
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
         kind = Delta(note.enc[0])
         content = self._rows[bank][row]
@@ -62,11 +62,11 @@ class BdiBanks(NotingBanks):
             content = merge(content, words, arrays)
         self._put(bank, row, content, note)
 
-    def arrays_read(self, note: Note) -> int:
+    def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of such a register activates."""
         return Delta(note.enc[0]).arrays(self._lanes)
 
-    def arrays_written(self, note: Note, mask: int) -> int:
+    def arrays_written(self, note: Metadata, mask: int) -> int:
         """Arrays that such a write of the lanes of `mask` activates."""
         (kind,) = note.enc
         return groups(mask, WORD_LANES) if kind == Delta.RAW else Delta(kind).arrays(self._lanes)

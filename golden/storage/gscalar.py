@@ -8,7 +8,7 @@ from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.compressor import BYTES, Compressor
 from warpbank.golden.storage.decompressor import Decompressor, spread
-from warpbank.golden.storage.notes import Fill, Note, NotingBanks
+from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.values import Value, lane_select
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
@@ -16,7 +16,7 @@ from warpbank.golden.values import Value, lane_select
 BYTE_LANES, WORD_LANES = 16, 4
 
 
-class GScalar(NotingBanks):
+class GScalar(CompressedBanks):
     """Banks whose arrays hold bytes of one position, and an array of notes.
 
     A byte that a register's lanes share is not written into the banks, and not read. Divergent writes are not
@@ -41,19 +41,19 @@ class GScalar(NotingBanks):
         self._compressor = Compressor(lanes, self.parts)
         self._decompressor = Decompressor(lanes, self.parts)
 
-    def _unpacked(self, content: Value, note: Note) -> Value:
+    def _unpacked(self, content: Value, note: Metadata) -> Value:
         return self._decompressor.decompress(content, note.kept(), note.base)
 
-    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
         """What is to be noted of the lanes of `mask`, which fill their register so."""
         code = self._compressor.compress(value, mask)
         if fill is Fill.MOVED:
-            return Note(False, (0,) * self.parts, False, code.base)
+            return Metadata(False, (0,) * self.parts, False, code.base)
         if fill is Fill.PART:
-            return Note(True, code.enc, code.full, (mask, *code.base[1:]))
-        return Note(False, code.enc, code.full, code.base)
+            return Metadata(True, code.enc, code.full, (mask, *code.base[1:]))
+        return Metadata(False, code.enc, code.full, code.base)
 
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
         enable = self._stored(note.kept()) * lane_select(mask, self._lanes)
         self._put(bank, row, self._rows[bank][row] & ~enable | value & enable, note)
@@ -63,15 +63,15 @@ class GScalar(NotingBanks):
         masks = [~spread(bits) & 0xFFFFFFFF for bits in enc]
         return np.repeat(np.array(masks, np.uint32), self._lanes // self.parts)
 
-    def arrays_read(self, note: Note) -> int:
+    def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of such a register activates."""
         return self._arrays(note, (1 << self._lanes) - 1)
 
-    def arrays_written(self, note: Note, mask: int) -> int:
+    def arrays_written(self, note: Metadata, mask: int) -> int:
         """Arrays that such a write of the lanes of `mask` activates."""
         return self._arrays(note, mask)
 
-    def _arrays(self, note: Note, mask: int) -> int:
+    def _arrays(self, note: Metadata, mask: int) -> int:
         """Arrays of stored bytes with a lane of `mask`."""
         size = self._lanes // self.parts
         return sum(

@@ -17,7 +17,7 @@ from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
-from warpbank.hdl.collector.notes import keep_notes, note_ports
+from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
     UNITS,
@@ -130,7 +130,7 @@ class Boc(wiring.Component):
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
             "offered": Out(bits(self.entries(config))).array(core.warps),
-            **note_ports(config, parts),
+            **metadata_ports(config, parts),
         }
         if self.evicts:
             members["evicted"] = Out(evicted_stream(config))
@@ -433,7 +433,7 @@ class Boc(wiring.Component):
             for operand, place in zip(self.operands[warp], wanted, strict=True)
         ]
         if self._note_parts:
-            kept = keep_notes(
+            kept = keep_metadata(
                 m,
                 self._note_parts,
                 str(warp),

@@ -14,7 +14,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
-from warpbank.hdl.collector.notes import keep_notes, note_ports
+from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
@@ -128,7 +128,7 @@ class Ccu(wiring.Component):
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
             "offered": Out(bits(core.collectors)).array(core.collectors),
-            **note_ports(config, parts),
+            **metadata_ports(config, parts),
         }
         if probe:
             members["events"] = Out(
@@ -441,7 +441,7 @@ class Ccu(wiring.Component):
         for operand, slot in zip(self.operands[number], self._slots, strict=True):
             m.d.comb += operand.eq(read_at(m, values, slot))
         if self._note_parts:
-            notes = keep_notes(
+            notes = keep_metadata(
                 m,
                 self._note_parts,
                 str(number),

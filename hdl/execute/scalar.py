@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
-from warpbank.hdl.collector.notes import Noted, kept_layout
+from warpbank.hdl.collector.metadata import WithMetadata, kept_metadata_layout
 from warpbank.hdl.interfaces import UNITS, issue_stream
 from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.probe import Events, emit
@@ -100,7 +100,10 @@ class ScalarLanes(wiring.Component):
     def _ports(self) -> dict[str, Any]:
         """How it learns of operands."""
         core = self._config.sub_core
-        return {"entry": In(core.collector_width), "operand": In(Noted(self._parts)).array(core.collectors)}
+        return {
+            "entry": In(core.collector_width),
+            "operand": In(WithMetadata(self._parts)).array(core.collectors),
+        }
 
     def elaborate(self, platform: object) -> Module:
         return self._tell(Module())
@@ -214,7 +217,7 @@ class KeptScalarLanes(ScalarLanes):
         core, number = self._config.sub_core, bits(self._entries)
         return {
             "entry": In(number),
-            "kept": In(kept_layout(self._parts)).array(core.collectors, core.collector.slots),
+            "kept": In(kept_metadata_layout(self._parts)).array(core.collectors, core.collector.slots),
             "offered": In(number).array(core.collectors),
         }
 

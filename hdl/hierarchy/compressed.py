@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.uop import MOVE, Scalar
-from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.collector.metadata import WithMetadata
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.storage.moves import Stored
@@ -48,7 +48,7 @@ class Compressed(Flat):
     def _more_members(self) -> dict[str, Any]:
         core = self._config.sub_core
         return {
-            "operand": Out(Noted(self.parts)).array(core.collectors),
+            "operand": Out(WithMetadata(self.parts)).array(core.collectors),
             "stored": Out(Stored(self._config)).array(core.banks),
             **({"plain": In(1)} if self._writers > UNITS else {}),
         }

@@ -10,13 +10,13 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.uop import Scalar
-from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.collector.metadata import WithMetadata
 from warpbank.hdl.front_end.scoreboard import Owed
 from warpbank.hdl.hierarchy.compressed import READ_DELAY
 from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.interfaces import UNITS
-from warpbank.hdl.storage.notes import note_layout
+from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class CompressedLtrf(Ltrf):
@@ -55,7 +55,7 @@ class CompressedLtrf(Ltrf):
         config = self._config
         return {
             **super()._more_members(),
-            "operand": Out(Noted(self.parts)).array(config.sub_core.collectors),
+            "operand": Out(WithMetadata(self.parts)).array(config.sub_core.collectors),
             "owed": Out(Owed(config)),
         }
 
@@ -63,7 +63,7 @@ class CompressedLtrf(Ltrf):
         return [*super()._reporters(), self._storage]
 
     def _mover(self) -> Mover:
-        return Mover(self._config, READ_DELAY, note_layout(self.parts).size)
+        return Mover(self._config, READ_DELAY, metadata_layout(self.parts).size)
 
     # --- Results.
 
@@ -92,7 +92,7 @@ class CompressedLtrf(Ltrf):
     def _write_cache(self, m: Module) -> None:
         """A bank's note follows a cycle after its value: of a result, or of the register that arrived."""
         super()._write_cache(m)
-        size = note_layout(self.parts).size
+        size = metadata_layout(self.parts).size
         arrived = Signal(size, name="arrived_note")
         m.d.sync += arrived.eq(
             Array(bank.note.as_value() for bank in self._storage.bank)[self._fill_choice.index]

@@ -60,16 +60,16 @@ class Mover(wiring.Component):
     inbound : Out(1). The register is on its way into the cache.
     value : In(value). What the cache has read: in the cycle after `store`.
     carried : Out(value). The register that is taken out.
-    note : In, if `noted`. As `value`.
-    known : Out, if `noted`. As `carried`.
+    note : In, if `with_metadata`. As `value`.
+    known : Out, if `with_metadata`. As `carried`.
 
     All outputs are from registers. Latency: a register read from its bank in cycle t, in an access of d
     cycles, can be written into the cache in t + d + `crossing` + `delay`; one read from the cache in t can be
     written into its bank in t + 1 + `crossing`.
     """
 
-    def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:
-        self._config, self._delay, self._noted = config, delay, noted
+    def __init__(self, config: SmConfig, delay: int = 0, with_metadata: int = 0) -> None:
+        self._config, self._delay, self._noted = config, delay, with_metadata
         core = config.sub_core
         self._width = bits(core.bank_latency // 100 + 2)
         super().__init__(
@@ -88,7 +88,7 @@ class Mover(wiring.Component):
                 "inbound": Out(1),
                 "value": In(config.value_width),
                 "carried": Out(config.value_width),
-                **({"note": In(noted), "known": Out(noted)} if noted else {}),
+                **({"note": In(with_metadata), "known": Out(with_metadata)} if with_metadata else {}),
             }
         )
 

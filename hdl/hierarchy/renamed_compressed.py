@@ -8,7 +8,7 @@ from amaranth.hdl import Const, Mux, Value
 
 from warpbank.hdl.hierarchy.compressed import Compressed
 from warpbank.hdl.hierarchy.renamed import RenamedFlat
-from warpbank.hdl.storage.notes import note_layout
+from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class RenamedCompressed(RenamedFlat, Compressed):
@@ -20,6 +20,6 @@ class RenamedCompressed(RenamedFlat, Compressed):
     """
 
     def _noted(self, number: int, delivery: Any, note: Value) -> Value:
-        layout = note_layout(self.parts)
+        layout = metadata_layout(self.parts)
         blank = layout.const({"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts})
         return Mux(self._is_blank(number, delivery), Const(blank.as_value().value, layout.size), note)

@@ -10,12 +10,12 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Scalar
-from warpbank.hdl.collector.notes import Noted
+from warpbank.hdl.collector.metadata import WithMetadata
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.storage.compressor import BYTES
+from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.storage.moves import Stored
-from warpbank.hdl.storage.notes import note_layout
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 
@@ -72,7 +72,7 @@ class ScalarFile(Flat):
     def _more_members(self) -> dict[str, Any]:
         core = self._config.sub_core
         return {
-            "operand": Out(Noted(1)).array(core.collectors),
+            "operand": Out(WithMetadata(1)).array(core.collectors),
             "stored": Out(Stored(self._config)).array(core.banks),
         }
 
@@ -142,7 +142,7 @@ class ScalarFile(Flat):
     def _deliver(self, m: Module) -> None:
         """The crossbar, with one more input that goes to all lanes."""
         banks = self._config.sub_core.banks
-        known = note_layout(1).const({"full": 1, "enc": [(1 << BYTES) - 1]})
+        known = metadata_layout(1).const({"full": 1, "enc": [(1 << BYTES) - 1]})
         contents = Array(
             [
                 *(bank.data for bank in self._storage.bank),

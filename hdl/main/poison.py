@@ -14,7 +14,7 @@ from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
-from warpbank.hdl.storage.notes import NotingBanks
+from warpbank.hdl.storage.metadata import CompressedBanks
 
 #: What a released register reads as, in every lane.
 POISON = 0xDEADBEEF
@@ -80,13 +80,13 @@ class PoisonedBanks(Poisoned, Banks):
         return Cat(Mux(stale[lane], POISON, data.word_select(lane, 32)) for lane in range(lanes))
 
 
-class PoisonedNotes(Poisoned, NotingBanks):
+class PoisonedMetadata(Poisoned, CompressedBanks):
     """As the storage that it is joined with; a row that has not been written since it was released reads as
     `POISON`, and later each byte that has not been written since. The note of the row stays what it was.
 
     Parameters
     ----------
-    config, probe : as in `NotingBanks`.
+    config, probe : as in `CompressedBanks`.
     """
 
     def _found(
@@ -102,15 +102,15 @@ class PoisonedNotes(Poisoned, NotingBanks):
         return found, stale[count]
 
 
-class PoisonedGScalar(PoisonedNotes, GScalar):
+class PoisonedGScalar(PoisonedMetadata, GScalar):
     """`GScalar` whose released rows are poisoned."""
 
 
-class PoisonedGScalarHalf(PoisonedNotes, GScalarHalf):
+class PoisonedGScalarHalf(PoisonedMetadata, GScalarHalf):
     """`GScalarHalf` whose released rows are poisoned."""
 
 
-class PoisonedBdiBanks(PoisonedNotes, BdiBanks):
+class PoisonedBdiBanks(PoisonedMetadata, BdiBanks):
     """`BdiBanks` whose released rows are poisoned."""
 
 

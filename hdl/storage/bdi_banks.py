@@ -10,10 +10,10 @@ from warpbank.arch.uop import Scalar
 from warpbank.hdl.probe import emit
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta, arrays
 from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
-from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
+from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
 
 
-class BdiBanks(NotingBanks):
+class BdiBanks(CompressedBanks):
     """Banks whose arrays hold 16 neighbouring bytes of a register, packed or as it is, and how it is packed
     beside them.
 
@@ -25,13 +25,13 @@ class BdiBanks(NotingBanks):
 
     Parameters
     ----------
-    config, probe, told : as in `NotingBanks`.
+    config, probe, told : as in `CompressedBanks`.
 
     Members
     -------
     bank : In(NotedPort) per bank.
 
-    Latency: as in `NotingBanks`.
+    Latency: as in `CompressedBanks`.
 
     Raises
     ------
@@ -45,10 +45,10 @@ class BdiBanks(NotingBanks):
     def zeros(self) -> int:
         """The note of a register of zeros: a base."""
         note = {"divergent": 0, "enc": [Delta.NONE.value], "full": 0, "base": [0]}
-        return note_layout(self.parts).const(note).as_value().value
+        return metadata_layout(self.parts).const(note).as_value().value
 
     @classmethod
-    def noter(cls, config: SmConfig) -> Noter:
+    def noter(cls, config: SmConfig) -> MetadataWriter:
         """A unit that notes what these banks would."""
         return BdiNoter(config, cls.parts)
 
@@ -161,7 +161,7 @@ class BdiBanks(NotingBanks):
         return Cat(found), Cat(written)
 
 
-class BdiNoter(Noter):
+class BdiNoter(MetadataWriter):
     """The notes of `BdiBanks`."""
 
     def elaborate(self, platform: object) -> Module:

@@ -13,14 +13,14 @@ from warpbank.arch.uop import Scalar
 from warpbank.hdl.probe import emit
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
-from warpbank.hdl.storage.notes import Noter, NotingBanks, note_layout
+from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
 #: not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
 
 
-class GScalar(NotingBanks):
+class GScalar(CompressedBanks):
     """Banks whose arrays hold bytes of one position, and an array of notes. G-Scalar, sections 3.2 and 3.3,
     figures 3 and 4.
 
@@ -30,13 +30,13 @@ class GScalar(NotingBanks):
 
     Parameters
     ----------
-    config, probe, told : as in `NotingBanks`.
+    config, probe, told : as in `CompressedBanks`.
 
     Members
     -------
     bank : In(NotedPort) per bank.
 
-    Latency: as in `NotingBanks`.
+    Latency: as in `CompressedBanks`.
 
     Raises
     ------
@@ -57,10 +57,10 @@ class GScalar(NotingBanks):
     def zeros(self) -> int:
         """The note of a register of zeros: a scalar."""
         note = {"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts}
-        return note_layout(self.parts).const(note).as_value().value
+        return metadata_layout(self.parts).const(note).as_value().value
 
     @classmethod
-    def noter(cls, config: SmConfig) -> Noter:
+    def noter(cls, config: SmConfig) -> MetadataWriter:
         """A unit that notes what these banks would."""
         return GScalarNoter(config, cls.parts)
 
@@ -73,7 +73,7 @@ class GScalar(NotingBanks):
         m.submodules[f"compressor_{number}"] = compressor
         m.submodules[f"decompressor_{number}"] = decompressor
         notes = m.submodules[f"notes_{number}"] = Memory(
-            shape=note_layout(self.parts), depth=self._config.sub_core.rows, init=[]
+            shape=metadata_layout(self.parts), depth=self._config.sub_core.rows, init=[]
         )
         look, put = self._ports(notes)
 
@@ -98,7 +98,7 @@ class GScalar(NotingBanks):
         ]
 
         # The next one: arrays and notes.
-        note = Signal(note_layout(self.parts), name=f"written_{number}")
+        note = Signal(metadata_layout(self.parts), name=f"written_{number}")
         if self._told:
             m.d.comb += note.eq(bank.given)
         else:
@@ -232,7 +232,7 @@ def write_note(m: Module, note: data.View, compressor: Compressor, part: Value, 
         m.d.comb += [note.base[index].eq(base), note.enc[index].eq(Mux(moved, 0, compressor.enc[index]))]
 
 
-class GScalarNoter(Noter):
+class GScalarNoter(MetadataWriter):
     """The notes of `GScalar`."""
 
     def elaborate(self, platform: object) -> Module:

@@ -40,11 +40,11 @@ def run_golden(
     def spy(pipelines: Pipelines, number: int) -> None:
         dispatch = pipelines.dispatch
 
-        def noted(uop: TraceUop, collector: int, cycle: int) -> None:
+        def with_metadata(uop: TraceUop, collector: int, cycle: int) -> None:
             operands[number, cycle, collector] = [pack(value) for value in uop.operands]
             dispatch(uop, collector, cycle)
 
-        pipelines.dispatch = noted  # type: ignore[method-assign]
+        pipelines.dispatch = with_metadata  # type: ignore[method-assign]
 
     for core in sm.cores:
         spy(core.pipelines, core.number)

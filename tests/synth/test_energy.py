@@ -13,7 +13,7 @@ from warpbank.arch.events import COUNTERS
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
-from warpbank.golden.storage.notes import Note, NotingBanks
+from warpbank.golden.storage.metadata import CompressedBanks, Metadata
 from warpbank.program.errors import WarpbankError
 from warpbank.synth.energy import energy, read_table, table, tables
 from warpbank.synth.energy.table import parse_table
@@ -196,11 +196,11 @@ def test_compressed_banks_by_hand() -> None:
 )
 @pytest.mark.parametrize(("machine", "lanes"), [("tiny", 4), ("turing", 32)])
 def test_a_bank_of_few_lanes_is_a_bank(
-    scheme: str, storage: type[NotingBanks], enc: tuple[int, ...], machine: str, lanes: int
+    scheme: str, storage: type[CompressedBanks], enc: tuple[int, ...], machine: str, lanes: int
 ) -> None:
     """What is not compressed activates all arrays of a bank, and costs what a plain bank costs."""
     assert preset(machine).lanes == lanes
-    arrays = storage(preset(machine).sub_core, lanes).arrays_read(Note(False, enc, False, (0,)))
+    arrays = storage(preset(machine).sub_core, lanes).arrays_read(Metadata(False, enc, False, (0,)))
     counters = {"rf_reads": 6, "rf_writes": 5, "rf_arrays.read": 6 * arrays, "rf_arrays.write": 5 * arrays}
     plain, packed = (
         energy(_result(name, **counters), table("common"), preset(machine)) for name in ("baseline", scheme)

@@ -19,8 +19,8 @@ from warpbank.arch.uop import MOVE, Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.result import Result
 from warpbank.golden.sm import OperandMismatch, Sm, simulate
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.storage.moves import Moves
-from warpbank.golden.storage.notes import Note
 from warpbank.golden.stream import TraceUop
 from warpbank.program import annotate
 from warpbank.program.hints import Hints
@@ -264,7 +264,7 @@ def test_a_packed_register_needs_its_move(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as context:  # D is ignored at a read
-        context.setattr(Note, "kept", lambda self: self.enc)
+        context.setattr(Metadata, "kept", lambda self: self.enc)
         assert mismatches(scheme)
     with monkeypatch.context() as context:  # the decompress move is missing
         context.setattr(Moves, "before", lambda self, uop, missing: None)

@@ -27,7 +27,7 @@ from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf
 from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
-from warpbank.golden.storage.notes import Note
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.program.annotate import annotate
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
@@ -191,12 +191,12 @@ def test_mutants_are_caught(storage: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert mismatches(storage)
     if storage != "bdi":
         with monkeypatch.context() as context:  # D is ignored
-            context.setattr(Note, "kept", lambda self: self.enc)
+            context.setattr(Metadata, "kept", lambda self: self.enc)
             assert mismatches(storage)
 
 
 def test_a_mutant_that_ignores_masks_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Note, "scalar", lambda self, mask: self.full)
+    monkeypatch.setattr(Metadata, "scalar", lambda self, mask: self.full)
     ops = (alu(2), alu(2, 2, mask=LOW), alu(1, 2, mask=HIGH))
     trace = hand_made(*ops, values=[np.arange(32), 4, 2], launched=ALL)
     _, records = run(with_prefetches(trace, 8, 0), "ltrf+gscalar", preset("turing"))

@@ -12,7 +12,7 @@ from hypothesis import given, strategies
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes as Golden
-from warpbank.golden.storage.notes import Note, noted
+from warpbank.golden.storage.metadata import Metadata, with_metadata
 from warpbank.hdl.execute.scalar import ScalarLanes
 
 EVERY = frozenset(Scalar)
@@ -36,12 +36,12 @@ def lockstep(
     holding: dict[int, list[Any]] = {}  # collector -> its uop, and operands still to come
     kinds: set[int] = set()
 
-    def some_note(uop: Any) -> Note:
+    def some_note(uop: Any) -> Metadata:
         divergent = rng.random() < 0.3
         base = [rng.choice((uop.lane_mask, rng.getrandbits(lanes))) if divergent else rng.getrandbits(32)]
         base += [rng.getrandbits(32)] * (parts - 1)
         enc = tuple(rng.choice((15, 15, 15, 14, 0)) for _ in range(parts))
-        return Note(divergent, enc, rng.random() < 0.8 and all(bits == 15 for bits in enc), tuple(base))
+        return Metadata(divergent, enc, rng.random() < 0.8 and all(bits == 15 for bits in enc), tuple(base))
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -76,7 +76,7 @@ def lockstep(
                             "base": list(note.base),
                         },
                     )
-                    uop.operands.append(noted(np.zeros(lanes, np.uint32), note))
+                    uop.operands.append(with_metadata(np.zeros(lanes, np.uint32), note))
                     holding[collector][1] -= 1
             free = [collector for collector in range(core.collectors) if collector not in holding]
             issues = bool(free) and rng.random() < 0.8

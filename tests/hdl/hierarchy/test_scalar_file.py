@@ -19,7 +19,7 @@ from warpbank.arch.uop import MOVE
 from warpbank.golden.hierarchy.scalar_file import ScalarFile as Golden
 from warpbank.golden.main.arbiter import ScalarArbiter as GoldenArbiter
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
-from warpbank.golden.storage.notes import Noted
+from warpbank.golden.storage.metadata import WithMetadata
 from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf
 from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.interfaces import UNITS
@@ -77,7 +77,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                 if ctx.get(port.valid)
             }
             arrived = model.step()
-            notes = {collector: value.note for collector, _, _, value in arrived if isinstance(value, Noted)}
+            notes = {
+                collector: value.note for collector, _, _, value in arrived if isinstance(value, WithMetadata)
+            }
             assert len(notes) == len(arrived)
             assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
                 f"cycle {cycle}"

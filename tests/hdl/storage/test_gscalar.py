@@ -20,18 +20,18 @@ from warpbank.golden.storage.bdi_banks import BdiBanks as GoldenBdi
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.gscalar import GScalar as Golden
 from warpbank.golden.storage.gscalar import GScalarHalf as GoldenHalf
-from warpbank.golden.storage.notes import Fill, Note
+from warpbank.golden.storage.metadata import Fill, Metadata
 from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.storage import bdi_banks, gscalar
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
-from warpbank.hdl.storage.notes import NotingBanks, note_layout
+from warpbank.hdl.storage.metadata import CompressedBanks, metadata_layout
 
 ROWS = 5
 MODELS: dict[type, Any] = {GScalar: Golden, GScalarHalf: GoldenHalf, BdiBanks: GoldenBdi}
 
 
-def bits(note: Note) -> tuple[int, int, int]:
+def bits(note: Metadata) -> tuple[int, int, int]:
     """D, encoding and FS as the RTL has them."""
     return note.divergent, sum(enc << 4 * part for part, enc in enumerate(note.enc)), note.full
 
@@ -57,7 +57,7 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False) -> 
             [set(), set()], 2
         )  # places accessed in this cycle and the one before
         freed: set[tuple[int, int]] = set()  # ... that were ever released
-        given: dict[int, Note] = {}  # of what was written in the cycle before, by bank
+        given: dict[int, Metadata] = {}  # of what was written in the cycle before, by bank
         for cycle in range(60):
             recent.append(set())
             for bank, port in enumerate(rtl.bank):
@@ -174,7 +174,7 @@ def test_a_row_may_be_read_right_after_it_was_written(monkeypatch: pytest.Monkey
         put = memory.write_port()
         return memory.read_port(), put
 
-    monkeypatch.setattr(NotingBanks, "_ports", ports)
+    monkeypatch.setattr(CompressedBanks, "_ports", ports)
     assert fails(lambda seed: lockstep(4, seed, told=True))
 
 
@@ -197,7 +197,7 @@ class PacksAll(BdiBanks):
 
 def test_a_note_is_as_wide_as_the_paper_s() -> None:
     """Section 5.1: 38 bits per register; with halves, another base and other encoding bits."""
-    assert (note_layout(1).size, note_layout(2).size) == (38, 74)
+    assert (metadata_layout(1).size, metadata_layout(2).size) == (38, 74)
 
 
 @pytest.mark.parametrize("unit", [*MODELS])

@@ -271,7 +271,7 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
     counts, reads, writes, divergent = (Counter[str](), Counter[str]()), [0] * 6, [0] * 6, 0
     for warp in trace.warps:
         value = np.zeros((256, 32), np.uint32)
-        noted: dict[
+        with_metadata: dict[
             int, tuple[int, list[bool]]
         ] = {}  # who wrote last, and whether each half and the whole is scalar
         exact: dict[int, tuple[int, list[bool]]] = {}
@@ -299,7 +299,7 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
 
             for r in instr.registers_read():
                 by_values = [b and equal(r, g) for b, g in zip(by_values, groups, strict=True)]
-                writer, how = noted.get(r, (0, [False] * 3))
+                writer, how = with_metadata.get(r, (0, [False] * 3))
                 usable = (
                     how if writer == mask == exist else [False, False, how[2] and writer in (mask, exist)]
                 )
@@ -319,7 +319,7 @@ def slowly(trace: Trace, kernels: dict[str, Kernel]) -> tuple[Eligible, Eligible
                 for n in range(32):
                     if mask >> n & 1:
                         value[r, n] = trace.values[int(row["value"]) + k, n]
-                noted[r] = mask, [equal(r, g) for g in groups]
+                with_metadata[r] = mask, [equal(r, g) for g in groups]
                 writes[5 if apart else bytes_of(r, mask)] += 1
             for p in instr.predicates_written():
                 exact[p] = mask, [b and kind != "none" for b in by_values]

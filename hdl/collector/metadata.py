@@ -11,34 +11,35 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.lookup import read_at, write_at
-from warpbank.hdl.storage.notes import note_layout
+from warpbank.hdl.storage.metadata import metadata_layout
 
 
-class Noted(wiring.Signature):
+class WithMetadata(wiring.Signature):
     """The note of an operand that arrives in a collector (seen from the hierarchy)."""
 
     def __init__(self, parts: int) -> None:
-        super().__init__({"valid": Out(1), "note": Out(note_layout(parts))})
+        super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
 
 
-def kept_layout(parts: int) -> data.StructLayout:
-    """The note of a value in a collector (`warpbank.hdl.storage.gscalar.note_layout`), if it is `known`."""
-    return data.StructLayout({"known": 1, "note": note_layout(parts)})
+def kept_metadata_layout(parts: int) -> data.StructLayout:
+    """The note of a value in a collector (`warpbank.hdl.storage.gscalar.metadata_layout`), if it is
+    `known`."""
+    return data.StructLayout({"known": 1, "note": metadata_layout(parts)})
 
 
-def note_ports(config: SmConfig, parts: int) -> dict[str, Any]:
+def metadata_ports(config: SmConfig, parts: int) -> dict[str, Any]:
     """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
     dispatch."""
     if not parts:
         return {}
     core = config.sub_core
     return {
-        "operand": In(Noted(parts)).array(core.collectors),
-        "kept": Out(kept_layout(parts)).array(core.collectors, core.collector.slots),
+        "operand": In(WithMetadata(parts)).array(core.collectors),
+        "kept": Out(kept_metadata_layout(parts)).array(core.collectors, core.collector.slots),
     }
 
 
-def keep_notes(
+def keep_metadata(
     m: Module,
     parts: int,
     name: str,
@@ -56,14 +57,14 @@ def keep_notes(
     parts : of a register, as they are compressed.
     name : of the memory and signals.
     count : values.
-    operand, place : `Noted`, an operand that arrives, and where.
+    operand, place : `WithMetadata`, an operand that arrives, and where.
     forgotten : mask of the values that are replaced or changed in this cycle.
     wanted : places of which the notes are looked up.
 
-    Returns a `kept_layout` for each of `wanted`.
+    Returns a `kept_metadata_layout` for each of `wanted`.
     """
     known = Signal(count, name=f"known_{name}")
-    layout = note_layout(parts)
+    layout = metadata_layout(parts)
     notes = m.submodules[f"notes_{name}"] = Memory(shape=layout.size, depth=count, init=[])
     write_at(m, notes, place, operand.note.as_value(), operand.valid)
     for entry in range(count):

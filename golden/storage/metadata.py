@@ -22,7 +22,7 @@ class Fill(IntEnum):
 
 
 @dataclass(frozen=True)
-class Note:
+class Metadata:
     """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
 
     Parameters
@@ -57,21 +57,21 @@ class Note:
         return 0 if self.divergent else sum(1 << part for part, enc in enumerate(self.enc) if enc == SCALAR)
 
 
-class Noted(np.ndarray):
+class WithMetadata(np.ndarray):
     """A register's value together with its note: what a compressing storage delivers. A collector may keep
     it; whoever changes the value makes one without a note."""
 
-    note: Note
+    note: Metadata
 
 
-def noted(value: Value, note: Note) -> Noted:
+def with_metadata(value: Value, note: Metadata) -> WithMetadata:
     """The value with what is known of it."""
-    made = value.view(Noted)
+    made = value.view(WithMetadata)
     made.note = note
     return made
 
 
-class NotingBanks(ABC):
+class CompressedBanks(ABC):
     """Banks with a note for every row, and rows that read as they are while they are poisoned.
 
     Parameters
@@ -85,13 +85,13 @@ class NotingBanks(ABC):
 
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:
         blank: Value = np.zeros(lanes, np.uint32)
-        note = Note(False, (0,) * self.parts, False, (0,) * self.parts)
+        note = Metadata(False, (0,) * self.parts, False, (0,) * self.parts)
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
         self._poisoned: set[tuple[int, int]] = set()
         self._lanes = lanes
 
-    def note(self, bank: int, row: int) -> Note:
+    def note(self, bank: int, row: int) -> Metadata:
         """What is noted of a row."""
         return self._notes[bank][row]
 
@@ -101,22 +101,22 @@ class NotingBanks(ABC):
         return content if (bank, row) in self._poisoned else self._unpacked(content, self._notes[bank][row])
 
     @abstractmethod
-    def _unpacked(self, content: Value, note: Note) -> Value:
+    def _unpacked(self, content: Value, note: Metadata) -> Value:
         """The register that a row's content and note stand for."""
 
     @abstractmethod
-    def describe(self, value: Value, mask: int, fill: Fill) -> Note:
+    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
         """What is to be noted of the lanes of `mask`, which fill their register so."""
 
     @abstractmethod
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Note) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
 
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
         """Replace the lanes of `mask`."""
         self.keep(bank, row, mask, value, self.describe(value, mask, fill))
 
-    def _put(self, bank: int, row: int, content: Value, note: Note) -> None:
+    def _put(self, bank: int, row: int, content: Value, note: Metadata) -> None:
         """A row was written."""
         self._rows[bank][row] = content
         self._notes[bank][row] = note

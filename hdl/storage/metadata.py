@@ -16,7 +16,7 @@ from warpbank.hdl.probe import Events
 from warpbank.hdl.storage.compressor import BYTES
 
 
-def note_layout(parts: int) -> data.StructLayout:
+def metadata_layout(parts: int) -> data.StructLayout:
     """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
 
     Fields
@@ -37,29 +37,35 @@ def note_layout(parts: int) -> data.StructLayout:
     )
 
 
-class NotedPort(wiring.Signature):
+class MetadataPort(wiring.Signature):
     """Seam 5: one bank that compresses (seen from the hierarchy): a `BankPort`, and
 
     Members
     -------
     part : Out. What is written are other lanes than the warp was launched with: it is not compressed.
     moved : Out. It is moved, to be kept as it is.
-    note : In, `note_layout`. What is known of `data`.
+    note : In, `metadata_layout`. What is known of `data`.
     compressed : In. What was written in the cycle before has bytes that are not in the bank.
-    given : Out, `note_layout`, if `told`. What is known of what was written in the cycle before, instead of
-        `part` and `moved`.
+    given : Out, `metadata_layout`, if `told`. What is known of what was written in the cycle before, instead
+        of `part` and `moved`.
     """
 
     def __init__(self, config: SmConfig, parts: int, told: bool = False) -> None:
         members = dict(BankPort(config).members)
         if told:
-            members["given"] = Out(note_layout(parts))
+            members["given"] = Out(metadata_layout(parts))
         super().__init__(
-            {**members, "part": Out(1), "moved": Out(1), "note": In(note_layout(parts)), "compressed": In(1)}
+            {
+                **members,
+                "part": Out(1),
+                "moved": Out(1),
+                "note": In(metadata_layout(parts)),
+                "compressed": In(1),
+            }
         )
 
 
-class Noter(wiring.Component):
+class MetadataWriter(wiring.Component):
     """What is to be noted of a value, whoever keeps it: what a storage with `told` leaves to others.
 
     Parameters
@@ -85,12 +91,12 @@ class Noter(wiring.Component):
                 "value": In(config.value_width),
                 "mask": In(config.lanes),
                 "part": In(1),
-                "note": Out(note_layout(parts)),
+                "note": Out(metadata_layout(parts)),
             }
         )
 
 
-class NotingBanks(wiring.Component, ABC):
+class CompressedBanks(wiring.Component, ABC):
     """Banks with a note for every row: what storages that compress are made from.
 
     Parameters
@@ -123,7 +129,7 @@ class NotingBanks(wiring.Component, ABC):
         self._config = config
         self._probe, self._told = probe, told
         banks = config.sub_core.banks
-        members = {"bank": In(NotedPort(config, self.parts, told)).array(banks), **self._members()}
+        members = {"bank": In(MetadataPort(config, self.parts, told)).array(banks), **self._members()}
         if probe:
             members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
         super().__init__(members)
@@ -145,7 +151,7 @@ class NotingBanks(wiring.Component, ABC):
 
     @classmethod
     @abstractmethod
-    def noter(cls, config: SmConfig) -> Noter:
+    def noter(cls, config: SmConfig) -> MetadataWriter:
         """A unit that notes what these banks would."""
 
     @abstractmethod
