@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.prefix_counts import at_least, exactly, nth
 from warpbank.hdl.priority import encode
-from warpbank.hdl.ranks import at_least, exactly, nth
 
 #: Bits of an age; the largest stands for older ones, too.
 AGE_WIDTH = 4

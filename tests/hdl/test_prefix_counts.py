@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.sim import Simulator
 
-from warpbank.hdl.ranks import at_least, exactly, nth
+from warpbank.hdl.prefix_counts import at_least, exactly, nth
 
 
 @pytest.mark.parametrize(("width", "most"), [(1, 1), (2, 1), (3, 5), (5, 3), (8, 8), (9, 4)])
