@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, MOVE
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
@@ -31,7 +32,6 @@ from warpbank.hdl.interfaces import (
     read_stream,
     uop_layout,
 )
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import after, decode, encode, pick, soonest
 from warpbank.hdl.probe import Events, emit
 

@@ -14,8 +14,8 @@ from amaranth.lib.memory import Memory
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import UNITS, dispatch_layout
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import Choice, pick, soonest
 
 

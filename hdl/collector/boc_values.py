@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.priority import encode
 
 

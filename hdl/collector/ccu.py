@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
@@ -28,7 +29,6 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode, encode, first_from
 from warpbank.hdl.probe import Events, emit
 

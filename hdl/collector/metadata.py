@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.storage.metadata import metadata_layout
 
 

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import (
     UNITS,
     Delivery,
@@ -22,7 +23,6 @@ from warpbank.hdl.interfaces import (
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode, first_from
 from warpbank.hdl.probe import Events, emit
 

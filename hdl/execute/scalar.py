@@ -14,9 +14,9 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.metadata import WithMetadata, kept_metadata_layout
 from warpbank.hdl.interfaces import UNITS, issue_stream
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.probe import Events, emit
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.

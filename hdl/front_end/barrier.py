@@ -9,8 +9,8 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import Arrival
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode
 from warpbank.hdl.probe import Events, emit
 

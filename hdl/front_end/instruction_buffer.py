@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, uop_layout
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.priority import decode, first_from
 from warpbank.hdl.probe import Events, emit

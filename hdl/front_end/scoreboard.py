@@ -13,9 +13,9 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import decode
 
 

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
-from warpbank.hdl.lookup import read_at, write_at
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.priority import after
 
 

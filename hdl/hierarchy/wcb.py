@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.interfaces import REGISTER_WIDTH, issue_stream
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import chosen, first_from
 
 

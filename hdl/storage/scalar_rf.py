@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import BankPort
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.storage.compressor import BYTES, Compressor

@@ -16,8 +16,8 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import bits
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
+from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import uop_layout
-from warpbank.hdl.lookup import read_at, write_at
 from warpbank.hdl.sm import Sm
 from warpbank.synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image
 from warpbank.synth.fpga.integer import Lane, arithmetic, product

@@ -11,8 +11,8 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, Signal, Value
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import TO_COLLECTOR
+from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.boc import Boc
-from warpbank.hdl.lookup import read_at
 from warpbank.hdl.priority import encode
 
 

@@ -10,8 +10,8 @@ from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.ccu import Ccu
-from warpbank.hdl.lookup import read_at
 
 
 def opened(unit: type[Ccu]) -> type[Ccu]:

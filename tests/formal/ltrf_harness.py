@@ -20,11 +20,11 @@ from tests.formal.test_allocation import opened as opened_allocation
 from tests.formal.test_allocation import queue_invariant
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CacheConfig, SmConfig
+from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Stage
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.lookup import read_at
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks
 

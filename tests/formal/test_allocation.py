@@ -14,8 +14,8 @@ import pytest
 from amaranth.hdl import Array, Assert, Assume, Elaboratable, Fragment, Module, Signal, Value
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.lookup import read_at
 
 COUNT = 4
 
