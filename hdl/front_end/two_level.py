@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.front_end.age import age_matrix, oldest_of
+from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
 from warpbank.hdl.priority import encode
 from warpbank.hdl.probe import Events, emit
