@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.interfaces import REGISTER_WIDTH, Start
-from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import chosen, first_from
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32

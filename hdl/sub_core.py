@@ -20,9 +20,9 @@ from warpbank.hdl.front_end.issue import InFlight, Status
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.interfaces import UNITS, SubCorePorts
-from warpbank.hdl.priority import encode
 from warpbank.hdl.probe import Events, gather, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
+from warpbank.hdl.round_robin import encode
 from warpbank.hdl.storage.moves import Moves
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpbank.golden.lfsr import Lfsr
-from warpbank.golden.priority import first_from
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.values import Value, merge
 
 

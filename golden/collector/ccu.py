@@ -9,8 +9,8 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.golden.collector.cache_table import CacheTable, Line
 from warpbank.golden.interfaces import Hierarchy, Units
 from warpbank.golden.lfsr import Lfsr
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 

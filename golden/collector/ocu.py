@@ -7,8 +7,8 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.interfaces import Hierarchy, Units
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 

@@ -11,8 +11,8 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.golden.execute.l1 import Mshrs, Tags
 from warpbank.golden.execute.memory import Memory, Request
 from warpbank.golden.execute.pipelines import Pipelines
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER
 

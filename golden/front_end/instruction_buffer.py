@@ -8,8 +8,8 @@ from collections import deque
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.flag_cache import FlagCache
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop, WarpStream
 from warpbank.golden.values import NEVER
 

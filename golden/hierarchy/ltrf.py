@@ -15,8 +15,8 @@ from warpbank.golden.hierarchy.wcb import WarpControlBlock
 from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.main.bank_timing import FractionalLatency
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 

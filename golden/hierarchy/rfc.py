@@ -10,8 +10,8 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.interfaces import Mapping, Storage
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 

@@ -12,8 +12,8 @@ from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.interfaces import Mapping
 from warpbank.golden.main.arbiter import ScalarArbiter
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.compressor import SCALAR, Compressor
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.metadata import Metadata, with_metadata

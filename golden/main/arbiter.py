@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 from warpbank.arch.events import Cause
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 
 
 class Arbiter:

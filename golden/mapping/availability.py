@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.golden.priority import first_from
+from warpbank.golden.round_robin import first_from
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
 POLICIES = ("consolidate", "wear_level")

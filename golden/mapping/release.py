@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpbank.golden.mapping.table import TABLE_BANKS
-from warpbank.golden.priority import first_from
+from warpbank.golden.round_robin import first_from
 
 
 class Release:

@@ -32,8 +32,8 @@ from warpbank.hdl.interfaces import (
     read_stream,
     uop_layout,
 )
-from warpbank.hdl.priority import after, decode, encode, pick, soonest
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")

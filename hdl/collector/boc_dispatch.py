@@ -16,7 +16,7 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import UNITS, dispatch_layout
-from warpbank.hdl.priority import Choice, pick, soonest
+from warpbank.hdl.round_robin import Choice, pick, soonest
 
 
 def dispatch(

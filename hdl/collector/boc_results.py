@@ -15,7 +15,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
 from warpbank.hdl.interfaces import UNITS, WriteBack
-from warpbank.hdl.priority import first_number, lowest, pick, soonest
+from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
 
 
 @dataclass(frozen=True)

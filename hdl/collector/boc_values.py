@@ -11,7 +11,7 @@ from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.priority import encode
+from warpbank.hdl.round_robin import encode
 
 
 class Values:

@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH
-from warpbank.hdl.priority import chosen, encode, first_from
+from warpbank.hdl.round_robin import chosen, encode, first_from
 
 
 class Lines:

@@ -29,8 +29,8 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.priority import decode, encode, first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode, encode, first_from
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8

@@ -23,8 +23,8 @@ from warpbank.hdl.interfaces import (
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.priority import decode, first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode, first_from
 
 
 class Ocu(wiring.Component):

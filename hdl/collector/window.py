@@ -14,7 +14,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.prefix_counts import at_least, exactly, nth
-from warpbank.hdl.priority import encode
+from warpbank.hdl.round_robin import encode
 
 #: Bits of an age; the largest stands for older ones, too.
 AGE_WIDTH = 4

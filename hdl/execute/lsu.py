@@ -16,8 +16,8 @@ from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request
 from warpbank.hdl.execute.returns import Returns
 from warpbank.hdl.interfaces import COUNT_WIDTH, lsu_stream, result_layout, returned_stream
-from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit, gather
+from warpbank.hdl.round_robin import chosen, first_from
 
 LOADS = (Op.LOAD_GLOBAL, Op.LOAD_LOCAL)
 STORES = (Op.STORE_GLOBAL, Op.STORE_LOCAL)

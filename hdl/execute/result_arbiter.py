@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
 from warpbank.hdl.interfaces import UNITS, ResultOffer, Retired, result_layout, result_stream
-from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import first_from
 
 
 class ResultArbiter(wiring.Component):

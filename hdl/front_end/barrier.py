@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import Arrival
-from warpbank.hdl.priority import decode
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode
 
 
 class Barriers(wiring.Component):

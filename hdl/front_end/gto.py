@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import bits
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
-from warpbank.hdl.priority import encode
+from warpbank.hdl.round_robin import encode
 
 
 class Gto(wiring.Component):

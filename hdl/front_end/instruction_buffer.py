@@ -13,8 +13,8 @@ from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Con
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.priority import decode, first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode, first_from
 
 
 class Hazards(wiring.Signature):

@@ -10,8 +10,8 @@ from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
 from warpbank.hdl.interfaces import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
-from warpbank.hdl.priority import decode
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode
 
 
 class Status(wiring.Component):

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
-from warpbank.hdl.priority import Choice, chosen, encode
+from warpbank.hdl.round_robin import Choice, chosen, encode
 
 
 def check_warps(owner: str, warps: object) -> None:

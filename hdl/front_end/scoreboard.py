@@ -16,7 +16,7 @@ from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.front_end.instruction_buffer import Hazards
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
-from warpbank.hdl.priority import decode
+from warpbank.hdl.round_robin import decode
 
 
 class Owed(wiring.Signature):

@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.priority import encode
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import encode
 
 #: Warps that are counted together.
 GROUP = 8

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.priority import after
+from warpbank.hdl.round_robin import after
 
 
 class AddressAllocation(wiring.Component):

@@ -23,8 +23,8 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit, gather, total
+from warpbank.hdl.round_robin import first_from
 
 
 class Flat(wiring.Component):

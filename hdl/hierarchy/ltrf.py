@@ -31,8 +31,8 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import FractionalLatency
-from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit, total
+from warpbank.hdl.round_robin import chosen, first_from
 
 
 class Ltrf(LtrfEvents, wiring.Component):

@@ -27,8 +27,8 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.priority import Choice, chosen, encode, first_from
 from warpbank.hdl.probe import Events, emit, gather, total
+from warpbank.hdl.round_robin import Choice, chosen, encode, first_from
 
 
 @dataclass

@@ -14,8 +14,8 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.result_cache import Offer, Operands, ResultCache
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.interfaces import REGISTER_WIDTH, read_layout
-from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import emit
+from warpbank.hdl.round_robin import first_from
 
 
 def departing_layout(config: SmConfig) -> data.StructLayout:

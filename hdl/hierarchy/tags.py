@@ -10,7 +10,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS
-from warpbank.hdl.priority import pick
+from warpbank.hdl.round_robin import pick
 
 
 class TagRow(wiring.Component):

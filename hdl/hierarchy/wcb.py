@@ -13,7 +13,7 @@ from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.interfaces import REGISTER_WIDTH, issue_stream
-from warpbank.hdl.priority import chosen, first_from
+from warpbank.hdl.round_robin import chosen, first_from
 
 
 class Find(wiring.Signature):

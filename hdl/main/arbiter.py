@@ -15,8 +15,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
 from warpbank.hdl.interfaces import tag_fields
-from warpbank.hdl.priority import chosen, first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import chosen, first_from
 
 
 @dataclass(frozen=True)

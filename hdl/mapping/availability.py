@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.priority import chosen, encode, first_from, pick
+from warpbank.hdl.round_robin import chosen, encode, first_from, pick
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
 POLICIES = ("consolidate", "wear_level")

@@ -13,7 +13,7 @@ from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import read_layout, read_stream, tag_fields
 from warpbank.hdl.mapping.exempt import Place
 from warpbank.hdl.mapping.table import TABLE_BANKS, Find
-from warpbank.hdl.priority import chosen
+from warpbank.hdl.round_robin import chosen
 
 
 class Named(wiring.Signature):

@@ -14,7 +14,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Written, issue_stream
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.priority import chosen, decode, first_from
+from warpbank.hdl.round_robin import chosen, decode, first_from
 
 
 class Mark(wiring.Signature):

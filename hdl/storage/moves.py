@@ -11,8 +11,8 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import REGISTER_WIDTH, uop_layout
-from warpbank.hdl.priority import chosen
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import chosen
 
 
 class Stored(wiring.Signature):

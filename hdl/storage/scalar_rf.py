@@ -15,8 +15,8 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import BankPort
-from warpbank.hdl.priority import first_from
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
 

@@ -13,7 +13,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import TO_COLLECTOR
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.boc import Boc
-from warpbank.hdl.priority import encode
+from warpbank.hdl.round_robin import encode
 
 
 def opened(unit: type[Boc]) -> type[Boc]:

@@ -25,7 +25,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.hdl.mapping import release
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.priority import Choice, first_from
+from warpbank.hdl.round_robin import Choice, first_from
 
 REGISTERS = 8
 #: Registers of a warp in a bank of the table.

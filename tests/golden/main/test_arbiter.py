@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpbank.golden.main.arbiter import Arbiter
-from warpbank.golden.priority import first_from
 from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
 
 
 def test_first_from_wraps() -> None:

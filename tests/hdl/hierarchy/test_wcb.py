@@ -15,7 +15,7 @@ from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
 from warpbank.golden.mapping.direct import Direct
-from warpbank.golden.priority import first_from
+from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.banks import Banks
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 

@@ -8,8 +8,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from warpbank.golden import priority as golden
-from warpbank.hdl.priority import first_from, first_number, lowest, soonest
+from warpbank.golden import round_robin as golden
+from warpbank.hdl.round_robin import first_from, first_number, lowest, soonest
 
 
 @pytest.mark.parametrize("chooses", [first_from, soonest])
