@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from warpbank.arch.uop import Scalar
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import Fill, Metadata
-from warpbank.golden.storage.moves import Moves
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -71,7 +71,7 @@ class CompressedStorage(Storage, Protocol):
 class Hierarchy(Protocol):
     """Seams 2 and 4: operands for the collectors, results from the execution units."""
 
-    moves: Moves | None  # moves that must issue before some uops
+    moves: DecompressMoves | None  # moves that must issue before some uops
     land: (
         Callable[[], list[tuple[int, int]]] | None
     )  # first of a cycle, where results take longer: (warp, register) now written

@@ -23,7 +23,7 @@ from warpbank.hdl.interfaces import UNITS, SubCorePorts
 from warpbank.hdl.probe import Events, gather, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
 from warpbank.hdl.round_robin import encode
-from warpbank.hdl.storage.moves import Moves
+from warpbank.hdl.storage.decompress_moves import DecompressMoves
 
 
 class SubCore(wiring.Component):
@@ -76,7 +76,7 @@ class SubCore(wiring.Component):
         self.moves = self.scalar = None
         if self.registers.notes:
             if not self.registers.follows:  # a cache holds registers whole
-                self.moves = Moves(config, probe)
+                self.moves = DecompressMoves(config, probe)
             parts, executes = self.registers.parts, self.registers.executes
             self.scalar = (
                 KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe)

@@ -59,9 +59,9 @@ from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompress_moves import DecompressMoves
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.gscalar import GScalar
-from warpbank.hdl.storage.moves import Moves
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 from warpbank.hdl.sub_core import SubCore
 from warpbank.program.errors import WarpbankError
@@ -186,7 +186,7 @@ UNITS: dict[str, Unit] = {
             ScalarFile,
             lambda config, _, probe: build_registers(config, parse_scheme("scalar-rf"), probe),
         ),
-        Unit("moves", Moves, lambda config, _, probe: Moves(config, probe)),
+        Unit("moves", DecompressMoves, lambda config, _, probe: DecompressMoves(config, probe)),
         Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),

@@ -15,9 +15,9 @@ from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.interfaces import CompressedStorage, Mapping
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.metadata import Fill, Metadata, with_metadata
-from warpbank.golden.storage.moves import Moves
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -64,7 +64,7 @@ class Compressed(Flat):
         #: The last value evicted and compressed: cycle, bank, row, warp, register, value.
         self._evicted: tuple[int, int, int, int, int, Value] | None = None
         self._scalar = ScalarLanes(config, storage.parts, storage.executes, probe)
-        self.moves = Moves(config.sub_core.warps, config.lanes)
+        self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self.dispatched = self._dispatch
         self.land = self._land
         self._landing: list[tuple[int, int]] = []

@@ -10,7 +10,7 @@ from warpbank.golden.interfaces import Mapping, Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.main.bank_timing import BankTiming
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -34,7 +34,7 @@ class Flat:
     may_issue = may_activate = -1
     follows = False
     #: What a storage with encodings needs besides (`warpbank.golden.hierarchy.compressed`).
-    moves: Moves | None = None
+    moves: DecompressMoves | None = None
     dispatched: Callable[[TraceUop, int], bool] | None = None
     land: Callable[[], list[tuple[int, int]]] | None = None
 

@@ -15,9 +15,9 @@ from warpbank.golden.main.arbiter import ScalarArbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.compressor import SCALAR, Compressor
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.metadata import Metadata, with_metadata
-from warpbank.golden.storage.moves import Moves
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
@@ -67,7 +67,7 @@ class ScalarFile(Flat):
         self._pointer = 0
         self._accessed = 0  # banks that are written by their stages in this cycle, and the scalar bank
         self._scalar = ScalarLanes(config, 1, storage.executes, probe)
-        self.moves = Moves(config.sub_core.warps, config.lanes)
+        self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self.land = self._land
         self.dispatched = self._dispatch
 

@@ -12,7 +12,7 @@ from warpbank.arch.uop import MOVE, Scalar
 from warpbank.hdl.collector.metadata import WithMetadata
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.interfaces import UNITS
-from warpbank.hdl.storage.moves import Stored
+from warpbank.hdl.storage.decompress_moves import Stored
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is
 #: decompressed.

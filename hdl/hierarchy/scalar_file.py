@@ -14,8 +14,8 @@ from warpbank.hdl.collector.metadata import WithMetadata
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.storage.compressor import BYTES
+from warpbank.hdl.storage.decompress_moves import Stored
 from warpbank.hdl.storage.metadata import metadata_layout
-from warpbank.hdl.storage.moves import Stored
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 

@@ -13,7 +13,7 @@ from warpbank.arch.uop import MOVE
 from warpbank.golden.check import OperandChecker
 from warpbank.golden.cta_dispatch import CtaDispatch
 from warpbank.golden.result import Result
-from warpbank.golden.storage.moves import Moves
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
 from warpbank.hdl.interfaces import uop_layout
 from warpbank.program.errors import ExecutionError
@@ -49,7 +49,7 @@ class Host:
         self._moves: dict[
             tuple[int, int], TraceUop
         ] = {}  # the one decompress move that a warp may have in flight
-        self._mover = Moves(config.sub_core.warps, config.lanes)
+        self._mover = DecompressMoves(config.sub_core.warps, config.lanes)
         self._issued: dict[tuple[int, int], int] = {}
         self._retired: dict[tuple[int, int], int] = {}
         self._launch = self._next(0)

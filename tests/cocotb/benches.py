@@ -54,7 +54,8 @@ from tests.hdl.mapping import (  # noqa: E402
     test_reserve,
     test_table,
 )
-from tests.hdl.storage import test_banks, test_codec, test_gscalar, test_moves  # noqa: E402
+from tests.hdl.storage import test_banks, test_codec, test_gscalar
+from tests.hdl.storage import test_decompress_moves as test_moves
 from warpbank.arch.config import SmConfig, preset, with_overrides  # noqa: E402
 from warpbank.hdl.collector.boc import WriteThroughBoc  # noqa: E402
 from warpbank.hdl.collector.ccu import LruCcu  # noqa: E402

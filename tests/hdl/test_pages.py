@@ -50,10 +50,10 @@ from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.decompress_moves import DecompressMoves
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.hdl.storage.metadata import MetadataWriter
-from warpbank.hdl.storage.moves import Moves
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
@@ -75,7 +75,15 @@ UNITS: dict[str, tuple[type, ...]] = {
     "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
-    "gscalar": (GScalar, Moves, ScalarLanes, KeptScalarLanes, Compressed, CompressedLtrf, MetadataWriter),
+    "gscalar": (
+        GScalar,
+        DecompressMoves,
+        ScalarLanes,
+        KeptScalarLanes,
+        Compressed,
+        CompressedLtrf,
+        MetadataWriter,
+    ),
     "bdi": (BdiCompressor, BdiDecompressor, BdiBanks),
     "scalar_rf": (ScalarRf, ScalarFile),
     "pipelines": (Pipelines,),

@@ -19,8 +19,8 @@ from warpbank.arch.uop import MOVE, Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.result import Result
 from warpbank.golden.sm import OperandMismatch, Sm, simulate
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import Metadata
-from warpbank.golden.storage.moves import Moves
 from warpbank.golden.stream import TraceUop
 from warpbank.program import annotate
 from warpbank.program.hints import Hints
@@ -257,7 +257,7 @@ def mismatches(scheme: str, *, fresh: bool = False) -> bool:
 
 def test_a_packed_register_needs_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches("bdi")
-    monkeypatch.setattr(Moves, "before", lambda self, uop, missing: None)
+    monkeypatch.setattr(DecompressMoves, "before", lambda self, uop, missing: None)
     assert mismatches("bdi")
 
 
@@ -267,7 +267,7 @@ def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Non
         context.setattr(Metadata, "kept", lambda self: self.enc)
         assert mismatches(scheme)
     with monkeypatch.context() as context:  # the decompress move is missing
-        context.setattr(Moves, "before", lambda self, uop, missing: None)
+        context.setattr(DecompressMoves, "before", lambda self, uop, missing: None)
         assert mismatches(scheme)
     assert mismatches(scheme, fresh=True)  # the compiler says dead where it is not
     assert not mismatches(scheme)

@@ -118,7 +118,7 @@ def mismatches() -> bool:
     ("name", "mutant"),
     [
         (
-            "warpbank.golden.storage.moves.Moves.before",
+            "warpbank.golden.storage.decompress_moves.DecompressMoves.before",
             lambda self, uop, missing: None,
         ),  # the move is missing
         ("warpbank.golden.registry.STORAGES", {"scalar_rf": ForgetsTheBit}),

@@ -19,7 +19,7 @@ from warpbank.hdl.front_end import sthld as rtl_of
 from warpbank.hdl.front_end.sthld import Sthld
 
 #: State, step, next state.
-Moves = set[tuple[int, int, int]]
+DecompressMoves = set[tuple[int, int, int]]
 
 #: Interval, upper bound, sub-cores.
 SHAPES = [(16, 32, 1), (17, 2, 4), (20, 0, 2), (24, 255, 3)]
@@ -34,14 +34,14 @@ def overrides(interval: int, limit: int, cores: int) -> list[str]:
     ]
 
 
-def lockstep(paths: Sequence[str], seed: int, unit: Any = None, intervals: int = 120) -> Moves:
+def lockstep(paths: Sequence[str], seed: int, unit: Any = None, intervals: int = 120) -> DecompressMoves:
     """Returns the moves made. Rates are those of a program of many phases."""
     rng = random.Random(seed)
     config = with_overrides(preset("tiny"), list(paths))
     shape, cores = config.sub_core.collector, config.sub_cores
     rtl = unit or Sthld(config, probe=True)
     model = model_of.Sthld(shape.sthld_interval, shape.sthld_max)
-    moves: Moves = set()
+    moves: DecompressMoves = set()
 
     async def bench(ctx: Any) -> None:
         issued, cycle, rate = 0, 0, rng.random()

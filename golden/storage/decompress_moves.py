@@ -6,7 +6,7 @@ from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR, Control, Memory, Uni
 from warpbank.golden.stream import TraceUop
 
 
-class Moves:
+class DecompressMoves:
     """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
 
     A compressed register has lanes in the base value, so that writing some of its lanes into the banks would

@@ -30,7 +30,7 @@ class Stored(wiring.Signature):
         )
 
 
-class Moves(wiring.Component):
+class DecompressMoves(wiring.Component):
     """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
 
     A compressed register has lanes in the base value, so that writing some of its lanes into the banks would

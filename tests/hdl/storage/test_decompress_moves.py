@@ -10,13 +10,13 @@ from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import MAX_DESTINATIONS
-from warpbank.golden.storage.moves import Moves as Golden
-from warpbank.hdl.storage.moves import Moves
+from warpbank.golden.storage.decompress_moves import DecompressMoves as Golden
+from warpbank.hdl.storage.decompress_moves import DecompressMoves
 
 REGISTERS = 8
 
 
-def lockstep(machine: str, seed: int, unit: Any = Moves, cycles: int = 200) -> None:
+def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int = 200) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
@@ -99,7 +99,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
-class Missing(Moves):
+class Missing(DecompressMoves):
     """No move is ever inserted."""
 
     def elaborate(self, platform: object) -> Any:
@@ -108,7 +108,7 @@ class Missing(Moves):
         return m
 
 
-class IgnoresFresh(Moves):
+class IgnoresFresh(DecompressMoves):
     """Dead values are moved, too."""
 
     def elaborate(self, platform: object) -> Any:
@@ -125,4 +125,4 @@ def test_mutants_are_caught(unit: Any) -> None:
 
 def test_needs_a_configuration() -> None:
     with pytest.raises(TypeError, match="Moves needs the machine's configuration, an SmConfig, not 3"):
-        Moves(3)  # type: ignore[arg-type]
+        DecompressMoves(3)  # type: ignore[arg-type]
