@@ -30,7 +30,7 @@ def run(kernel: str, size: str, scheme: str) -> RunSpec:
         size,
         scheme,
         PRESET,
-        observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lanes:Lanes",
+        observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lane_clocking:Lanes",
     )
 
 

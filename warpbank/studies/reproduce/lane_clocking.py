@@ -12,7 +12,7 @@ from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import IDS, Batch
 
 
-class Lanes:
+class LaneClocking:
     """An observer of a run (`warpbank.sim.runs.RunSpec.observer`) under a scheme with `lanes` events.
 
     Its result: lanes clocked for dispatched uops by unit, decompress moves among those of the ALU.
