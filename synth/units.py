@@ -45,13 +45,13 @@ from warpbank.hdl.interfaces import UNITS as EXECUTION_UNITS
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.mapping.names import Names
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import RenamingTable, SmallTable
 from warpbank.hdl.registry import build_registers
 from warpbank.hdl.sm import Sm
@@ -175,7 +175,7 @@ UNITS: dict[str, Unit] = {
         Unit("names", Names, lambda config, *_: Names(config, Ocu.entries(config))),
         Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),
         Unit("exempt", Exempt, lambda config, *_: Exempt(config, MAX_SOURCES + EXECUTION_UNITS)),
-        Unit("reserve", Reserve, lambda config, *_: Reserve(config)),
+        Unit("reserve", DeadlockReserve, lambda config, *_: DeadlockReserve(config)),
         Unit("flag_cache", FlagCache, lambda config, *_: FlagCache(config.sub_core.warps)),
         Unit("banks", Banks, lambda config, *_: Banks(config)),
         Unit("gscalar", GScalar, lambda config, _, probe: GScalar(config, probe)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.mapping.availability import Availability
+from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.names import Group, Names
 from warpbank.golden.mapping.release import Release
-from warpbank.golden.mapping.reserve import Reserve
 from warpbank.golden.mapping.table import RenamingTable
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
@@ -41,7 +41,7 @@ class Renaming:
             config.warp_registers, config.mapping.policy, config.subarray_registers
         )
         self.release = Release(config.warps)
-        self.reserve = Reserve(config.warps)
+        self.reserve = DeadlockReserve(config.warps)
         self.released: list[tuple[int, int]] = []  # places that were released in this cycle
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:

@@ -26,10 +26,10 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Requests
 from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.names import Names
 from warpbank.hdl.mapping.release import Release
-from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
 
@@ -99,7 +99,7 @@ class Renaming(wiring.Component):
         )
         self.release = self.release_class(config, entries)
         self.exempt = self.exempt_class(config, self.operands + writers)
-        self.reserve = Reserve(config)
+        self.reserve = DeadlockReserve(config)
         members: dict[str, Any] = {
             "start": In(Start(config)),
             "launch": In(1),

@@ -38,13 +38,13 @@ from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming, FractionalLatency
 from warpbank.hdl.mapping.availability import Availability
+from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.mapping.names import Names
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.mapping.reserve import Reserve
 from warpbank.hdl.mapping.table import RenamingTable
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
@@ -72,7 +72,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "rfc": (ResultCache, TagRow, Departing),
     "pace": (FractionalLatency, BankTiming),
     "direct": (Direct,),
-    "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, Reserve, FlagCache),
+    "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, DeadlockReserve, FlagCache),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
     "gscalar": (

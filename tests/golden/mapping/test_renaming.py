@@ -21,11 +21,11 @@ from warpbank.arch.events import Record, count
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.mapping import renaming
+from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.names import Group
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
-from warpbank.golden.mapping.reserve import Reserve
 from warpbank.golden.probe import Probe
 from warpbank.golden.sm import simulate
 from warpbank.program.annotate import annotate
@@ -100,7 +100,7 @@ def test_without_barriers_some_warp_can_always_go_on(scheduler: str) -> None:
         assert fewest(seed, scheduler, exempt) > fewest(seed, scheduler, exempt, more=84), f"seed {seed}"
 
 
-class KeepsNothing(Reserve):
+class KeepsNothing(DeadlockReserve):
     """Whoever comes first takes the last registers."""
 
     def look(self, here: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpbank.golden.round_robin import first_from
 
 
-class Reserve:
+class DeadlockReserve:
     """Who may take the last free registers, where there are fewer than all warps might need.
 
     One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next

@@ -21,7 +21,7 @@ class Change(wiring.Signature):
         super().__init__({"warp": Out(config.sub_core.warp_width), "count": Out(3)})
 
 
-class Reserve(wiring.Component):
+class DeadlockReserve(wiring.Component):
     """Who may take the last free registers, where there are fewer than all warps might need.
 
     One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next

@@ -10,11 +10,11 @@ from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
-from warpbank.golden.mapping.reserve import Reserve as Golden
-from warpbank.hdl.mapping.reserve import Reserve
+from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve as Golden
+from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 
 
-def lockstep(machine: str, seed: int, unit: Any = Reserve, cycles: int = 120) -> None:
+def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 120) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     warps = config.sub_core.warps
@@ -64,11 +64,11 @@ def test_equals_golden(machine: str, seed: int) -> None:
 
 def test_warps_at_a_barrier_must_count() -> None:
     def blind(config: Any) -> Any:
-        return wrapped(Reserve(config), here=lambda value, _: value & 0)
+        return wrapped(DeadlockReserve(config), here=lambda value, _: value & 0)
 
     assert fails(lambda seed: lockstep("tiny", seed, blind))
 
 
 def test_the_configuration_must_be_one() -> None:
     with pytest.raises(TypeError, match="Reserve needs the machine's configuration, an SmConfig, not 8"):
-        Reserve(8)  # type: ignore[arg-type]
+        DeadlockReserve(8)  # type: ignore[arg-type]
