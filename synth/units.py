@@ -49,7 +49,7 @@ from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.operand_lookup import OperandLookup
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable, SmallTable
@@ -172,7 +172,7 @@ UNITS: dict[str, Unit] = {
         Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
         Unit("renaming_table_1k", SmallTable, lambda config, *_: SmallTable(config, EXECUTION_UNITS)),
         Unit("availability", Availability, lambda config, *_: _availability(config)),
-        Unit("names", Names, lambda config, *_: Names(config, Ocu.entries(config))),
+        Unit("names", OperandLookup, lambda config, *_: OperandLookup(config, Ocu.entries(config))),
         Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),
         Unit("exempt", Exempt, lambda config, *_: Exempt(config, MAX_SOURCES + EXECUTION_UNITS)),
         Unit("reserve", DeadlockReserve, lambda config, *_: DeadlockReserve(config)),

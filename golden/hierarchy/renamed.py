@@ -8,7 +8,7 @@ from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
 from warpbank.golden.interfaces import SharedStorage
 from warpbank.golden.main.arbiter import Arbiter
-from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.operand_lookup import Group
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop

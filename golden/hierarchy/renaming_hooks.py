@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warpbank.golden.interfaces import SharedStorage
-from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.operand_lookup import Group
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop

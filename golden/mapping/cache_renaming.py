@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpbank.arch.parameters import SubCoreConfig
-from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.operand_lookup import Group
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe

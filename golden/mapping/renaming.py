@@ -7,7 +7,7 @@ from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.mapping.availability import Availability
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
-from warpbank.golden.mapping.names import Group, Names
+from warpbank.golden.mapping.operand_lookup import Group, OperandLookup
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.table import RenamingTable
 from warpbank.golden.probe import Probe
@@ -36,7 +36,7 @@ class Renaming:
         self._probe = probe
         self.table = RenamingTable(config.warps)
         self.exempt = Exempt()
-        self.names = Names(self.table, self.exempt)
+        self.names = OperandLookup(self.table, self.exempt)
         self.availability = Availability(
             config.warp_registers, config.mapping.policy, config.subarray_registers
         )

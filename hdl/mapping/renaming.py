@@ -28,7 +28,7 @@ from warpbank.hdl.main.arbiter import Requests
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
-from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.operand_lookup import OperandLookup
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
@@ -73,7 +73,7 @@ class Renaming(wiring.Component):
     done : In(ReadDone) per entry. Operands were read. written : In(Written) per unit. A register was written.
     end : In(warps). Warps that drain in this cycle.
 
-    Latency: as `Names`; registers taken or given count from the next cycle on.
+    Latency: as `OperandLookup`; registers taken or given count from the next cycle on.
     """
 
     #: Operands whose names are looked up at a time: all of a uop's.
@@ -126,7 +126,7 @@ class Renaming(wiring.Component):
     def _more_members(self, entries: int) -> dict[str, Any]:
         """Members that have to do with reading."""
         config, tags = self._config, self._tags
-        self.names = Names(config, entries, tags)
+        self.names = OperandLookup(config, entries, tags)
         return {
             "read": In(read_stream(config, tags)),
             "request": Out(Requests(config, tags)),

@@ -17,7 +17,7 @@ from warpbank.program.ptx.ast import (
     Vector,
 )
 from warpbank.program.ptx.cursor import Cursor, number
-from warpbank.program.ptx.scope import SPECIAL, Names, Scope
+from warpbank.program.ptx.scope import SPECIAL, OperandLookup, Scope
 
 #: Opcodes whose first operand is a label, which has a name space of its own.
 BRANCHES = ("bra", "brx")
@@ -55,7 +55,7 @@ class OperandParser:
     def __init__(self, cursor: Cursor, external_uses: list[tuple[str, int]]) -> None:
         self.cursor = cursor
         self.external_uses = external_uses
-        self.scope = Scope(Names(), None)
+        self.scope = Scope(OperandLookup(), None)
         self.uses: list[Use] = []
         self.sizes: dict[str, int] = {}
         self.statement = 0

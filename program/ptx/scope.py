@@ -28,7 +28,7 @@ SPECIAL = frozenset(
 )
 
 
-class Names:
+class OperandLookup:
     """All names that a function uses; hands out unique ones.
 
     Inline assembly and call sequences declare the same names in one scope after the other. The second
@@ -62,7 +62,7 @@ class Scope:
     targets : written name of a .calltargets list to the functions in it.
     """
 
-    def __init__(self, names: Names, parent: Scope | None) -> None:
+    def __init__(self, names: OperandLookup, parent: Scope | None) -> None:
         self.names = names
         self.parent = parent
         self.values: dict[str, Register | Symbol | Vector] = {}

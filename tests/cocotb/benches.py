@@ -48,12 +48,12 @@ from tests.hdl.mapping import (
     test_availability,
     test_exempt,
     test_flag_cache,
-    test_names,
     test_release,
     test_renaming,
     test_table,
 )
 from tests.hdl.mapping import test_deadlock_reserve as test_reserve
+from tests.hdl.mapping import test_operand_lookup as test_names
 from tests.hdl.storage import test_banks, test_codec, test_gscalar
 from tests.hdl.storage import test_decompress_moves as test_moves
 from warpbank.arch.config import SmConfig, preset, with_overrides  # noqa: E402

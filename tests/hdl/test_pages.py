@@ -42,7 +42,7 @@ from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.operand_lookup import OperandLookup
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable
@@ -72,7 +72,16 @@ UNITS: dict[str, tuple[type, ...]] = {
     "rfc": (ResultCache, TagRow, Departing),
     "pace": (FractionalLatency, BankTiming),
     "direct": (Direct,),
-    "renaming": (Renaming, RenamingTable, Availability, Names, Release, Exempt, DeadlockReserve, FlagCache),
+    "renaming": (
+        Renaming,
+        RenamingTable,
+        Availability,
+        OperandLookup,
+        Release,
+        Exempt,
+        DeadlockReserve,
+        FlagCache,
+    ),
     "banks": (Banks,),
     "compressor": (Compressor, Decompressor),
     "gscalar": (

@@ -23,7 +23,7 @@ from warpbank.golden.check import OperandMismatch
 from warpbank.golden.mapping import renaming
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
-from warpbank.golden.mapping.names import Group
+from warpbank.golden.mapping.operand_lookup import Group
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe

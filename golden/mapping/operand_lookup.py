@@ -24,7 +24,7 @@ class Group:
     places: dict[int, int | None] = field(default_factory=dict)
 
 
-class Names:
+class OperandLookup:
     """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
 
     A bank of the table answers for one source per cycle; sources in one bank are looked up one after the

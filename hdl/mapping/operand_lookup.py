@@ -43,7 +43,7 @@ class Named(wiring.Signature):
         )
 
 
-class Names(wiring.Component):
+class OperandLookup(wiring.Component):
     """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
 
     A bank of the table answers for one source per cycle; sources in one bank are looked up one after the

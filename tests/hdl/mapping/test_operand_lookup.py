@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
 from warpbank.golden.mapping.exempt import Exempt
-from warpbank.golden.mapping.names import Names as Golden
+from warpbank.golden.mapping.operand_lookup import OperandLookup as Golden
 from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
-from warpbank.hdl.mapping.names import Names
+from warpbank.hdl.mapping.operand_lookup import OperandLookup
 
 
-def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = Names, cycles: int = 80) -> None:
+def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, cycles: int = 80) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
@@ -100,11 +100,11 @@ def test_equals_golden(machine: str, tags: int, seed: int) -> None:
 @pytest.mark.parametrize("groups", [0, -1, "two"])
 def test_groups_must_be_a_number(groups: Any) -> None:
     with pytest.raises(TypeError, match="Names needs a number of groups of at least 1, not"):
-        Names(MACHINES["tiny"], groups)
+        OperandLookup(MACHINES["tiny"], groups)
 
 
 def test_a_late_name_is_caught() -> None:
     def blind(config: Any, groups: int, tags: int) -> Any:
-        return wrapped(Names(config, groups, tags), looked_up=lambda value, _: value & 1)
+        return wrapped(OperandLookup(config, groups, tags), looked_up=lambda value, _: value & 1)
 
     assert fails(lambda seed: lockstep("tiny", seed, unit=blind))
