@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpbank.synth import around as apart
+from warpbank.synth import memory_paths as apart
 from warpbank.synth import yosys
 from warpbank.synth.liberty import Cell, Library
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from warpbank.synth.boolean_functions import truth
 from warpbank.synth.liberty import Cell, Library
-from warpbank.synth.logic import truth
 from warpbank.synth.mapped import Instance, Netlist, NetlistError, sorted_cells
 from warpbank.synth.timing import passes
 

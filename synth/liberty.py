@@ -249,7 +249,7 @@ class Library:
     def nand2(self) -> Cell:
         """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is
         none."""
-        from warpbank.synth.logic import truth
+        from warpbank.synth.boolean_functions import truth
 
         found = [
             cell
@@ -267,7 +267,7 @@ class Library:
     @cached_property
     def buffers(self) -> list[Cell]:
         """Buffers, smallest first."""
-        from warpbank.synth.logic import truth
+        from warpbank.synth.boolean_functions import truth
 
         found = [
             cell

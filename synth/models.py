@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from warpbank.synth.boolean_functions import truth
 from warpbank.synth.gates import initial
 from warpbank.synth.liberty import Cell, Library
-from warpbank.synth.logic import truth
 from warpbank.synth.mapped import Netlist
 
 _INSTANCE = re.compile(r"^  (?P<type>\w+) (?P<name>\S+) \((?P<pins>.*?)\n  \);", re.MULTILINE | re.DOTALL)

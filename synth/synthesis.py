@@ -14,19 +14,8 @@ from typing import Any
 from warpbank.arch.config import SmConfig, config_hash
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
-from warpbank.synth import (
-    arrays,
-    flow,
-    generic,
-    mapped,
-    memories,
-    netlist,
-    opensta,
-    pdk,
-    power,
-    timing,
-    yosys,
-)
+from warpbank.synth import flow, generic, mapped, memories, netlist, opensta, pdk, power, timing, yosys
+from warpbank.synth import memory_prices as arrays
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory

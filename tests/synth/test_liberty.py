@@ -10,8 +10,8 @@ import pytest
 
 from tests.synth import library
 from warpbank.synth import pdk
+from warpbank.synth.boolean_functions import truth
 from warpbank.synth.liberty import LibertyError, Library, Table, parse
-from warpbank.synth.logic import truth
 
 
 @pytest.fixture

@@ -220,7 +220,7 @@ def test_columns_written_together_load_a_net_once(cells: Path, tmp_path: Path) -
 
 def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of an array against the same array mapped as a whole."""
-    from warpbank.synth import arrays
+    from warpbank.synth import memory_prices as arrays
 
     memory = memories.Memory("slots", 4, 64, 16, (None, 2), (False, False), False, 1, 2)
     tools = pdk.load([cells], tmp_path)
@@ -234,7 +234,7 @@ def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
 
 def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of a narrow array of 128 rows against the same array mapped as a whole."""
-    from warpbank.synth import arrays
+    from warpbank.synth import memory_prices as arrays
 
     memory = memories.Memory("table", 128, 3, 3, (None, None), (False, False), False, 1, 7)
     tools = pdk.load([cells], tmp_path)

@@ -17,7 +17,8 @@ from amaranth.lib.wiring import In, Out
 from tests.synth import library
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
-from warpbank.synth import around, flow, memories, netlist, synthesis, yosys
+from warpbank.synth import flow, memories, netlist, synthesis, yosys
+from warpbank.synth import memory_paths as around
 
 _GATES: dict[str, Any] = {
     "$_NOT_": lambda a: not a,
