@@ -29,7 +29,7 @@ class Row:
     collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other
         rows.
     private_collectors : every warp has a collector of its own, whatever the configuration says.
-    hints : what the compiler must provide (`warpbank.program.annotate`).
+    hints : what the compiler must provide (`warpbank.program.hint_passes`).
     description : one line for `warpbank schemes`.
     paper : where it was published.
     """

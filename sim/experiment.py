@@ -14,10 +14,10 @@ from warpbank.arch.config import SmConfig, config_hash, load_config, preset, wit
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.result import Result
 from warpbank.program import runner
-from warpbank.program.annotate import annotate
 from warpbank.program.description import load_job
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import LaunchError, WarpbankError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import Engine, RtlEngine, Waves
@@ -219,7 +219,7 @@ def run(
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
     """The trace with the hints that the scheme asks of the compiler."""
     wanted, config = experiment.scheme.hints, experiment.scheme.machine(experiment.config)
-    return annotate(
+    return with_hints(
         trace, wanted, config, lambda: runner.compile_job(experiment.job, compile_options(experiment))
     )
 

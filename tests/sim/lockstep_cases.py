@@ -8,8 +8,8 @@ from warpbank import workloads
 from warpbank.arch.config import SmConfig, preset, with_overrides
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.program import runner
-from warpbank.program.annotate import annotate
 from warpbank.program.errors import LaunchError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
@@ -66,7 +66,7 @@ def _code(kernel: str, limit: int) -> dict[str, Kernel]:
 def hinted(kernel: str, size: str, config: SmConfig, scheme: Scheme) -> Trace:
     """A kernel's trace with the hints that the scheme asks for."""
     limit = exp.register_limit(workloads.get(kernel).job(size), config)
-    return annotate(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
+    return with_hints(trace(kernel, size, limit), scheme.hints, config, lambda: _code(kernel, limit))
 
 
 def compare(

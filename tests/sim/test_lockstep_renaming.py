@@ -17,7 +17,7 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.mapping.availability import POLICIES
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
@@ -34,7 +34,7 @@ CASES = [
 def test_every_event_of_every_cycle() -> None:
     config = with_overrides(preset("tiny"), ["sub_core.rows=12", "sub_core.mapping.table_bytes=20"])
     job = workloads.get("vectoradd").job("tiny")
-    trace = annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
     assert trace.exempt[0].bit_count() == 2
     outcome = lockstep(trace, config, SCHEME, PysimEngine())
     assert outcome.divergence is None, outcome.divergence.reason

@@ -18,7 +18,7 @@ from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import Batch, encode
@@ -183,7 +183,7 @@ def test_against_a_search(name: str, scheme: str) -> None:
     )
     chosen = parse_scheme(scheme)
     job = workloads.get(name).job("tiny")
-    trace = annotate(trace_job(job), chosen.hints, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), chosen.hints, config, lambda: compile_job(job))
     records: list[Record] = []
     cycles = simulate(trace, config, chosen, events=records).cycles
     seen = Gating()
@@ -204,7 +204,7 @@ def test_nobody_waits_for_a_wake_up(name: str) -> None:
     job = workloads.get(name).job("tiny")
     records: list[Record] = []
     simulate(
-        annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job)),
+        with_hints(trace_job(job), scheme.hints, config, lambda: compile_job(job)),
         config,
         scheme,
         events=records,

@@ -14,9 +14,9 @@ from warpbank.arch.uop import RZ, Unit
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
 from warpbank.hdl.interfaces import uop_layout
 from warpbank.program import runner
-from warpbank.program.annotate import annotate
 from warpbank.program.emulator.device import Device
 from warpbank.program.errors import WarpbankError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import PT, Const, Imm, Instr, Kernel, Op, Pred, Reg
 from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
@@ -95,7 +95,7 @@ def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
     job = workloads.get(kernel).job("tiny")
     options = runner.Options(max_registers=REGISTERS)
     kernels = runner.compile_job(job, options)
-    trace = annotate(runner.trace_job(job, options), scheme.hints, config, lambda: kernels)
+    trace = with_hints(runner.trace_job(job, options), scheme.hints, config, lambda: kernels)
     return _Builder(job, kernels, trace, config).image()
 
 

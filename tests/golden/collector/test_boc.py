@@ -26,7 +26,7 @@ from warpbank.golden.sm import Result, simulate
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 from warpbank.program import write_back
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
 from warpbank.program.isa import Op
 from warpbank.program.runner import Options, compile_job, execute, trace_job
@@ -185,7 +185,7 @@ def _program(seed: int, registers: int) -> tuple[Trace, object]:
 
 def _hinted(seed: int, registers: int, config: SmConfig) -> Trace:
     trace, kernels = _program(seed, registers)
-    return annotate(trace, ("write_back",), config, lambda: kernels)  # type: ignore[arg-type, return-value]
+    return with_hints(trace, ("write_back",), config, lambda: kernels)  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -201,7 +201,7 @@ def _workload(name: str, scheme: str, machine: str, window: int, entries: str) -
     job = workloads.get(name).job("tiny")
     config = _machine(machine, window, entries)
     wanted = parse_scheme(scheme).hints
-    trace = annotate(trace_job(job), wanted, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), wanted, config, lambda: compile_job(job))
     _consistent(trace, simulate(trace, config, parse_scheme(scheme)), scheme)
 
 
@@ -278,7 +278,7 @@ def test_contracts_of_banks_and_ports(scheme: str) -> None:
     """One access per bank and cycle, one operand and one result per collector and cycle."""
     job = workloads.get("reduction").job("tiny")
     config = _machine("pascal", 3, "full")
-    trace = annotate(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
     _, events = _run(trace, config, scheme)
     for names in (("grant", "write", "write_back"), ("deliver",), ("collector_write",)):
         places = [(cycle, core, values[0]) for cycle, core, name, values in events if name in names]

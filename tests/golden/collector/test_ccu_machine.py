@@ -28,7 +28,7 @@ from warpbank.golden.check import OperandMismatch
 from warpbank.golden.collector.cache_table import CacheTable, Line
 from warpbank.golden.collector.ccu import Ccu, Held
 from warpbank.golden.sm import Result, simulate
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
 from warpbank.program.runner import compile_job, execute, trace_job
 from warpbank.program.trace.schema import Trace
@@ -204,7 +204,7 @@ def test_random_programs_with_the_hints_of_the_pass(seed: int) -> None:
     assert trace is not None
     for scheme, units, sthld in (("malekeh", 2, "adaptive"), ("malekeh", 8, "1"), ("malekeh-pr", 8, "0")):
         config = _machine("turing", units, sthld)
-        hinted = annotate(trace, ("near",), config, lambda: compile_job(job))
+        hinted = with_hints(trace, ("near",), config, lambda: compile_job(job))
         result, _ = _run(hinted, config, scheme)
         _consistent(hinted, result, scheme)
 
@@ -212,7 +212,7 @@ def test_random_programs_with_the_hints_of_the_pass(seed: int) -> None:
 def _workload(name: str, scheme: str, units: int, sthld: str) -> Result:
     job = workloads.get(name).job("tiny")
     config = _machine("turing", units, sthld)
-    trace = annotate(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
     result = simulate(trace, config, parse_scheme(scheme))
     _consistent(trace, result, scheme)
     return result

@@ -28,7 +28,7 @@ from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
 from warpbank.golden.storage.metadata import Metadata
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 
@@ -48,7 +48,9 @@ def program(seed: int, scheme: str) -> Trace:
 
 def kernel(name: str, scheme: str, config: SmConfig) -> Result:
     job, wanted = workloads.get(name).job("tiny"), parse_scheme(scheme)
-    return simulate(annotate(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted)
+    return simulate(
+        with_hints(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -20,8 +20,8 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
 from warpbank.golden.storage.banks import Banks
-from warpbank.program.annotate import annotate
 from warpbank.program.errors import ExecutionError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 
@@ -36,7 +36,9 @@ def _machine(name: str, *overrides: str) -> SmConfig:
 def _run(kernel: str, config: SmConfig, scheme: str, size: str = "tiny") -> Result:
     job = workloads.get(kernel).job(size)
     wanted = parse_scheme(scheme)
-    return simulate(annotate(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted)
+    return simulate(
+        with_hints(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted
+    )
 
 
 def _consistent(result: Result) -> None:

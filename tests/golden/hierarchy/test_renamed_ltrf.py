@@ -30,8 +30,8 @@ from warpbank.golden.mapping.cache_renaming import CacheRelease, CacheRenaming
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
-from warpbank.program.annotate import annotate
 from warpbank.program.errors import ExecutionError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 
@@ -79,7 +79,7 @@ def run(trace: Trace, config: SmConfig, scheme: str, skip: bool = True) -> Resul
 
 def kernel(name: str, config: SmConfig, scheme: str) -> Trace:
     job = workloads.get(name).job("tiny")
-    return annotate(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
+    return with_hints(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
 
 
 def program(seed: int, *, barriers: int = 2, exempt: int = 0, length: int = 12) -> Trace:

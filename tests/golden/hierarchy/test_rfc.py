@@ -23,7 +23,7 @@ from warpbank.golden.hierarchy.sw_rfc import SwRfc
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
@@ -38,7 +38,9 @@ def _machine(name: str, *overrides: str) -> SmConfig:
 def _run(kernel: str, config: SmConfig, scheme: str) -> Result:
     job = workloads.get(kernel).job("tiny")
     wanted = parse_scheme(scheme)
-    return simulate(annotate(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted)
+    return simulate(
+        with_hints(trace_job(job), wanted.hints, config, lambda: compile_job(job)), config, wanted
+    )
 
 
 def _consistent(result: Result) -> None:

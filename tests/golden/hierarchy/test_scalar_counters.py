@@ -9,7 +9,7 @@ from tests.sim import lockstep_cases
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
-from warpbank.program import annotate
+from warpbank.program import hint_passes as with_hints
 from warpbank.program.similarity.statistics import similarity
 
 TURING = preset("turing")
@@ -20,7 +20,9 @@ def test_counters_equal_the_statistics(kernel: str) -> None:
     trace, code = lockstep_cases.trace(kernel, "tiny", 64), lockstep_cases._code(kernel, 64)
     expected = similarity(trace, {name: code[name] for name in trace.kernels}).by_hardware
     scheme = parse_scheme("gscalar-half")
-    counters = simulate(annotate.annotate(trace, scheme.hints, TURING, lambda: code), TURING, scheme).counters
+    counters = simulate(
+        with_hints.with_hints(trace, scheme.hints, TURING, lambda: code), TURING, scheme
+    ).counters
     found = [counters[f"scalar.{kind}"] for kind in ("alu", "sfu", "memory", "half", "divergent")]
     assert found == [expected.alu, expected.sfu, expected.memory, expected.part, expected.divergent]
     assert expected.divergent

@@ -17,7 +17,7 @@ from warpbank.golden.mapping.release import Release, first_in_bank
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.mapping.table import TABLE_BANKS
 from warpbank.golden.sm import simulate
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 
@@ -99,7 +99,7 @@ def test_kernels(kernel: str, table: int, made: list[Renaming]) -> None:
     scheme = parse_scheme("renaming")
     config = with_overrides(TINY, [f"sub_core.mapping.table_bytes={table}"])
     job = workloads.get(kernel).job("tiny")
-    trace = annotate(trace_job(job), scheme.hints, config, lambda: compile_job(job))
+    trace = with_hints(trace_job(job), scheme.hints, config, lambda: compile_job(job))
     assert any(trace.exempt) == (table < 1024)
     assert run(trace, config, "renaming", made)
 

@@ -28,8 +28,8 @@ from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
 from warpbank.golden.sm import simulate
-from warpbank.program.annotate import annotate
 from warpbank.program.errors import ExecutionError, LaunchError
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
 from warpbank.program.release.fetch import without_pir
 from warpbank.program.release.insertion import Release as Flags
@@ -43,7 +43,7 @@ SCHEME = parse_scheme("renaming")
 @cache
 def traced(name: str) -> Trace:
     job = workloads.get(name).job("tiny")
-    return annotate(trace_job(job), SCHEME.hints, preset("tiny"), lambda: compile_job(job))
+    return with_hints(trace_job(job), SCHEME.hints, preset("tiny"), lambda: compile_job(job))
 
 
 def run(
@@ -144,7 +144,7 @@ def test_a_table_that_is_too_small() -> None:
     job = workloads.get("vectoradd").job("tiny")
     for size, exempt in ((64, 0), (40, 1)):
         config = with_overrides(preset("tiny"), ["sub_core.rows=64", f"sub_core.mapping.table_bytes={size}"])
-        trace = annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
+        trace = with_hints(trace_job(job), SCHEME.hints, config, lambda: compile_job(job))
         assert [mask.bit_count() for mask in trace.exempt] == [exempt]
         result = simulate(trace, config, SCHEME)
         assert result.operands_checked

@@ -32,7 +32,7 @@ from warpbank.hdl.main.poison import (
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.registry import STORAGES, build_registers
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.pysim import PysimEngine
@@ -154,7 +154,7 @@ def traced() -> tuple[Trace, Any]:
         preset("tiny"), ["sub_core.banks=1", "sub_core.front_end.scheduler=lrr", "lanes=1"]
     )
     job = workloads.get("vectoradd").job("tiny")
-    return annotate(trace_job(job), SCHEME.hints, config, lambda: compile_job(job)), config
+    return with_hints(trace_job(job), SCHEME.hints, config, lambda: compile_job(job)), config
 
 
 def early(config: Any, entries: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
 from warpbank.program.liveness import members
 from warpbank.program.release.exemption import Held, exempt_registers, exemptions, ranking, table_bits
@@ -93,7 +93,7 @@ def test_exemptions_of_a_machine() -> None:
     assert fermi.rows_per_warp(kernel.registers) == 2  # of 64: 32 warps
     (mask,) = exemptions(kernels, trace, fermi).values()
     assert 32 * (kernel.registers - mask.bit_count()) <= 819 < 32 * (kernel.registers - mask.bit_count() + 1)
-    assert annotate(trace, ("release",), fermi, lambda: kernels).exempt == (mask,)
+    assert with_hints(trace, ("release",), fermi, lambda: kernels).exempt == (mask,)
     renames = with_overrides(fermi, ["sub_core.mapping.release_flags=on"])
     assert renames.launch_shape(kernel.registers, mask.bit_count()) == (
         0,

@@ -12,8 +12,8 @@ from tests.program.release.replay import drawn, replay
 from warpbank import workloads
 from warpbank.arch.presets import preset
 from warpbank.arch.uop import Control, Unit
-from warpbank.program.annotate import annotate
 from warpbank.program.cfg import Cfg
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job, Launch
 from warpbank.program.liveness import NOTHING
@@ -184,7 +184,7 @@ def test_where_flag_instructions_are_met() -> None:
 
 def test_annotate() -> None:
     job = workloads.get("nn").job("tiny")
-    trace = annotate(trace_job(job), ("release",), preset("fermi"), lambda: compile_job(job))
+    trace = with_hints(trace_job(job), ("release",), preset("fermi"), lambda: compile_job(job))
     assert trace.flag_words
     assert replay(trace)[0] == 0
 
@@ -194,7 +194,7 @@ def test_prefetches_and_flags_together() -> None:
     prefetches."""
     job = workloads.get("bfs").job("tiny")
     alone, both = (
-        annotate(trace_job(job), hints, preset("fermi"), lambda: compile_job(job))
+        with_hints(trace_job(job), hints, preset("fermi"), lambda: compile_job(job))
         for hints in (("release",), ("dead", "intervals", "release"))
     )
     assert both.working_sets

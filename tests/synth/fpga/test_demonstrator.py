@@ -16,7 +16,7 @@ from warpbank import workloads
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate as golden
 from warpbank.program import runner
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.studies import fpga
 from warpbank.synth.fpga.image import MICRO, Do, Image
 from warpbank.synth.fpga.top import Top
@@ -29,7 +29,7 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
     chosen, job = parse_scheme(scheme), workloads.get(kernel).job("tiny")
     config = chosen.machine(fpga.machine())
     options = runner.Options(max_registers=fpga.REGISTERS)
-    trace = annotate(
+    trace = with_hints(
         runner.trace_job(job, options), chosen.hints, config, lambda: runner.compile_job(job, options)
     )
     warps = int(trace.launches[1]["first_warp"])

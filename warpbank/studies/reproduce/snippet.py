@@ -17,7 +17,7 @@ from warpbank.arch.events import EVENTS, Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program import emulator
-from warpbank.program.annotate import annotate
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import (
     CONST_DYNAMIC_SHARED,
     Block,
@@ -119,7 +119,7 @@ class SnippetSpec:
         says of the machine."""
         config, scheme = with_overrides(preset(self.preset), list(self.overrides)), parse_scheme(self.scheme)
         kernel = snippet_kernel(self.after)
-        trace = annotate(
+        trace = with_hints(
             snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel}
         )
         events: list[Record] = []

@@ -27,7 +27,7 @@ from warpbank.program.write_back import write_back_hints
 RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 
 
-def annotate(
+def with_hints(
     trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]
 ) -> Trace:
     """The trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the
