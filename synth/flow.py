@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpbank.synth import memory_paths as apart
-from warpbank.synth import yosys
+from warpbank.synth import memory_paths, yosys
 from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
@@ -175,7 +174,7 @@ def mapped(
         (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
         (folder / "both.v").write_text(_pair(flop, "N", ""))
         passes += [
-            "techmap -map apart.v",
+            "techmap -map memory_paths.v",
             "opt_merge",
             "extract -map pair.v",
             "techmap -map both.v",
@@ -187,9 +186,9 @@ def mapped(
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr"
     if around:
         yosys.run([*passes, "write_json parts.json"], folder)
-        apart.part(folder / "parts.json", top, set(around))
+        memory_paths.part(folder / "parts.json", top, set(around))
         passes = ["read_json parts.json"]
-        passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in apart.APART]
+        passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in memory_paths.APART]
     return yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
 
 

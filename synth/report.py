@@ -84,7 +84,7 @@ MISSES = {
         "the time of the oldest answer comes out of its queue's memory, is compared with the clock, and "
         "moves the queue on; it stands for L2 and DRAM, and would not be in an SM"
     ),
-    "moves": (
+    "decompress_moves": (
         "a uop's destinations are looked up in the table of what is compressed, the first that needs a "
         "move is chosen and entered in the table, in the cycle in which the uop issues"
     ),

@@ -14,8 +14,19 @@ from typing import Any
 from warpbank.arch.config import SmConfig, config_hash
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
-from warpbank.synth import flow, generic, mapped, memories, netlist, opensta, pdk, power, timing, yosys
-from warpbank.synth import memory_prices as arrays
+from warpbank.synth import (
+    flow,
+    generic,
+    mapped,
+    memories,
+    memory_prices,
+    netlist,
+    opensta,
+    pdk,
+    power,
+    timing,
+    yosys,
+)
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory
@@ -269,7 +280,7 @@ def _mapped(
     tell: Callable[[str], None],
 ) -> Synthesis:
     library = tools.library
-    prices = arrays.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
+    prices = memory_prices.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
     times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
     net = _best(unit, folder, tools, clock, effort, boxes, _unread(memory), times, tell)
     versions = dict(versions)

@@ -19,12 +19,12 @@ from tests.cocotb import stand_in
 
 amaranth.sim.Simulator = stand_in.Simulator  # type: ignore[misc, assignment]
 
-from tests.cocotb import memory_bench, sm_bench  # noqa: E402
-from tests.hdl import test_cta_dispatch, test_lfsr  # noqa: E402
-from tests.hdl.bench import MACHINES  # noqa: E402
-from tests.hdl.collector import test_boc, test_ccu, test_ocu, test_window  # noqa: E402
-from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter, test_scalar  # noqa: E402
-from tests.hdl.front_end import (  # noqa: E402
+from tests.cocotb import memory_bench, sm_bench
+from tests.hdl import test_cta_dispatch, test_lfsr
+from tests.hdl.bench import MACHINES
+from tests.hdl.collector import test_boc, test_ccu, test_ocu, test_window
+from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arbiter, test_scalar
+from tests.hdl.front_end import (
     test_barrier,
     test_instruction_buffer,
     test_schedulers,
@@ -32,7 +32,7 @@ from tests.hdl.front_end import (  # noqa: E402
     test_sthld,
     test_two_level,
 )
-from tests.hdl.hierarchy import (  # noqa: E402
+from tests.hdl.hierarchy import (
     ltrf_bench,
     rfc_bench,
     test_allocation,
@@ -42,24 +42,23 @@ from tests.hdl.hierarchy import (  # noqa: E402
     test_scalar_file,
     test_wcb,
 )
-from tests.hdl.hierarchy.ltrf_bench import LTRFS  # noqa: E402
+from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.main import test_arbiter
 from tests.hdl.mapping import (
     test_availability,
+    test_deadlock_reserve,
     test_exempt,
     test_flag_cache,
+    test_operand_lookup,
     test_release,
     test_renaming,
     test_table,
 )
-from tests.hdl.mapping import test_deadlock_reserve as test_reserve
-from tests.hdl.mapping import test_operand_lookup as test_names
-from tests.hdl.storage import test_banks, test_codec, test_gscalar
-from tests.hdl.storage import test_decompress_moves as test_moves
-from warpbank.arch.config import SmConfig, preset, with_overrides  # noqa: E402
-from warpbank.hdl.collector.boc import WriteThroughBoc  # noqa: E402
-from warpbank.hdl.collector.ccu import LruCcu  # noqa: E402
-from warpbank.hdl.storage.bdi_banks import BdiBanks  # noqa: E402
+from tests.hdl.storage import test_banks, test_codec, test_decompress_moves, test_gscalar
+from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.hdl.collector.boc import WriteThroughBoc
+from warpbank.hdl.collector.ccu import LruCcu
+from warpbank.hdl.storage.bdi_banks import BdiBanks
 
 
 def _config(overrides: list[str]) -> SmConfig:
@@ -140,12 +139,12 @@ BENCHES: dict[str, Any] = {
     "renaming_table_1k": lambda machine, seed: test_table.lockstep(machine, seed, test_table.Few),
     "renaming_table_few": lambda machine, seed: test_table.lockstep(machine, seed, test_table.Few),
     "availability": _availability,
-    "names": test_names.lockstep,
+    "operand_lookup": test_operand_lookup.lockstep,
     "release": lambda machine, seed: test_release.lockstep(
         machine, MACHINES[machine].sub_core.collectors, seed
     ),
     "exempt": test_exempt.lockstep,
-    "reserve": test_reserve.lockstep,
+    "deadlock_reserve": test_deadlock_reserve.lockstep,
     "flag_cache": lambda machine, seed: test_flag_cache.lockstep(MACHINES[machine].sub_core.warps, seed),
     "compressor": lambda lanes, seed: test_codec.compressor(lanes, 1, seed),
     "compressor_half": lambda lanes, seed: test_codec.compressor(lanes, 2, seed),
@@ -155,7 +154,7 @@ BENCHES: dict[str, Any] = {
     "bdi_decompressor": test_codec.bdi_decompressor,
     "gscalar": test_gscalar.lockstep,
     "bdi_banks": lambda lanes, seed: test_gscalar.lockstep(lanes, seed, BdiBanks),
-    "moves": test_moves.lockstep,
+    "decompress_moves": test_decompress_moves.lockstep,
     "scalar_lanes": lambda machine, seed: test_scalar.lockstep(machine, seed, 1),
     "scalar_registers": test_scalar_file.lockstep,
     "pipelines": test_pipelines.lockstep,

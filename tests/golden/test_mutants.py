@@ -11,7 +11,7 @@ from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
-from warpbank.golden import registry as rooms
+from warpbank.golden import registry
 from warpbank.golden.collector.ocu import Ocu
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.mapping.direct import Direct
@@ -101,19 +101,19 @@ class WrongSlot(Ocu):
 @pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])
 @pytest.mark.parametrize("machine", ["tiny", "turing"])
 def test_storage(broken: type[Banks], machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.STORAGES, "plain", broken)
+    monkeypatch.setitem(registry.STORAGES, "plain", broken)
     with pytest.raises(OperandMismatch):
         simulate(random_trace(3), preset(machine), BASELINE)
 
 
 def test_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.MAPPINGS, "direct", SharedRows)
+    monkeypatch.setitem(registry.MAPPINGS, "direct", SharedRows)
     with pytest.raises(OperandMismatch):
         simulate(random_trace(3), preset("tiny"), BASELINE)
 
 
 def test_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.COLLECTORS, "ocu", WrongSlot)
+    monkeypatch.setitem(registry.COLLECTORS, "ocu", WrongSlot)
     trace = TraceBuilder().launch([[alu(1), alu(2), alu(3, 1, 2)]]).build()
     with pytest.raises(OperandMismatch):
         simulate(trace, preset("turing"), BASELINE)
@@ -135,7 +135,7 @@ def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
+    monkeypatch.setitem(registry.STORAGES, "plain", SwappedLanes)
     trace = TraceBuilder().launch([[alu(1), alu(2, 1)]]).build()
     with pytest.raises(OperandMismatch) as caught:
         simulate(trace, preset("turing"), BASELINE)
@@ -153,7 +153,7 @@ def test_lanes_never_written_are_not_compared(monkeypatch: pytest.MonkeyPatch) -
             value = super().read(bank, row)
             return np.where(value == 0, np.uint32(0xDEAD), value)
 
-    monkeypatch.setitem(rooms.STORAGES, "plain", Garbage)
+    monkeypatch.setitem(registry.STORAGES, "plain", Garbage)
     program = [alu(1, mask=3), alu(2, 1, 9), alu(3, 1, mask=1)]
     result = simulate(TraceBuilder().launch([program]).build(), preset("turing"), BASELINE)
     assert result.operands_checked == 3

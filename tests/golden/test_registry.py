@@ -9,7 +9,7 @@ from tests.random_trace import random_trace
 from warpbank.arch import schemes
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import Row, parse_scheme, register_scheme
-from warpbank.golden import registry as rooms
+from warpbank.golden import registry
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import simulate
 
@@ -24,7 +24,7 @@ class Reversed(Direct):
 
 def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
-    monkeypatch.setitem(rooms.MAPPINGS, "reversed", Reversed)
+    monkeypatch.setitem(registry.MAPPINGS, "reversed", Reversed)
     register_scheme(Row("back-to-front", "Banks in reverse order.", mapping="reversed"))
     trace, config = random_trace(1), preset("pascal")
     result = simulate(trace, config, parse_scheme("back-to-front"))

@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from warpbank.golden import round_robin as golden
+from warpbank.golden import round_robin
 from warpbank.hdl.round_robin import first_from, first_number, lowest, soonest
 
 
@@ -28,7 +28,7 @@ def test_rotating_priority_is_golden_s(width: int, chooses: Any) -> None:
                 ctx.set(pointer, place)
                 assert ctx.get(choice.any) == bool(value)
                 if value:
-                    expected = golden.first_from(value, place)
+                    expected = round_robin.first_from(value, place)
                     assert ctx.get(choice.index) == expected
                     assert ctx.get(choice.one_hot) == 1 << expected
                     assert ctx.get(after) == (expected + 1) % width

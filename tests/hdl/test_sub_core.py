@@ -17,7 +17,7 @@ from tests.random_trace import random_trace
 from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import PRESETS, preset, with_overrides
 from warpbank.arch.schemes import Scheme, parse_scheme
-from warpbank.hdl import registry as rooms
+from warpbank.hdl import registry
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks
@@ -105,13 +105,13 @@ class SharedRows(Direct):
 
 @pytest.mark.parametrize("mutant", [SwappedLanes, NoMask, StaleRow])
 def test_broken_banks_show_in_operands(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.STORAGES, "plain", mutant)
+    monkeypatch.setitem(registry.STORAGES, "plain", mutant)
     with pytest.raises(Divergence, match="operands of"):
         replay(random_trace(3, length=20), preset("tiny"))
 
 
 def test_a_broken_mapping_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.MAPPINGS, "direct", SharedRows)
+    monkeypatch.setitem(registry.MAPPINGS, "direct", SharedRows)
     with pytest.raises(Divergence):
         replay(random_trace(3, length=20), preset("tiny"))
 

@@ -17,8 +17,7 @@ from amaranth.lib.wiring import In, Out
 from tests.synth import library
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
-from warpbank.synth import flow, memories, netlist, synthesis, yosys
-from warpbank.synth import memory_paths as around
+from warpbank.synth import flow, memories, memory_paths, netlist, synthesis, yosys
 
 _GATES: dict[str, Any] = {
     "$_NOT_": lambda a: not a,
@@ -86,7 +85,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def parted(design: dict[str, Any], folder: Path) -> dict[str, Any]:
     (folder / "gates.json").write_text(json.dumps(design))
-    around.part(folder / "gates.json", "lookup", {"box_0"})
+    memory_paths.part(folder / "gates.json", "lookup", {"box_0"})
     found: dict[str, Any] = json.loads((folder / "gates.json").read_text())
     return found
 
@@ -146,13 +145,12 @@ def test_nothing_else_is_computed(made: dict[str, Any], tmp_path: Path) -> None:
 
 def test_addresses_and_what_data_meet_have_gates_of_their_own(made: dict[str, Any], tmp_path: Path) -> None:
     apart = parted(copy.deepcopy(made), tmp_path)
-    assert all(marked(apart, name) for name in around.APART)
-    before = {cell["connections"]["Y"][0] for cell in marked(apart, around.BEFORE)}
-    beside = {cell["connections"]["Y"][0] for cell in marked(apart, around.BESIDE)}
-    behind = {cell["connections"]["Y"][0] for cell in marked(apart, around.BEHIND)}
-    others = [
-        cell for cell in cells(apart).values() if not any(name in cell["attributes"] for name in around.APART)
-    ]
+    assert all(marked(apart, name) for name in memory_paths.APART)
+    before = {cell["connections"]["Y"][0] for cell in marked(apart, memory_paths.BEFORE)}
+    beside = {cell["connections"]["Y"][0] for cell in marked(apart, memory_paths.BESIDE)}
+    behind = {cell["connections"]["Y"][0] for cell in marked(apart, memory_paths.BEHIND)}
+    marks = set(memory_paths.APART)
+    others = [cell for cell in cells(apart).values() if not marks & set(cell["attributes"])]
     assert set(box(apart)["RD_ADDR"]) <= before
     assert set(made["modules"]["lookup"]["ports"]["word"]["bits"]) <= behind
     for cell in others:
@@ -163,7 +161,7 @@ def test_addresses_and_what_data_meet_have_gates_of_their_own(made: dict[str, An
 
 def test_a_netlist_without_such_memories_stays(made: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "gates.json").write_text(json.dumps(made))
-    around.part(tmp_path / "gates.json", "lookup", set())
+    memory_paths.part(tmp_path / "gates.json", "lookup", set())
     assert json.loads((tmp_path / "gates.json").read_text()) == made
 
 

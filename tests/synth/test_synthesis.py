@@ -220,12 +220,12 @@ def test_columns_written_together_load_a_net_once(cells: Path, tmp_path: Path) -
 
 def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of an array against the same array mapped as a whole."""
-    from warpbank.synth import memory_prices as arrays
+    from warpbank.synth import memory_prices
 
     memory = memories.Memory("slots", 4, 64, 16, (None, 2), (False, False), False, 1, 2)
     tools = pdk.load([cells], tmp_path)
-    price = arrays._array(memory, tools, tmp_path, 1.0)
-    whole = arrays._slice(memory, 64, tools, tmp_path, 1.0)
+    price = memory_prices._array(memory, tools, tmp_path, 1.0)
+    whole = memory_prices._slice(memory, 64, tools, tmp_path, 1.0)
     area = sum(tools.library[cell.type].area for cell in whole.cells)
     assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 256
     assert price.area == pytest.approx(area, rel=0.03)
@@ -234,12 +234,12 @@ def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
 
 def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of a narrow array of 128 rows against the same array mapped as a whole."""
-    from warpbank.synth import memory_prices as arrays
+    from warpbank.synth import memory_prices
 
     memory = memories.Memory("table", 128, 3, 3, (None, None), (False, False), False, 1, 7)
     tools = pdk.load([cells], tmp_path)
-    price = arrays._tall(memory, tools, tmp_path, 1.0)
-    whole = arrays._slice(memory, 3, tools, tmp_path, 1.0)
+    price = memory_prices._tall(memory, tools, tmp_path, 1.0)
+    whole = memory_prices._slice(memory, 3, tools, tmp_path, 1.0)
     area = sum(tools.library[cell.type].area for cell in whole.cells)
     assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 384
     assert price.area == pytest.approx(area, rel=0.05)

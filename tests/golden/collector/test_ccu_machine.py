@@ -23,7 +23,7 @@ from warpbank.arch.events import Record, count
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
-from warpbank.golden import registry as rooms
+from warpbank.golden import registry
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.collector.cache_table import CacheTable, Line
 from warpbank.golden.collector.ccu import Ccu, Held
@@ -159,7 +159,7 @@ class Checked(Ccu):
 
 
 def test_every_copy_is_what_its_bank_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.COLLECTORS, "ccu", Checked)
+    monkeypatch.setitem(registry.COLLECTORS, "ccu", Checked)
     monkeypatch.setattr(Checked, "values", 0)
     for seed, (scheme, units) in product(range(2), (("malekeh", 2), ("malekeh-pr", 8))):
         _run(_drawn(seed), _machine("tiny", units, "1"), scheme)
@@ -300,7 +300,7 @@ def _break(mutant: type, patch: pytest.MonkeyPatch) -> None:
         patch.setattr("warpbank.golden.collector.ccu.CacheTable", mutant)
     else:
         patch.setattr(Bench, "kind", mutant)
-        patch.setitem(rooms.COLLECTORS, "ccu", mutant)
+        patch.setitem(registry.COLLECTORS, "ccu", mutant)
 
 
 @pytest.mark.parametrize("mutant", DIRECTED)

@@ -22,7 +22,7 @@ from warpbank.golden.sm import OperandMismatch, Sm, simulate
 from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
-from warpbank.program import hint_passes as with_hints
+from warpbank.program import hint_passes
 from warpbank.program.hints import Hints
 from warpbank.program.trace.schema import Trace
 
@@ -241,7 +241,7 @@ def test_kernels(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Checked, "seen", 0)
     scheme = parse_scheme("gscalar-half")
     trace = lockstep_cases.trace(kernel, "tiny", 64)
-    hinted = with_hints.with_hints(trace, scheme.hints, TURING, lambda: lockstep_cases._code(kernel, 64))
+    hinted = hint_passes.with_hints(trace, scheme.hints, TURING, lambda: lockstep_cases._code(kernel, 64))
     simulate(hinted, TURING, scheme)
     assert Checked.seen
 

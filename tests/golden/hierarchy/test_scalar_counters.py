@@ -9,7 +9,7 @@ from tests.sim import lockstep_cases
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
-from warpbank.program import hint_passes as with_hints
+from warpbank.program import hint_passes
 from warpbank.program.similarity.statistics import similarity
 
 TURING = preset("turing")
@@ -21,7 +21,7 @@ def test_counters_equal_the_statistics(kernel: str) -> None:
     expected = similarity(trace, {name: code[name] for name in trace.kernels}).by_hardware
     scheme = parse_scheme("gscalar-half")
     counters = simulate(
-        with_hints.with_hints(trace, scheme.hints, TURING, lambda: code), TURING, scheme
+        hint_passes.with_hints(trace, scheme.hints, TURING, lambda: code), TURING, scheme
     ).counters
     found = [counters[f"scalar.{kind}"] for kind in ("alu", "sfu", "memory", "half", "divergent")]
     assert found == [expected.alu, expected.sfu, expected.memory, expected.part, expected.divergent]

@@ -19,7 +19,7 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
-from warpbank.golden.hierarchy import renaming_hooks as renames
+from warpbank.golden.hierarchy import renaming_hooks
 from warpbank.golden.storage.banks import Banks as Golden
 from warpbank.hdl.main.poison import (
     POISON,
@@ -41,7 +41,7 @@ SCHEME = parse_scheme("renaming")
 
 
 def test_the_pattern_is_goldens() -> None:
-    assert POISON == renames.POISON
+    assert POISON == renaming_hooks.POISON
 
 
 def lockstep(machine: str, seed: int, unit: Any = PoisonedBanks) -> int:

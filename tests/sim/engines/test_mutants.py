@@ -15,7 +15,7 @@ from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
-from warpbank.hdl import registry as rooms
+from warpbank.hdl import registry
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.storage.banks import Banks
 from warpbank.program.trace.schema import Trace
@@ -142,7 +142,7 @@ def small_trace() -> Trace:
 
 @pytest.mark.parametrize("broken", [DroppedMask, StaleRow])
 def test_banks(broken: type[Banks], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.STORAGES, "plain", broken)
+    monkeypatch.setitem(registry.STORAGES, "plain", broken)
     caught(PysimEngine(), small_trace())
 
 
@@ -154,7 +154,7 @@ def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_both_engines_name_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rooms.STORAGES, "plain", SwappedLanes)
+    monkeypatch.setitem(registry.STORAGES, "plain", SwappedLanes)
     found = [
         caught(engine, small_trace())
         for engine in (PysimEngine(), VerilatorEngine(Build(variant="swapped-lanes")))
