@@ -1,120 +1,129 @@
-"""docs/units/: every unit has a page, and every port that its class documents stands on it."""
+"""docs/units: every unit has a page, whose port tables say what the docstrings say."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
+from amaranth.lib import wiring
 
-from warpbank.hdl.collector.boc import Boc
-from warpbank.hdl.collector.ccu import Ccu
-from warpbank.hdl.collector.ocu import Ocu
-from warpbank.hdl.collector.window import Inserter
-from warpbank.hdl.execute.pipelines import Pipelines
-from warpbank.hdl.execute.result_arbiter import ResultArbiter
-from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
-from warpbank.hdl.front_end.cache_aware import CacheAware
-from warpbank.hdl.front_end.gto import Gto
-from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
-from warpbank.hdl.front_end.issue import InFlight, Status
-from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.front_end.scoreboard import Scoreboard
-from warpbank.hdl.front_end.sthld import Sthld
-from warpbank.hdl.front_end.two_level import TwoLevel
-from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.hierarchy.compressed import Compressed
-from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf
-from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.ltrf import Ltrf
-from warpbank.hdl.hierarchy.mover import Mover
-from warpbank.hdl.hierarchy.result_cache import ResultCache
-from warpbank.hdl.hierarchy.rfc import Departing
-from warpbank.hdl.hierarchy.scalar_file import ScalarFile
-from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.main.arbiter import Arbiter
-from warpbank.hdl.main.bank_timing import BankTiming, FractionalLatency
-from warpbank.hdl.mapping.availability import Availability
-from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
-from warpbank.hdl.mapping.direct import Direct
-from warpbank.hdl.mapping.exempt import Exempt
-from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.mapping.operand_lookup import OperandLookup
-from warpbank.hdl.mapping.release import Release
-from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.mapping.table import RenamingTable
-from warpbank.hdl.storage.banks import Banks
-from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
-from warpbank.hdl.storage.bdi_banks import BdiBanks
-from warpbank.hdl.storage.compressor import Compressor
-from warpbank.hdl.storage.decompress_moves import DecompressMoves
-from warpbank.hdl.storage.decompressor import Decompressor
-from warpbank.hdl.storage.gscalar import GScalar
-from warpbank.hdl.storage.metadata import MetadataWriter
-from warpbank.hdl.storage.scalar_rf import ScalarRf
+from tests.port_tables import PAGES, entries, events, marked, ports, table, updated
+from warpbank import hdl
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.synth.units import UNITS, make
 
-PAGES = Path(__file__).parent.parent.parent / "docs" / "units"
-UNITS: dict[str, tuple[type, ...]] = {
-    "instruction_buffer": (InstructionBuffers,),
-    "scoreboard": (Scoreboard,),
-    "issue": (Status, InFlight),
-    "schedulers": (Lrr, Gto, CacheAware, TwoLevel),
-    "sthld": (Sthld,),
-    "boc": (Boc, Inserter),
-    "ccu": (Ccu, Lfsr),
-    "ocu": (Ocu,),
-    "arbiter": (Arbiter,),
-    "flat": (Flat,),
-    "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
-    "rfc": (ResultCache, TagRow, Departing),
-    "pace": (FractionalLatency, BankTiming),
-    "direct": (Direct,),
-    "renaming": (
-        Renaming,
-        RenamingTable,
-        Availability,
-        OperandLookup,
-        Release,
-        Exempt,
-        DeadlockReserve,
-        FlagCache,
-    ),
-    "banks": (Banks,),
-    "compressor": (Compressor, Decompressor),
-    "gscalar": (
-        GScalar,
-        DecompressMoves,
-        ScalarLanes,
-        KeptScalarLanes,
-        Compressed,
-        CompressedLtrf,
-        MetadataWriter,
-    ),
-    "bdi": (BdiCompressor, BdiDecompressor, BdiBanks),
-    "scalar_rf": (ScalarRf, ScalarFile),
-    "pipelines": (Pipelines,),
-    "result_arbiter": (ResultArbiter,),
-}
+UNIT_PAGES = [page for page in PAGES if page.parent.name == "units"]
+INDEX = next(page for page in UNIT_PAGES if page.stem == "README")
+#: Pages that are not about a unit.
+OTHERS = {"README", "adding"}
 
 
-@pytest.mark.parametrize("page", UNITS)
-def test_every_port_stands_on_its_page(page: str) -> None:
-    text = (PAGES / f"{page}.md").read_text()
-    for unit in UNITS[page]:
-        members = inspect.cleandoc(unit.__doc__ or "").split("Members\n-------\n")[1].split("\n\n")[0]
-        names = [
-            n.strip() for group in re.findall(r"([\w, ]+?) : (?:In|Out)", members) for n in group.split(",")
-        ]
-        assert names
-        for name in names:
-            assert f"`{name}`" in text, f"{unit.__name__}.{name}"
+def _components() -> set[type]:
+    """The components of hdl whose own docstring lists their members."""
+    found: set[type] = set()
+    for module in pkgutil.walk_packages(hdl.__path__, "warpbank.hdl."):
+        for unit in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(unit) and issubclass(unit, wiring.Component):
+                found |= {unit} if "Members\n" in (unit.__dict__.get("__doc__") or "") else set()
+    return {unit for unit in found if unit.__module__.startswith("warpbank.hdl.")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_port_tables_are_those_of_the_docstrings(page: Path) -> None:
+    assert page.read_text() == updated(page), "run `python -m tests.port_tables`"
+
+
+def test_every_component_stands_on_a_page() -> None:
+    shown = {unit for page in PAGES for unit in marked(page)}
+    components = _components()
+    assert len(components) > 50
+    missing = {f"{unit.__module__}.{unit.__name__}" for unit in components if not inspect.isabstract(unit)}
+    missing -= {f"{unit.__module__}.{unit.__name__}" for unit in shown}
+    assert not missing
+
+
+@pytest.mark.parametrize("page", UNIT_PAGES, ids=lambda page: page.stem)
+def test_a_unit_page_begins_with_its_sources(page: Path) -> None:
+    """Title, source files, then a sentence; and the files are there."""
+    if page.stem in OTHERS:
+        return
+    title, sources, text = page.read_text().split("\n\n")[:3]
+    assert title.startswith("# ")
+    assert sources.startswith(("Source: ", "Sources: ", "| source "))
+    assert text[0].isalpha()
+    assert text[0].isupper()
+    files = re.findall(r"`((?:hdl|golden|program)/[\w/]+\.py)`", sources)
+    assert files
+    for file in files:
+        assert (page.parent.parent.parent / file).is_file(), file
+    assert marked(page)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_port_stands_in_the_table(name: str) -> None:
+    """Every member that a unit has on a small machine."""
+    unit = make(name, preset("tiny"), parse_scheme("baseline"), probe=True)
+    described = {given for base in type(unit).__mro__ for known in ports(base) for given in known.names}
+    if events(type(unit)) is not None:
+        described.add("events")
+    if name == "sub_core":
+        described |= {given for known in ports(type(unit.signature)) for given in known.names}
+    assert set(unit.signature.members) <= described
 
 
 def test_the_index_names_every_page() -> None:
-    index = (PAGES / "README.md").read_text()
-    for page in PAGES.glob("*.md"):
+    for page in UNIT_PAGES:
         if page.stem != "README":
-            assert f"({page.name})" in index, page.name
+            assert f"({page.name})" in INDEX.read_text(), page.name
+
+
+class Regular:
+    """A unit.
+
+    Parameters
+    ----------
+    probe : generate `events` (grant,
+        conflict).
+
+    Members
+    -------
+    left, right : In(warps) per bank, if `wide`. Warps that
+        may issue.
+    order : Out(bits(len(x))).
+    first : In(1). This one. second : Out(Delivery). That one.
+
+    Latency: none.
+    """
+
+
+class Derived(Regular):
+    """A unit made from another.
+
+    Members
+    -------
+    those of `Regular`, and
+    left : In(warps) per bank. As in `Regular`.
+    """
+
+
+def test_a_docstring_becomes_a_table() -> None:
+    page = INDEX
+    assert len(list(entries(Regular))) == 4
+    assert table(Regular, page).splitlines()[2:] == [
+        "| `left`, `right` | in | warps per bank, if `wide` | Warps that may issue. |",
+        "| `order` | out | bits(len(x)) |  |",
+        "| `first` | in | 1 | This one. |",
+        "| `second` | out | Delivery | That one. |",
+        "| `events` | out | `Events`, with `probe` | Reports grant, conflict. |",
+    ]
+
+
+def test_what_is_described_elsewhere_is_looked_up() -> None:
+    rows = table(Derived, INDEX).splitlines()
+    assert rows[0] == "Those of `Regular`, and"
+    assert rows[4] == "| `left` | in | warps per bank | Warps that may issue. |"
