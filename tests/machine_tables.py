@@ -1,5 +1,5 @@
-"""The tables of docs/machine.md that come from registries. `python -m tests.machine_tables` brings the page
-up to date."""
+"""The tables of docs/machine.md and docs/architecture.md that come from registries. `python -m
+tests.machine_tables` brings the pages up to date."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 from warpbank.arch.config import PRESETS, preset
 from warpbank.arch.events import COUNTERS, EVENTS, STALLS
 from warpbank.arch.register_files import REGISTER_FILES
-from warpbank.arch.schemes import ROOMS, SCHEMES
+from warpbank.arch.schemes import ROOMS, SCHEMES, parse_scheme
 
 PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
+PAGES = (PAGE, PAGE.with_name("architecture.md"))
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -81,6 +82,13 @@ def tables() -> dict[str, str]:
         ),
         "presets": _rows(("preset", "from"), *((f"`{name}`", text) for name, text in PRESETS.items())),
         "configuration": _configuration(),
+        "choices": _rows(
+            ("scheme", *ROOMS, "published in"),
+            *(
+                (f"`{name}`", *(f"`{getattr(parse_scheme(name), room)}`" for room in ROOMS), row.paper)
+                for name, row in SCHEMES.items()
+            ),
+        ),
         "schemes": _rows(
             ("scheme", *ROOMS, "meaning"),
             *(
@@ -92,10 +100,11 @@ def tables() -> dict[str, str]:
 
 
 def updated(page: str) -> str:
-    """The page with its generated tables made anew."""
+    """The page with its generated tables as the registries have them."""
     made = tables()
     return BLOCK.sub(lambda match: match[1] + made[match[2]] + match[4], page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(updated(PAGE.read_text()))
+    for path in PAGES:
+        path.write_text(updated(path.read_text()))

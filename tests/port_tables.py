@@ -1,12 +1,13 @@
-"""The port tables of docs/units and docs/architecture.md, made from the "Members" sections of the docstrings in
-hdl. `python -m tests.port_tables` brings the pages up to date.
+"""The port tables of docs/units and docs/architecture.md, made from the "Members" sections of the docstrings
+in hdl. `python -m tests.port_tables` brings the pages up to date.
 
 A page marks the place of a table with a line `<!-- ports: warpbank.hdl.MODULE.CLASS -->` and a line
 `<!-- end -->`; what stands between them is replaced. A member of a docstring is a line
 
     name, name : In(width) per collector, if `condition`. What it carries.
 
-and the indented lines after it. A line of another form (`those of `Flat`, and`) becomes a sentence above the table.
+and the indented lines after it. A line of another form (`those of `Flat`, and`) becomes a sentence above the
+table.
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@ why not."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -19,6 +21,8 @@ from tests.registries import kept
 from warpbank import workloads
 from warpbank.arch.schemes import parse_scheme
 from warpbank.cli.app import app
+from warpbank.golden import interfaces as golden_interfaces
+from warpbank.hdl import interfaces as hdl_interfaces
 from warpbank.studies.reproduce import PAPERS
 from warpbank.synth.units import UNITS
 
@@ -162,3 +166,62 @@ def test_links_lead_somewhere() -> None:
     for name, page in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{name} links to {target}"
+
+
+#: What is made from the code's own docstrings, which `CITED` does not hold for here.
+GENERATED = re.compile(r"(?<=-->\n).*?(?=<!-- end -->)", re.DOTALL)
+#: Documents that are not in the repository, and numbers for what has a name in docs/architecture.md.
+CITED = re.compile(r"\bDESIGN\b|\b[Ss]eams? \d|\bseams?\b")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_document_is_cited_that_is_not_in_the_repository(page: str) -> None:
+    text = GENERATED.sub("", PAGES[page].read_text())
+    assert not CITED.search(text), f"{page}: cite docs/architecture.md, and interfaces by their names"
+
+
+def test_what_counts_as_a_citation() -> None:
+    for text in (
+        "(DESIGN, section 4)",
+        "Seams 2 to 5 of the design",
+        "offered (seam 4)",
+        "what crosses the seams",
+    ):
+        assert CITED.search(text), text
+    assert not CITED.search("a design that seems sound")
+
+
+def _declared(module: ModuleType) -> dict[str, Any]:
+    """Public classes and functions that a module itself defines."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    }
+
+
+def test_the_architecture_page_names_every_interface() -> None:
+    """Every method and attribute of golden's protocols, every layout, stream and signature of the RTL."""
+    page = PAGES["docs/architecture.md"].read_text()
+    words = {word for code in re.findall(r"`([^`\n]+)`", page) for word in re.findall(r"\w+", code)}
+    protocols = _declared(golden_interfaces)
+    assert {"Mapping", "Storage", "Hierarchy", "Units", "Collector"} <= set(protocols)
+    for name, protocol in protocols.items():
+        assert inspect.isclass(protocol)
+        members = {*vars(protocol), *inspect.get_annotations(protocol)}
+        missing = {member for member in members if not member.startswith("_")} - words
+        assert not missing, f"{name} of golden/interfaces.py: {missing}"
+    assert not set(protocols) - words
+    assert not set(_declared(hdl_interfaces)) - words
+
+
+#: Files that pages name as examples of what a user would write.
+IMAGINED = {"workloads/saxpy.py"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_that_a_page_names_are_there(page: str) -> None:
+    there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    for file in re.findall(r"`([\w./]+\.py)\b", PAGES[page].read_text()):
+        found = (ROOT / file).is_file() if "/" in file else file in there
+        assert found or file in IMAGINED, f"{page} names {file}"
