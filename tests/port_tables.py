@@ -12,11 +12,14 @@ table.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -41,14 +44,22 @@ class Port:
 
     names : of the members.
     direction : `in`, `out`, or one for each name.
-    width : in bits or as the name of a signature, how many there are, and when.
+    width : in bits or as the name of a signature.
+    when : how many there are, and on which condition.
     text : what they carry.
     """
 
     names: tuple[str, ...]
     direction: str
     width: str
+    when: str
     text: str
+
+    @property
+    def shape(self) -> str:
+        """Width, how many, and on which condition."""
+        joiner = " " if self.when.startswith("per ") else ", "
+        return joiner.join(part for part in (self.width, self.when) if part)
 
 
 def load(path: str) -> type:
@@ -135,15 +146,61 @@ def port(entry: str) -> Port:
     if qualifier and not QUALIFIER.match(qualifier):  # it describes the port
         qualifier, text = "", f"{qualifier}.{text}" if not text or rest.count(":") == 0 else rest.lstrip(", ")
     directions = [direction for direction, _ in types]
-    widths = [width or "-" for _, width in types]
-    joiner = " " if qualifier.startswith("per ") else ", "
-    known = ", ".join(widths) if any(width != "-" for width in widths) else ""
+    given = [width or "-" for _, width in types]
     return Port(
         tuple(match[1].split(", ")),
         directions[0] if len(set(directions)) == 1 else ", ".join(directions),
-        joiner.join(part for part in (known, qualifier) if part),
+        ", ".join(given) if any(width != "-" for width in given) else "",
+        qualifier,
         _sentence(text),
     )
+
+
+def _assigned(tree: ast.AST) -> dict[str, ast.expr]:
+    """What the local names of a class's functions stand for."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=True))
+            found |= {name.id: given for name, given in pairs if isinstance(name, ast.Name)}
+    return found
+
+
+@cache
+def widths(unit: type) -> dict[str, tuple[str, bool]]:
+    """Widths that the code of a class gives its members, and whether a member is an array of signals that wide,
+    for those whose docstring names none."""
+    found: dict[str, tuple[str, bool]] = {}
+    for base in unit.__mro__:
+        if base.__module__.partition(".")[0] not in ("warpbank", "tests"):
+            continue
+        tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        local = _assigned(tree)
+        for node in ast.walk(tree):
+            pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else []
+            for key, value in pairs:
+                match = re.fullmatch(r"(?:In|Out)\((.*?)\)(\.array\(.*\))*", ast.unparse(value))
+                if isinstance(key, ast.Constant) and match is not None and match[1]:
+                    text = ast.unparse(local[match[1]]) if match[1] in local else match[1]
+                    text = re.sub(r"\b(?:self\._?|config\.|core\.|sub_core\.|shape\.)+", "", text)
+                    text = re.sub(r"data\.ArrayLayout\((.*), (.*)\)", r"\2 x \1", text)
+                    text = text.replace("(config)", "").replace(" * ", " x ")
+                    found.setdefault(str(key.value), (text, match[2] is not None))
+    return found
+
+
+def _known(unit: type, given: Port) -> Port:
+    """A port with the width that the code has, if the docstring has none."""
+    if given.width or given.when.startswith(("a ", "an ", "`", *"0123456789")):
+        return given
+    members = [widths(unit).get(name, ("", False)) for name in given.names]
+    code = [text for text, array in members if array or not given.when.startswith("per ")]
+    if len(code) < len(members) or not all(code):
+        return given
+    return replace(given, width=code[0] if len(set(code)) == 1 else ", ".join(code))
 
 
 def _found(unit: type, path: str) -> type:
@@ -157,16 +214,18 @@ def ports(unit: type) -> list[Port]:
     for entry in entries(unit):
         if not MEMBER.match(entry):
             continue
-        given = port(entry)
-        elsewhere = ELSEWHERE.match(given.width) or ELSEWHERE.match(given.text)
+        given = _known(unit, port(entry))
+        elsewhere = ELSEWHERE.match(given.when) or ELSEWHERE.match(given.text)
         if elsewhere is None:
             found.append(given)
             continue
         there = ports(_found(unit, elsewhere[1]))
         which = {name: known for known in there for name in known.names}
         for known, names in groupby(given.names, which.__getitem__):
-            width = known.width if ELSEWHERE.match(given.width) else given.width
-            found.append(replace(known, names=tuple(names), width=width, direction=given.direction))
+            own = replace(known, names=tuple(names), direction=given.direction)
+            if given.shape and not ELSEWHERE.match(given.when):
+                own = replace(own, width=given.width, when=given.when)
+            found.append(own)
     return found
 
 
@@ -176,7 +235,7 @@ def events(unit: type) -> Port | None:
         match = EVENTS.search(inspect.cleandoc(base.__dict__.get("__doc__") or ""))
         if match is not None:
             names = " ".join((match[1] or "").split())
-            return Port(("events",), "out", "`Events`, with `probe`", f"Reports {names}." if names else "")
+            return Port(("events",), "out", "`Events`", "with `probe`", f"Reports {names}." if names else "")
     return None
 
 
@@ -207,7 +266,7 @@ def table(unit: type, page: Path) -> str:
     lines += ["| port | direction | width or signature | what it carries |", "|---|---|---|---|"]
     for row in rows:
         names = ", ".join(f"`{name}`" for name in row.names)
-        lines.append(f"| {names} | {row.direction} | {_cell(row.width)} | {_cell(row.text)} |")
+        lines.append(f"| {names} | {row.direction} | {_cell(row.shape)} | {_cell(row.text)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from tests.port_tables import PAGES, entries, events, marked, ports, table, updated
 from warpbank import hdl
@@ -36,6 +37,14 @@ def _components() -> set[type]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_port_tables_are_those_of_the_docstrings(page: Path) -> None:
     assert page.read_text() == updated(page), "run `python -m tests.port_tables`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_table_stands_alone(page: Path) -> None:
+    """No row describes the rows behind it, or sends the reader to another class."""
+    text = page.read_text()
+    assert "all that follow up to" not in text
+    assert "As in `warpbank." not in text
 
 
 def test_every_component_stands_on_a_page() -> None:
@@ -127,3 +136,21 @@ def test_what_is_described_elsewhere_is_looked_up() -> None:
     rows = table(Derived, INDEX).splitlines()
     assert rows[0] == "Those of `Regular`, and"
     assert rows[4] == "| `left` | in | warps per bank | Warps that may issue. |"
+
+
+class Coded(wiring.Component):
+    """A unit.
+
+    Members
+    -------
+    start, go : In. Of different widths.
+    pick : Out, if `asked`. One of them.
+    """
+
+    def __init__(self, count: int) -> None:
+        warp, wide = 3, 8 * count
+        super().__init__({"start": In(count), "go": In(wide), "pick": Out(warp).array(2)})
+
+
+def test_a_width_that_the_docstring_lacks_comes_from_the_code() -> None:
+    assert [row.shape for row in ports(Coded)] == ["count, 8 x count", "3, if `asked`"]
