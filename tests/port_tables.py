@@ -171,8 +171,8 @@ def _assigned(tree: ast.AST) -> dict[str, ast.expr]:
 
 @cache
 def widths(unit: type) -> dict[str, tuple[str, bool]]:
-    """Widths that the code of a class gives its members, and whether a member is an array of signals that wide,
-    for those whose docstring names none."""
+    """Widths that the code of a class gives its members, for those whose docstring names none; and whether a
+    member is an array of signals of that width."""
     found: dict[str, tuple[str, bool]] = {}
     for base in unit.__mro__:
         if base.__module__.partition(".")[0] not in ("warpbank", "tests"):
