@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import IntEnum
 
-from tests.trace_builder import Op, TraceBuilder, alu
 from warpbank.program.hints import Hints
+from warpbank.program.trace.builder import Op, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 LOW = 0b0011

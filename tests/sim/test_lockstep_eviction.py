@@ -6,12 +6,12 @@ import pytest
 
 from tests.eviction_trace import eviction_trace
 from tests.golden.hierarchy.test_evictions import SCHEMES, noted_at_once
-from tests.random_scheme import SMALL
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.compressed import Compressed
 from warpbank.golden.sm import Sm
+from warpbank.program.random_programs.hinted import SMALL
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import Outcome, lockstep
 

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from tests.sim import lockstep_cases
-from tests.similar_trace import similar_trace
-from tests.trace_builder import ALL, Op, TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
 from warpbank.arch.schemes import parse_scheme
@@ -24,6 +22,8 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.program import hint_passes
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.similar import similar_trace
+from warpbank.program.trace.builder import ALL, Op, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("gscalar", "gscalar-half")
