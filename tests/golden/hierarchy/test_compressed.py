@@ -246,6 +246,15 @@ def test_kernels(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Checked.seen
 
 
+@pytest.mark.parametrize("storage", ["gscalar", "bdi"])
+def test_moves_read_no_value_that_a_hint_dropped(storage: str) -> None:
+    """Under BOW with hints a value that no instruction reads again stays out of the banks. The address that
+    pathfinder computes into two registers is written on some lanes; a move of the first one goes before."""
+    scheme, config = parse_scheme(f"bow-wr+{storage}"), preset("tiny")
+    trace = lockstep_cases.hinted("pathfinder", "tiny", config, scheme)
+    assert simulate(trace, config, scheme).counters["issue.moves"]
+
+
 def mismatches(scheme: str, *, fresh: bool = False) -> bool:
     for seed in range(4):
         try:
