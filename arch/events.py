@@ -76,6 +76,36 @@ class Cause(IntEnum):
     QUEUE = 2
 
 
+class Hazard(IntEnum):
+    """Hazard that keeps a warp's next uop from issuing, as the scoreboard tells them apart.
+
+    Every member but `NONE` names the stall reason that follows from it; `DISTANT` counts as `Stall.MEMORY`.
+    """
+
+    NONE = 0
+    SCOREBOARD = 1  # a result of an execution unit, or an operand still to be read
+    MEMORY = 2  # a result of the load/store unit
+    DISTANT = 3  # a result from beyond the SM
+
+
+class LsuStall(IntEnum):
+    """Reason why the load/store unit could not proceed in a cycle."""
+
+    MSHR = 0
+    QUEUE = 1
+    PENDING = 2
+
+
+class L1Result(IntEnum):
+    """Outcome of a line's look-up in the L1."""
+
+    HIT = 0
+    MISS = 1
+    MERGE = 2
+    STORE = 3
+    ATOMIC = 4
+
+
 @dataclass(frozen=True)
 class Event:
     """An event: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with every
@@ -680,14 +710,33 @@ COUNTERS: dict[str, Counter] = {
             "No MSHR (or no room to merge) for a missing line.",
             "lsu_stall",
             "",
-            ("cause", 0),
+            ("cause", LsuStall.MSHR),
         ),
-        Counter("lsu.stall.queue", "cycles", "The queue to the L2 was full.", "lsu_stall", "", ("cause", 1)),
-        Counter("lsu.stall.pending", "cycles", "Too many loads in flight.", "lsu_stall", "", ("cause", 2)),
-        Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
-        Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", 0)),
         Counter(
-            "l1.misses", "lines", "Loads that missed and sent a request.", "l1_access", "", ("result", 1)
+            "lsu.stall.queue",
+            "cycles",
+            "The queue to the L2 was full.",
+            "lsu_stall",
+            "",
+            ("cause", LsuStall.QUEUE),
+        ),
+        Counter(
+            "lsu.stall.pending",
+            "cycles",
+            "Too many loads in flight.",
+            "lsu_stall",
+            "",
+            ("cause", LsuStall.PENDING),
+        ),
+        Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
+        Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", L1Result.HIT)),
+        Counter(
+            "l1.misses",
+            "lines",
+            "Loads that missed and sent a request.",
+            "l1_access",
+            "",
+            ("result", L1Result.MISS),
         ),
         Counter(
             "l1.merges",
@@ -695,16 +744,23 @@ COUNTERS: dict[str, Counter] = {
             "Loads of a line that was already on its way.",
             "l1_access",
             "",
-            ("result", 2),
+            ("result", L1Result.MERGE),
         ),
-        Counter("l1.stores", "lines", "Lines stored (written through).", "l1_access", "", ("result", 3)),
+        Counter(
+            "l1.stores",
+            "lines",
+            "Lines stored (written through).",
+            "l1_access",
+            "",
+            ("result", L1Result.STORE),
+        ),
         Counter(
             "l1.atomics",
             "lines",
             "Lines of atomics and reductions (done at the L2).",
             "l1_access",
             "",
-            ("result", 4),
+            ("result", L1Result.ATOMIC),
         ),
         Counter("l2.hits", "lines", "Look-ups that hit in the L2.", "l2_access", "", ("hit", 1)),
         Counter("l2.misses", "lines", "Look-ups that missed in the L2.", "l2_access", "", ("hit", 0)),
@@ -729,10 +785,10 @@ def field_width(kind: str, config: SmConfig) -> int:
         "mask": config.lanes,
         "unit": 3,
         "reason": bits(len(Stall)),
-        "cause": bits(len(Cause)),
+        "cause": bits(max(len(Cause), len(LsuStall))),
         "count": 8,
         "line": 57,
-        "result": 3,
+        "result": bits(len(L1Result)),
         "bit": 1,
         "slots": core.collector.slots,
         "state": 3,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.arch.events import Stall
+from warpbank.arch.events import Hazard, Stall
 from warpbank.arch.uop import Memory
 from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.scoreboard import Scoreboard
@@ -56,15 +56,15 @@ class Status:
             else:
                 uop = entries[0]
                 hazard = self._scoreboard.hazard(uop)
-                if not hazard:
+                if hazard is Hazard.NONE:
                     ready |= bit
                     if not uop.collects:
                         free |= bit
-                elif hazard == 1:
+                elif hazard is Hazard.SCOREBOARD:
                     scoreboard |= bit
                 else:
                     memory |= bit
-                    if hazard == 3:
+                    if hazard is Hazard.DISTANT:
                         distant |= bit
         self.ready, self.free = ready, free
         self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warpbank.arch.events import Hazard
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import DISTANT, Control, Unit
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
@@ -34,18 +35,17 @@ class Scoreboard:
         """Mask of the warp's registers and predicates that are still to be written."""
         return self.writes[warp]
 
-    def hazard(self, uop: TraceUop) -> int:
-        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a
-        result of the load/store unit, 3 one with a result from beyond the SM."""
+    def hazard(self, uop: TraceUop) -> Hazard:
+        """Hazard that keeps the uop from issuing."""
         warp = uop.warp
         pending = self.writes[warp] & uop.hazard
         if pending:
             if pending & self.distant[warp]:
-                return 3
-            return 2 if pending & self.memory[warp] else 1
+                return Hazard.DISTANT
+            return Hazard.MEMORY if pending & self.memory[warp] else Hazard.SCOREBOARD
         if uop.control is Control.PREFETCH:  # places change under the operands that are still to be read
-            return 1 if self.reads[warp] else 0
-        return 1 if self.reads[warp] & uop.writes else 0
+            return Hazard.SCOREBOARD if self.reads[warp] else Hazard.NONE
+        return Hazard.SCOREBOARD if self.reads[warp] & uop.writes else Hazard.NONE
 
     def issue(self, uop: TraceUop) -> None:
         """Reserve what the uop reads and writes."""
