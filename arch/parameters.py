@@ -87,7 +87,12 @@ class CollectorConfig(_Checked):
         choices=("shared", "per_warp"),
     )
     window: int = item(
-        3, "uops", "BOW: instruction window IW of a bypassing operand collector", low=2, high=7
+        3,
+        "uops",
+        "BOW: instruction window (IW in the paper) of a bypassing operand collector: uops that it may "
+        "have in collection; a value is found up to `window` - 1 uops after its last access",
+        low=2,
+        high=7,
     )
     boc_entries: str = item(
         "full",

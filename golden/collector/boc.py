@@ -57,7 +57,7 @@ class Boc:
         core = config.sub_core
         shape = core.collector
         self._warps = core.warps
-        self._depth = shape.window
+        self._window = shape.window
         self._every_lane = config.lane_mask
         self._registers = registers
         self._read = read
@@ -67,6 +67,7 @@ class Boc:
             for _ in range(core.warps)
         ]
         self._collected: list[list[Collected]] = [[] for _ in range(core.warps)]  # in program order
+        # Uops in collection by their tags, which count up to the window.
         self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
         self._next = [0] * core.warps  # tag of the next uop
         self._used = [0] * core.warps
@@ -118,7 +119,7 @@ class Boc:
         """Take an issued uop."""
         warp = uop.warp
         tag = self._next[warp]
-        self._next[warp] = (tag + 1) % self._depth
+        self._next[warp] = (tag + 1) % self._window
         collected = Collected(uop, tag)
         self._tags[warp][tag] = collected
         self._collected[warp].append(collected)

@@ -90,7 +90,7 @@ class Window:
     Parameters
     ----------
     entries : how many.
-    window : uops of the window, IW.
+    window : instruction window in uops (`CollectorConfig.window`).
     write_through : results go to the banks as well, so nothing is ever dirty.
     every_lane : mask of all lanes; a result on fewer is partial.
     """
