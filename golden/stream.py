@@ -1,4 +1,4 @@
-"""The front end's input: each warp's dynamic uop stream, decoded from the trace."""
+"""Uop streams, the front end's input: each warp's dynamic uops, decoded from the trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PREDICATE_BIT = 256
 
 
 class TraceUop(Uop):
-    """A uop with what the trace knows about its execution, and with what it has collected so far.
+    """Uop of one execution, with the values that the trace has for it and the state of its way through the
+    machine.
 
     Parameters (beyond those of `Uop`)
     ----------
@@ -200,7 +201,8 @@ class Template:
 
     @classmethod
     def of_code(cls, row: Any, *hints: Any) -> Template:
-        """Template of a row of `Trace.code`; `hints`: the parameters from `write_back` on, in order."""
+        """Make the template of a row of `Trace.code`; `hints`: the parameters from `write_back` on, in
+        order."""
         return cls(
             Unit(int(row["unit"])),
             Control(int(row["control"])),
@@ -214,7 +216,7 @@ class Template:
 
 
 class WarpStream:
-    """One warp's uops in program order.
+    """Stream of one warp's uops in program order.
 
     Parameters
     ----------
@@ -258,7 +260,7 @@ class WarpStream:
         self.position = 0
 
     def take(self) -> TraceUop:
-        """The next uop."""
+        """Return the next uop and move on."""
         position = self.position
         self.position = position + 1
         pcs, masks, memories, flags, firsts, lines, line_counts, passes = self._columns
@@ -296,7 +298,7 @@ class WarpStream:
 
 
 def templates_of(trace: Trace) -> list[Template]:
-    """One `Template` per pc, with the compiler's hints if the trace carries any."""
+    """Make one `Template` per pc, with the compiler's hints if the trace carries any."""
     rows = np.asarray(trace.code)
     hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
     cover = covers(trace)

@@ -1,4 +1,4 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
+"""Load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
 cycle."""
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _STALL_COUNTERS = {cause: f"lsu.stall.{cause.name.lower()}" for cause in LsuStal
 
 
 class Lsu:
-    """Load/store unit, L1 tags and MSHRs.
+    """Load/store unit with L1 tags and MSHRs.
 
     A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
     looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
-    hit has its data `l1.latency` later; a miss asks the L2, or waits with a miss of the same line that is on
-    its way. Stores are written through without allocating and are complete when the L2's queue has taken the
-    last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
+    hit has its data `l1.latency` later; a miss asks the L2, or waits with an earlier miss of the line that is
+    on its way. Stores are written through without allocating and are complete when the L2's queue has taken
+    the last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
     cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
     full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
     is looked up and no uop is taken.
@@ -85,11 +85,11 @@ class Lsu:
         self.wake = NEVER
 
     def launch(self) -> None:
-        """A kernel launch begins: the L1 is invalidated."""
+        """Invalidate the L1, since a kernel launch begins."""
         self._tags.clear()
 
     def step(self, cycle: int) -> None:
-        """One cycle: answers from memory, one return, one line or pass."""
+        """Do one cycle: answers from memory, one return, one line or pass."""
         self._probe.cycle = cycle
         if self._stalled is not None and cycle - 1 > self._stepped:
             self._count_stall(self._stalled, self._stepped + 1, cycle)
@@ -257,7 +257,7 @@ class Lsu:
                 self._probe.emit_at(cycle, "lsu_stall", cause)
 
     def _next_cycle(self, cycle: int) -> int:
-        """The next cycle in which anything can happen here."""
+        """Return the next cycle in which anything can happen here."""
         best = self._memory.next_cycle(cycle)
         if self._returns:
             best = min(best, max(self._returns[0][0], cycle + 1))

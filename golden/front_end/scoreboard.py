@@ -1,4 +1,4 @@
-"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+"""Scoreboard: the registers and predicates of each warp that are still to be written or read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class Scoreboard:
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, registers among these
-    that come from beyond the SM, and pending operand reads (WAR).
+    """Scoreboard of a sub-core's warps: pending writes (RAW, WAW) and pending operand reads (WAR). Among the
+    writes it tells apart those that the load/store unit owes, and those that come from beyond the SM.
 
     A register has at most one pending write (a second one would be a WAW hazard), but any number of pending
     reads, which are counted. Predicates are read at issue, so they have no WAR hazard.
@@ -28,15 +28,15 @@ class Scoreboard:
         self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
 
     def quiet(self, warp: int) -> bool:
-        """All operands of the warp's issued uops have been read."""
+        """Return whether all operands of the warp's issued uops have been read."""
         return not self.reads[warp]
 
     def pending(self, warp: int) -> int:
-        """Mask of the warp's registers and predicates that are still to be written."""
+        """Return the mask of the warp's registers and predicates that are still to be written."""
         return self.writes[warp]
 
     def hazard(self, uop: TraceUop) -> Hazard:
-        """Hazard that keeps the uop from issuing."""
+        """Return the hazard that keeps the uop from issuing."""
         warp = uop.warp
         pending = self.writes[warp] & uop.hazard
         if pending:
@@ -48,7 +48,7 @@ class Scoreboard:
         return Hazard.SCOREBOARD if self.reads[warp] & uop.writes else Hazard.NONE
 
     def issue(self, uop: TraceUop) -> None:
-        """Reserve what the uop reads and writes."""
+        """Reserve the registers and predicates that the uop reads and writes."""
         warp = uop.warp
         self.writes[warp] |= uop.writes
         if uop.unit is Unit.LSU:
@@ -61,14 +61,15 @@ class Scoreboard:
             self.reads[warp] |= 1 << register
 
     def read(self, warp: int, register: int) -> None:
-        """An operand was read (seam 6)."""
+        """Release an operand that has been read (scoreboard release interface)."""
         readers = self._readers[warp]
         readers[register] -= 1
         if not readers[register]:
             self.reads[warp] &= ~(1 << register)
 
     def written(self, warp: int, mask: int) -> None:
-        """Registers and predicates in `mask` have been written (seam 6)."""
+        """Release the registers and predicates in `mask`, which have been written (scoreboard release
+        interface)."""
         self.writes[warp] &= ~mask
         self.memory[warp] &= ~mask
         self.distant[warp] &= ~mask
