@@ -29,9 +29,8 @@ class Held:
         self.lines: list[Line] = []
         self.ready = False  # all operands are there
         self.took = False  # a uop in this cycle
-        self.results: list[
-            tuple[TraceUop, int, Value, bool]
-        ] = []  # of this cycle: uop, register, value, has the port
+        #: Results of this cycle: uop, register, value, whether it has port D.
+        self.results: list[tuple[TraceUop, int, Value, bool]] = []
 
 
 class Ccu:

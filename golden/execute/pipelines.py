@@ -52,9 +52,8 @@ class Pipelines:
         self._dispatched = dispatched
         self._probe = probe
         self._free_at = [0] * len(Unit)
-        self._freed = [-1] * len(
-            Unit
-        )  # cycle in which a result last left: its credit counts from the next one on
+        #: Cycle in which a result last left; its credit counts from the next cycle on.
+        self._freed = [-1] * len(Unit)
         #: Per unit, (first cycle in which the result may be written, uop), in order.
         self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
         #: Units with anything in `results`.

@@ -42,9 +42,8 @@ class InstructionBuffers:
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
         self._pointer = 0
         self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
-        self._fetch: tuple[int, int] | None = (
-            None  # warp, and first pc of the pir word that is fetched in this cycle
-        )
+        #: Warp, and first pc of the pir word that is fetched in this cycle.
+        self._fetch: tuple[int, int] | None = None
         self._hit: int | None = None  # warp whose word was found in the cycle before
 
     def start(self, warp: int, stream: WarpStream) -> None:
