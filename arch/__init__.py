@@ -1,2 +1,2 @@
-"""The machine in words: configuration, presets, uop record, events, scheme names. Imports nothing else of
-ours."""
+"""Description of the machine: configuration, presets, uop record, events, scheme names. The package imports
+no other package of Warpbank."""

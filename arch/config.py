@@ -1,5 +1,4 @@
-"""Configuration, all that others need of it in one import: the dataclasses, the presets, overrides and
-files."""
+"""Configuration in one import: the dataclasses, the presets, overrides and files."""
 
 from warpbank.arch.overrides import field_paths, from_dict, load_config, with_overrides
 from warpbank.arch.parameters import (

@@ -1,4 +1,4 @@
-"""The one registry of events and counters.
+"""Registry of events and counters, the only one.
 
 An event is something a unit does in a cycle; golden and RTL both report it under the name and with the fields
 given here, and lockstep compares them. A counter is a sum of events (of a field of theirs, or of those with a
@@ -17,7 +17,8 @@ from warpbank.arch.uop import Scalar
 
 
 class Stall(IntEnum):
-    """What a scheduler did in a cycle: exactly one of these, for every scheduler and every cycle.
+    """Outcome of a scheduler's cycle: a uop issued, or the reason why none did. Every scheduler has exactly
+    one in every cycle.
 
     Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this
     order that any warp has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live
@@ -44,8 +45,8 @@ STALLS: dict[Stall, str] = {
         "credits, load/store queue)."
     ),
     Stall.COLLECTOR_FULL: (
-        "An active warp's next uop has no hazard, but no collector may take it: they wait for operands (bank "
-        "conflicts, port), or for their turn to be dispatched."
+        "An active warp's next uop has no hazard, but no collector may take it: the collectors wait for "
+        "operands (bank conflicts, port), or for their turn to be dispatched."
     ),
     Stall.PENDING: (
         "The next uop of a warp that may not issue yet has no hazard: the warp is not active (two-level "
@@ -57,7 +58,7 @@ STALLS: dict[Stall, str] = {
         "or a WAR hazard with an operand still to be read."
     ),
     Stall.FETCH: (
-        "A live warp's instruction buffer is empty: branch hold, or its turn to be filled has not come."
+        "A live warp's instruction buffer is empty: a branch holds it, or its turn to be filled has not come."
     ),
     Stall.MEMORY: (
         "A warp's next uop has a RAW or WAW hazard with a result of the load/store unit, or waits behind a "
@@ -69,17 +70,47 @@ STALLS: dict[Stall, str] = {
 
 
 class Cause(IntEnum):
-    """Why a read request at a bank was not granted in a cycle."""
+    """Reason why a bank did not grant a read request in a cycle."""
 
     WRITE = 0
     PORT = 1
     QUEUE = 2
 
 
+class Hazard(IntEnum):
+    """Hazard that keeps a warp's next uop from issuing, as the scoreboard tells them apart.
+
+    Every member but `NONE` names the stall reason that follows from it; `DISTANT` counts as `Stall.MEMORY`.
+    """
+
+    NONE = 0
+    SCOREBOARD = 1  # a result of an execution unit, or an operand still to be read
+    MEMORY = 2  # a result of the load/store unit
+    DISTANT = 3  # a result from beyond the SM
+
+
+class LsuStall(IntEnum):
+    """Reason why the load/store unit could not proceed in a cycle."""
+
+    MSHR = 0
+    QUEUE = 1
+    PENDING = 2
+
+
+class L1Result(IntEnum):
+    """Outcome of a line's look-up in the L1."""
+
+    HIT = 0
+    MISS = 1
+    MERGE = 2
+    STORE = 3
+    ATOMIC = 4
+
+
 @dataclass(frozen=True)
 class Event:
-    """An event: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with every
-    event."""
+    """Event type: name, fields (name -> kind, see `field_width`), description. Cycle and sub-core go with
+    every event."""
 
     name: str
     fields: tuple[tuple[str, str], ...]
@@ -88,7 +119,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Counter:
-    """A counter: dotted name, unit, description, and the events it sums.
+    """Counter: dotted name, unit, description, and the events it sums.
 
     Parameters
     ----------
@@ -114,7 +145,7 @@ _SCALAR = {
     Scalar.ALU: "Uops of arithmetic units executed by one lane.",
     Scalar.SFU: "Uops of the special-function unit executed by one lane.",
     Scalar.MEMORY: "Uops of the load/store unit executed by one lane.",
-    Scalar.HALF: "Uops of which at least one half was executed by one lane.",
+    Scalar.HALF: "Uops that had at least one half executed by one lane.",
     Scalar.DIVERGENT: "Divergent uops executed by one lane.",
 }
 
@@ -144,7 +175,7 @@ EVENTS: dict[str, Event] = {
             "conflict",
             (("bank", "bank"), ("cause", "cause"), ("count", "count")),
             "Read requests at a bank that were not granted this cycle: cause 0 a write took the bank, 1 "
-            "the collector's port was taken by another bank (both: the oldest request, count 1), 2 "
+            "the collector's port was taken by another bank (the oldest request waits, so count is 1), 2 "
             "requests behind the oldest one.",
         ),
         Event(
@@ -175,10 +206,13 @@ EVENTS: dict[str, Event] = {
         Event(
             "cache_conflict",
             (("entry", "entry"), ("cause", "cause"), ("count", "count")),
-            "As `conflict`, at a bank of the register file cache; cause 0: it is written, or a register "
-            "leaves it.",
+            "Read requests at a bank of the register file cache that were not granted this cycle: cause 0 "
+            "the bank was written or a register left it, 1 the collector's port was taken by another bank, "
+            "2 requests behind the oldest one.",
         ),
-        Event("prefetch", _UOP, "A PREFETCH issues: its warp needs other registers in the cache."),
+        Event(
+            "prefetch", _UOP, "A PREFETCH issues: it names the registers that its warp needs in the cache."
+        ),
         Event(
             "cache_allocate",
             (*_PLACE, ("warp", "warp"), ("register", "register")),
@@ -202,7 +236,7 @@ EVENTS: dict[str, Event] = {
         Event(
             "cache_zero",
             (*_PLACE, ("warp", "warp"), ("register", "register")),
-            "A register that has no physical one comes into the cache: zeros are written there.",
+            "A register without a physical register is brought into the cache: zeros are written.",
         ),
         Event(
             "cache_write",
@@ -212,13 +246,13 @@ EVENTS: dict[str, Event] = {
         Event(
             "interval_read",
             (("warp", "warp"), ("register", "register")),
-            "An operand is looked up that the register file cache does not hold, or a bank of the main "
-            "register file is read for a warp that may issue: the promise of LTRF is broken.",
+            "The register file cache does not hold an operand that is looked up, or a bank of the main "
+            "register file is read for a warp that may issue: LTRF promises that neither happens.",
         ),
         Event(
             "row_free",
             (("warp", "warp"), ("offset", "offset")),
-            "Nothing of a warp that was deactivated is left in the cache: its row is free.",
+            "The last register of a deactivated warp leaves the cache: the warp's row is free.",
         ),
         Event(
             "write_wait",
@@ -238,24 +272,23 @@ EVENTS: dict[str, Event] = {
         Event(
             "reserve",
             (("collector", "collector"), *_UOP, ("count", "count")),
-            "A uop's result registers are expected in its collector: so many entries are kept for them.",
+            "A collector reserves entries for a uop's result registers.",
         ),
         Event(
             "squeeze",
             (("collector", "collector"), ("register", "register"), ("dirty", "bit")),
-            "A value is evicted from a collector because its entry is needed, although its window has not "
-            "passed.",
+            "A collector evicts a value before its window has passed, since the entry is needed.",
         ),
         Event(
             "discard",
             (("collector", "collector"), ("overwritten", "count"), ("transient", "count")),
-            "Dirty values leave a collector without a bank write: overwritten while they were there, or "
-            "of no further use by the compiler's word.",
+            "Dirty values leave a collector without a bank write: overwritten in the collector, or "
+            "dropped since the compiler says that nobody reads them (transient).",
         ),
         Event(
             "insert_wait",
             (("collectors", "count"),),
-            "Uops that wait for entries of their collector at the start of this cycle, if any.",
+            "Uops wait for entries of their collector at the start of this cycle; collectors: how many.",
         ),
         Event(
             "port_wait",
@@ -265,75 +298,75 @@ EVENTS: dict[str, Event] = {
         Event(
             "flush",
             (("collector", "collector"), ("entries", "count")),
-            "A caching collector that keeps values is given to another warp: it forgets them.",
+            "A caching collector changes its warp and forgets the values that it kept.",
         ),
         Event(
             "invalidate",
             (("collector", "collector"), ("register", "register")),
-            "A caching collector's copy of a register is dropped: a newer value went to the bank only.",
+            "A caching collector drops its copy of a register: a newer value went to the bank only.",
         ),
         Event(
             "unit_wait",
             (("cycles", "count"),),
-            "A warp waits for a caching collector, since the free ones keep values whose reuse is near; "
-            "cycles waited so far.",
+            "A warp waits for a caching collector, since the free ones keep values of near reuse; cycles: "
+            "waited so far.",
         ),
         Event(
             "sthld",
             (("state", "state"), ("cycles", "count")),
-            "The adaptive waiting time at the end of an interval: state of its machine and value from now "
-            "on.",
+            "An interval of the adaptive waiting time ends: next state of its machine, and the waiting time "
+            "from now on.",
         ),
         Event(
             "window",
             (("collector", "collector"), ("entries", "count")),
-            "A collector holds another number of values than in the cycle before.",
+            "The number of values that a collector holds has changed since the cycle before.",
         ),
         Event("activate", (("warp", "warp"),), "Two-level scheduling: a pending warp becomes active."),
         Event(
             "deactivate",
             (("warp", "warp"),),
-            "Two-level scheduling: an active warp becomes pending, or is over.",
+            "Two-level scheduling: an active warp becomes pending, or has ended.",
         ),
         Event(
             "ready_pending",
             (("warps", "count"),),
-            "Nothing issues, and the next uops of so many warps that are not active have no hazard, if any.",
+            "Nothing issues, although inactive warps have a next uop without hazard; warps: how many.",
         ),
         Event(
             "map",
             (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
-            "A register gets a physical register: one of its warp's uops that write it issues.",
+            "A register gets a physical register, since a uop that writes it issues.",
         ),
         Event(
             "unmap",
             (("warp", "warp"), ("register", "register"), ("bank", "bank"), ("row", "row")),
-            "A register is released: its physical register is free again.",
+            "A register gives its physical register back.",
         ),
         Event(
             "dead_value",
             (("warp", "warp"), ("register", "register")),
-            "A value that leaves a collector is dropped, since its register has been released.",
+            "A collector evicts a value whose register has been released: the value is dropped.",
         ),
         Event(
             "flag_hit",
             (("warp", "warp"),),
-            "A warp comes among instructions whose release flags are in the cache.",
+            "The release flag cache holds the flags of the instructions that a warp comes to.",
         ),
         Event(
             "flag_fetch",
             (("warp", "warp"), ("pc", "pc")),
-            "A release flag instruction is fetched, in place of a uop; pc: the first instruction it covers.",
+            "A release flag instruction is fetched in the place of a uop; pc: first instruction it covers.",
         ),
         Event(
             "lookup",
             (("count", "count"),),
-            "Registers are looked up in the renaming table: a uop's sources, or one that is moved.",
+            "Registers are looked up in the renaming table: a uop's sources, or a register that is moved.",
         ),
         Event(
             "unwritten",
             (("count", "count"),),
-            "Sources of a uop have no physical register, since they were never written: they read as zeros.",
+            "Sources of a uop that were never written have no physical register and read as zeros.",
         ),
         Event(
             "array_read",
@@ -344,8 +377,8 @@ EVENTS: dict[str, Event] = {
                 ("arrays", "count"),
                 ("plain", "count"),
             ),
-            "A compressing bank reads a register: D, encoding bits (4 per half), arrays activated, and "
-            "how many there would be in a plain bank.",
+            "A compressing bank reads a register: divergence bit D, encoding bits (4 per half), arrays "
+            "activated, and arrays that a plain bank would activate.",
         ),
         Event(
             "array_write",
@@ -356,39 +389,47 @@ EVENTS: dict[str, Event] = {
                 ("arrays", "count"),
                 ("plain", "count"),
             ),
-            "A compressing bank writes a register: the same.",
+            "A compressing bank writes a register: divergence bit D, encoding bits (4 per half), arrays "
+            "activated, and arrays that a plain bank would activate.",
         ),
         Event(
             "scalar_grant",
             (("row", "place"), ("collector", "collector"), ("slot", "slot")),
-            "The scalar bank serves a read; row: of its register's bank, then that bank.",
+            "The scalar bank serves a read; row: the register's row in its bank, joined with the bank.",
         ),
         Event(
-            "scalar_conflict", (("cause", "cause"), ("count", "count")), "As `conflict`, at the scalar bank."
+            "scalar_conflict",
+            (("cause", "cause"), ("count", "count")),
+            "Read requests at the scalar bank that were not granted this cycle: cause 0 a write took the "
+            "bank, 1 the collector's port was taken by another bank, 2 requests behind the oldest one.",
         ),
         Event(
             "scalar_write",
             (("row", "place"),),
-            "A register whose lanes are all equal is written into the scalar bank.",
+            "The scalar bank is written with a register whose lanes are all equal.",
         ),
         Event(
             "scalar_wait",
             (("count", "count"),),
-            "So many writes wait for the scalar bank, in the stages that compared them.",
+            "Writes wait for the scalar bank in the stages that compare lanes; count: how many.",
         ),
         Event(
             "lanes",
             (*_UOP, ("lanes", "count"), ("scalar", "state")),
-            "Lanes that a unit clocks for a dispatched uop, and which kind of scalar execution it is: 0 "
-            "none, 1 ALU, 2 SFU, 3 memory, 4 by halves, 5 divergent.",
+            "A unit clocks lanes for a dispatched uop; scalar: kind of scalar execution, 0 none, 1 ALU, 2 "
+            "SFU, 3 memory, 4 by halves, 5 divergent.",
         ),
-        Event("retire", _UOP, "The last write of a uop is done (or it had none and is complete)."),
+        Event("retire", _UOP, "The last write of a uop is done, or a uop without results is complete."),
         Event(
             "occupied",
             (("collectors", "count"),),
-            "Collectors that hold a uop at the start of this cycle, if any.",
+            "Collectors hold a uop at the start of this cycle; collectors: how many.",
         ),
-        Event("scheduler", (("reason", "reason"),), "What the scheduler did this cycle: a Stall."),
+        Event(
+            "scheduler",
+            (("reason", "reason"),),
+            "A scheduler's cycle ends; reason: a uop issued, or why none did (see the stalls).",
+        ),
         Event("lsu_accept", _UOP, "The load/store unit takes a uop from the sub-core's queue."),
         Event(
             "shared_pass",
@@ -398,10 +439,10 @@ EVENTS: dict[str, Event] = {
         Event(
             "l1_access",
             (("line", "line"), ("result", "result")),
-            "A line looked up in the L1: result 0 hit, 1 miss (request sent), 2 merged into a pending miss, "
-            "3 store, 4 atomic.",
+            "The L1 looks a line up: result 0 hit, 1 miss (request sent), 2 merged into a pending miss, 3 "
+            "store, 4 atomic.",
         ),
-        Event("l2_access", (("line", "line"), ("hit", "bit")), "A line looked up in the L2."),
+        Event("l2_access", (("line", "line"), ("hit", "bit")), "The L2 looks a line up."),
         Event("l1_fill", (("line", "line"),), "A missing line arrives in the L1."),
         Event(
             "lsu_stall",
@@ -456,7 +497,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "rf.conflict.queue",
             "request-cycles",
-            "Requests that waited behind an older one of the same bank.",
+            "Requests that waited behind an older one of their bank.",
             "conflict",
             "count",
             ("cause", Cause.QUEUE),
@@ -491,7 +532,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "cache.conflict.write",
             "request-cycles",
-            "As rf.conflict.write, at the cache.",
+            "Oldest requests at the cache that waited because a write took their bank.",
             "cache_conflict",
             "count",
             ("cause", Cause.WRITE),
@@ -499,7 +540,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "cache.conflict.port",
             "request-cycles",
-            "As rf.conflict.port, at the cache.",
+            "Oldest requests at the cache that waited because their collector's port was taken.",
             "cache_conflict",
             "count",
             ("cause", Cause.PORT),
@@ -507,7 +548,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "cache.conflict.queue",
             "request-cycles",
-            "As rf.conflict.queue, at the cache.",
+            "Requests at the cache that waited behind an older one of their bank.",
             "cache_conflict",
             "count",
             ("cause", Cause.QUEUE),
@@ -590,16 +631,12 @@ COUNTERS: dict[str, Counter] = {
         ),
         Counter("two_level.activations", "warps", "Pending warps that became active.", "activate"),
         Counter(
-            "two_level.deactivations",
-            "warps",
-            "Active warps that became pending, or were over.",
-            "deactivate",
+            "two_level.deactivations", "warps", "Active warps that became pending, or ended.", "deactivate"
         ),
         Counter(
             "two_level.ready_pending",
             "cycles",
-            "Cycles in which nothing issued, although the next uop of a warp that was "
-            "not active had no hazard.",
+            "Cycles in which nothing issued, although the next uop of an inactive warp had no hazard.",
             "ready_pending",
         ),
         Counter("renaming.maps", "warp registers", "Registers that got a physical register.", "map"),
@@ -607,7 +644,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "renaming.dead_values",
             "warp registers",
-            "Evicted values of released registers: bank writes saved.",
+            "Evicted values dropped since their registers were released: bank writes saved.",
             "dead_value",
         ),
         Counter(
@@ -622,7 +659,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "renaming.lookups",
             "warp registers",
-            "Sources, or registers moved to and from a cache, looked up in the renaming table.",
+            "Look-ups in the renaming table: sources, and registers moved to and from a cache.",
             "lookup",
             "count",
         ),
@@ -639,7 +676,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "rf.arrays.plain_read",
             "arrays",
-            "Arrays that the same reads would activate in plain banks.",
+            "Arrays that plain banks would activate for the reads of `rf.arrays.read`.",
             "array_read",
             "plain",
         ),
@@ -647,7 +684,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "rf.arrays.plain_write",
             "arrays",
-            "Arrays that the same writes would activate in plain banks.",
+            "Arrays that plain banks would activate for the writes of `rf.arrays.write`.",
             "array_write",
             "plain",
         ),
@@ -680,14 +717,33 @@ COUNTERS: dict[str, Counter] = {
             "No MSHR (or no room to merge) for a missing line.",
             "lsu_stall",
             "",
-            ("cause", 0),
+            ("cause", LsuStall.MSHR),
         ),
-        Counter("lsu.stall.queue", "cycles", "The queue to the L2 was full.", "lsu_stall", "", ("cause", 1)),
-        Counter("lsu.stall.pending", "cycles", "Too many loads in flight.", "lsu_stall", "", ("cause", 2)),
-        Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
-        Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", 0)),
         Counter(
-            "l1.misses", "lines", "Loads that missed and sent a request.", "l1_access", "", ("result", 1)
+            "lsu.stall.queue",
+            "cycles",
+            "The queue to the L2 was full.",
+            "lsu_stall",
+            "",
+            ("cause", LsuStall.QUEUE),
+        ),
+        Counter(
+            "lsu.stall.pending",
+            "cycles",
+            "Too many loads in flight.",
+            "lsu_stall",
+            "",
+            ("cause", LsuStall.PENDING),
+        ),
+        Counter("shared.passes", "passes", "Passes over the shared-memory banks.", "shared_pass", "passes"),
+        Counter("l1.hits", "lines", "Loads that hit in the L1.", "l1_access", "", ("result", L1Result.HIT)),
+        Counter(
+            "l1.misses",
+            "lines",
+            "Loads that missed and sent a request.",
+            "l1_access",
+            "",
+            ("result", L1Result.MISS),
         ),
         Counter(
             "l1.merges",
@@ -695,16 +751,23 @@ COUNTERS: dict[str, Counter] = {
             "Loads of a line that was already on its way.",
             "l1_access",
             "",
-            ("result", 2),
+            ("result", L1Result.MERGE),
         ),
-        Counter("l1.stores", "lines", "Lines stored (written through).", "l1_access", "", ("result", 3)),
+        Counter(
+            "l1.stores",
+            "lines",
+            "Lines stored (written through).",
+            "l1_access",
+            "",
+            ("result", L1Result.STORE),
+        ),
         Counter(
             "l1.atomics",
             "lines",
             "Lines of atomics and reductions (done at the L2).",
             "l1_access",
             "",
-            ("result", 4),
+            ("result", L1Result.ATOMIC),
         ),
         Counter("l2.hits", "lines", "Look-ups that hit in the L2.", "l2_access", "", ("hit", 1)),
         Counter("l2.misses", "lines", "Look-ups that missed in the L2.", "l2_access", "", ("hit", 0)),
@@ -715,7 +778,7 @@ COUNTERS: dict[str, Counter] = {
 
 
 def field_width(kind: str, config: SmConfig) -> int:
-    """Bits of an event field of `kind` on the machine `config`."""
+    """Return the bits of an event field of `kind` on the machine `config`."""
     core = config.sub_core
     widths = {
         "warp": core.warp_width,
@@ -729,10 +792,10 @@ def field_width(kind: str, config: SmConfig) -> int:
         "mask": config.lanes,
         "unit": 3,
         "reason": bits(len(Stall)),
-        "cause": bits(len(Cause)),
+        "cause": bits(max(len(Cause), len(LsuStall))),
         "count": 8,
         "line": 57,
-        "result": 3,
+        "result": bits(len(L1Result)),
         "bit": 1,
         "slots": core.collector.slots,
         "state": 3,
@@ -750,7 +813,7 @@ Record = tuple[int, int, str, tuple[int, ...]]
 
 
 def count(records: Iterable[Record]) -> dict[str, int]:
-    """Every counter of the registry, summed from recorded events."""
+    """Sum recorded events into every counter of the registry."""
     totals = dict.fromkeys(COUNTERS, 0)
     by_event: dict[str, list[Counter]] = {}
     also: dict[str, list[Counter]] = {}
@@ -773,7 +836,7 @@ def count(records: Iterable[Record]) -> dict[str, int]:
 
 
 def stalls(records: Iterable[Record], schedulers: int) -> list[dict[str, int]]:
-    """Scheduler-cycles by reason, per scheduler, summed from recorded events."""
+    """Sum recorded events into scheduler-cycles by reason, for each scheduler."""
     totals = [{reason.name.lower(): 0 for reason in Stall} for _ in range(schedulers)]
     for _, sub_core, name, values in records:
         if name == "scheduler":

@@ -1,4 +1,4 @@
-"""Help with misspelt names: one wording for every list of known things."""
+"""Messages for misspelt names, in one wording for every list of known things."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """A sentence that says `name` is no `kind`, guesses what was meant, and lists what there is."""
+    """Return a sentence that says `name` is no `kind`, guesses what was meant, and lists the known names."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=2)
     guess = f" Did you mean {' or '.join(near)}?" if near else ""

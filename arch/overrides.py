@@ -1,4 +1,4 @@
-"""Configurations from outside: `--set a.b=value` and TOML files."""
+"""Configuration from the user: `--set a.b=value` and TOML files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from warpbank.arch.register_files import REGISTER_FILES
 
 
 def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
-    """`config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another main
-    register file, `["rf7"]` (`warpbank.arch.register_files`). Later ones go over earlier ones.
+    """Return `config` with fields replaced, e.g. `["sub_core.banks=4", "l1.latency=20"]`, or with another
+    main register file, `["rf7"]` (`warpbank.arch.register_files`). A later override wins over an earlier one.
 
     All of them are applied before anything is checked, so that fields that must fit each other can be changed
     together.
@@ -42,8 +42,8 @@ def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
 
 
 def load_config(path: str | Path) -> SmConfig:
-    """Configuration from a TOML file: `preset = "turing"` (the default), and tables such as `[sub_core]` with
-    `banks = 4`.
+    """Read a configuration from a TOML file: `preset = "turing"` (the default), and tables such as
+    `[sub_core]` with `banks = 4`.
 
     Raises ValueError that names the file.
     """
@@ -67,14 +67,15 @@ def load_config(path: str | Path) -> SmConfig:
 
 
 def from_dict(content: dict[str, Any]) -> SmConfig:
-    """The inverse of `SmConfig.to_dict`; absent fields take the turing preset's values."""
+    """Build a configuration from nested dictionaries, the inverse of `SmConfig.to_dict`. An absent field
+    takes the turing preset's value."""
     values = preset("turing").to_dict()
     _merge(values, content, "")
     return _build(SmConfig, values)
 
 
 def field_paths(config: SmConfig) -> list[str]:
-    """Dotted paths of all fields that can be overridden."""
+    """Return the dotted paths of all fields that can be overridden."""
     return [path for path in _paths(config.to_dict(), "") if path != "preset"]
 
 
@@ -144,8 +145,8 @@ def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
 
 
 def _build(kind: Any, values: dict[str, Any]) -> Any:
-    """Dataclass `kind` from nested dictionaries; single fields are checked first, so that a message names the
-    field at fault."""
+    """Build the dataclass `kind` from nested dictionaries. Single fields are checked first, so that a message
+    names the field at fault."""
     arguments: dict[str, Any] = {}
     for spec in dataclasses.fields(kind):
         value = values[spec.name]

@@ -1,4 +1,4 @@
-"""The machine in numbers: one frozen dataclass per room, validated on construction.
+"""Parameters of the machine: one frozen dataclass per room, validated on construction.
 
 Every field is made by `item`, which keeps its unit, meaning and range beside it: the checks, the error
 messages, the override parser and the table in docs/machine.md all read that one place. Scheme-independent:
@@ -19,7 +19,7 @@ from warpbank.arch.uop import Unit
 def item(
     default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()
 ) -> Any:
-    """A configuration field: default, unit, meaning, and what values it may take."""
+    """Make a configuration field with its default, unit, meaning and permitted values."""
     return field(
         default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices}
     )
@@ -47,7 +47,7 @@ def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None
 
 
 class _Checked:
-    """Mixin: every field is checked against its own metadata."""
+    """Mixin that checks every field against the field's own metadata."""
 
     def __post_init__(self) -> None:
         for spec in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -61,23 +61,23 @@ class _Checked:
 
 @dataclass(frozen=True)
 class FrontEndConfig(_Checked):
-    """Room front_end: instruction buffers, scoreboard, scheduler."""
+    """Parameters of the front end: instruction buffers, branch hold, scheduler."""
 
     buffer_entries: int = item(2, "uops", "entries of a warp's instruction buffer")
     branch_hold: int = item(
-        6, "cycles", "cycles after a branch issued in which its warp's buffer is not filled", low=0
+        6, "cycles", "cycles after a branch has issued in which its warp's buffer is not filled", low=0
     )
     scheduler: str = item(
         "scheme",
         "policy",
-        "warp scheduler; `scheme`: the one the scheme names",
+        "warp scheduler; `scheme`: the scheduler that the scheme names",
         choices=("scheme", "lrr", "gto", "cache_aware", "two_level"),
     )
 
 
 @dataclass(frozen=True)
 class CollectorConfig(_Checked):
-    """Room collector: operand collectors and the bank arbiter."""
+    """Parameters of the operand collectors."""
 
     slots: int = item(6, "registers", "source slots of one collector", low=6, high=6)
     allocation: str = item(
@@ -87,28 +87,37 @@ class CollectorConfig(_Checked):
         choices=("shared", "per_warp"),
     )
     window: int = item(
-        3, "uops", "BOW: instruction window IW of a bypassing operand collector", low=2, high=7
+        3,
+        "uops",
+        "BOW: instruction window (IW in the paper) of a bypassing operand collector: uops that it may "
+        "have in collection; a value is found up to `window` - 1 uops after its last access",
+        low=2,
+        high=7,
     )
     boc_entries: str = item(
         "full",
         "registers",
-        "BOW: entries of a bypassing operand collector: `full` (4 x window), `half` "
-        "(2 x window, at least one per source slot), or a number",
+        "BOW: entries of a bypassing operand collector; `full`: 4 x window, `half`: 2 x window, at least one "
+        "per source slot; or a number",
     )
 
     cache_lines: int = item(
         8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64
     )
-    near_distance: int = item(12, "uops", "Malekeh: reuses up to this distance are near (RTHLD)")
+    near_distance: int = item(
+        12, "uops", "Malekeh: largest distance at which a reuse is near (RTHLD in the paper)"
+    )
     sthld: str = item(
         "adaptive",
         "cycles",
-        "Malekeh: cycles that a sub-core waits before it takes a unit with near values from "
-        "its warp: a number from 0 to 255, or `adaptive`",
+        "Malekeh: waiting time of a sub-core before it takes a unit with near values from its warp (STHLD "
+        "in the paper); a number from 0 to 255, or `adaptive`",
     )
-    sthld_interval: int = item(10000, "cycles", "Malekeh: between two adaptions of the waiting time", low=16)
-    sthld_max: int = item(32, "cycles", "Malekeh: the adaptive waiting time's upper bound", low=0, high=255)
-    seed: int = item(1, "number", "of the shift registers that choose at random", high=65535)
+    sthld_interval: int = item(
+        10000, "cycles", "Malekeh: interval between two adaptions of the waiting time", low=16
+    )
+    sthld_max: int = item(32, "cycles", "Malekeh: upper bound of the adaptive waiting time", low=0, high=255)
+    seed: int = item(1, "number", "seed of the shift registers that choose at random", high=65535)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,7 +142,7 @@ class CollectorConfig(_Checked):
 
     @property
     def window_entries(self) -> int:
-        """Entries of a bypassing operand collector."""
+        """Number of entries of a bypassing operand collector."""
         if self.boc_entries == "full":
             return max(4 * self.window, self.slots)
         return max(2 * self.window, self.slots) if self.boc_entries == "half" else int(self.boc_entries)
@@ -141,7 +150,7 @@ class CollectorConfig(_Checked):
 
 @dataclass(frozen=True)
 class CacheConfig(_Checked):
-    """Room hierarchy: the register file cache."""
+    """Parameters of the register file cache."""
 
     registers: int = item(
         16,
@@ -154,14 +163,14 @@ class CacheConfig(_Checked):
     crossing: int = item(
         4,
         "cycles",
-        "LTRF: that a register takes through the crossbar between main register file and cache",
+        "LTRF: time of a register through the crossbar between main register file and cache",
         high=64,
     )
     replacement: str = item(
         "fifo",
         "policy",
-        "RFC: which register leaves a full row of the cache; `fifo`: the one that was "
-        "allocated first, `lru`: the one that was least recently used",
+        "RFC: register that leaves a full row of the cache; `fifo`: allocated first, `lru`: least recently "
+        "used",
         choices=("fifo", "lru"),
     )
 
@@ -173,17 +182,17 @@ class CacheConfig(_Checked):
 
 @dataclass(frozen=True)
 class UnitConfig(_Checked):
-    """One execution unit of a sub-core."""
+    """Parameters of one execution unit of a sub-core."""
 
     latency: int = item(
-        4, "cycles", "from dispatch to the first cycle in which the result may be written", high=1024
+        4, "cycles", "latency from dispatch to the first cycle in which the result may be written", high=1024
     )
-    interval: int = item(1, "cycles", "between two dispatches to the unit (initiation interval)", high=1024)
+    interval: int = item(1, "cycles", "initiation interval between two dispatches to the unit", high=1024)
 
 
 @dataclass(frozen=True)
 class ExecuteConfig(_Checked):
-    """Room execute, the part each sub-core has: unit pipelines and result queues. The LSU is `LsuConfig`."""
+    """Parameters of a sub-core's execution units and result queues. The load/store unit has `LsuConfig`."""
 
     alu: UnitConfig = field(
         default_factory=lambda: UnitConfig(4, 2), metadata={"doc": "integer, logic, compare, move"}
@@ -204,37 +213,37 @@ class ExecuteConfig(_Checked):
     scalar_sfu: str = item(
         "full",
         "policy",
-        "G-Scalar: how long a uop that one lane executes occupies the special-function "
-        "unit; `full`: its interval as any, `one`: a cycle",
+        "G-Scalar: time that a uop executed by one lane occupies the special-function unit; `full`: the "
+        "unit's interval, `one`: a cycle",
         choices=("full", "one"),
     )
-    result_queue: int = item(
-        24, "uops", "uops one unit may have between dispatch and its last write (credits)"
-    )
+    result_queue: int = item(24, "uops", "uops of one unit between dispatch and last write (credits)")
 
     def unit(self, unit: Unit) -> UnitConfig:
-        """Latency and interval of `unit`; the LSU takes one uop a cycle into its queue, its latency is made
-        elsewhere."""
+        """Return latency and interval of `unit`. The LSU takes one uop a cycle into its queue; its latency is
+        made elsewhere."""
         return UnitConfig(1, 1) if unit is Unit.LSU else getattr(self, unit.name.lower())
 
 
 @dataclass(frozen=True)
 class MappingConfig(_Checked):
-    """Room mapping: where registers are, if the scheme does not place them directly."""
+    """Parameters of the register mapping, for schemes that do not place registers directly."""
 
     policy: str = item(
         "consolidate",
         "policy",
-        "renaming: the physical register that is taken; `consolidate`: the lowest free "
-        "one, `wear_level`: one that lies a sub-array further each time",
+        "renaming: physical register that is taken; `consolidate`: the lowest free one, `wear_level`: one "
+        "that lies a sub-array further each time",
         choices=("consolidate", "wear_level"),
     )
-    subarrays: int = item(4, "sub-arrays", "of a bank, each with a power switch of its own", high=64)
+    subarrays: int = item(
+        4, "sub-arrays", "sub-arrays of a bank, each with a power switch of its own", high=64
+    )
     table_bytes: int = item(
         1024,
         "bytes",
-        "renaming: size of a sub-core's renaming table; registers of a kernel that are too "
-        "many for it are not renamed",
+        "renaming: size of a sub-core's renaming table; registers of a kernel that it has no room for are "
+        "not renamed",
     )
     release_flags: str = item(
         "off",
@@ -246,23 +255,21 @@ class MappingConfig(_Checked):
 
 @dataclass(frozen=True)
 class SubCoreConfig(_Checked):
-    """One sub-core: a scheduler, its warps, register banks, collectors and units."""
+    """Parameters of one sub-core: a scheduler, its warps, register banks, collectors and units."""
 
-    warps: int = item(8, "warps", "warp slots", high=64)
+    warps: int = item(8, "warps", "warp slots of a sub-core", high=64)
     banks: int = item(2, "banks", "single-ported register banks, a power of two", high=128)
-    rows: int = item(256, "warp registers", "rows of a bank", high=4096)
-    collectors: int = item(2, "collectors", "operand collectors", high=64)
+    rows: int = item(256, "warp registers", "rows of a bank, one warp register each", high=4096)
+    collectors: int = item(2, "collectors", "operand collectors of a sub-core", high=64)
     bank_latency: int = item(
         100,
         "percent",
-        "time of an access to a bank of the main register file, in which it does nothing "
-        "else; 100: a cycle; fractions are met on average",
+        "time of an access to a bank of the main register file, which does nothing else meanwhile; 100: a "
+        "cycle; a fraction is met on average",
         low=100,
         high=3200,
     )
-    active_warps: int = item(
-        2, "warps", "warps that may be active at a time under two-level scheduling", high=64
-    )
+    active_warps: int = item(2, "warps", "active warps under two-level scheduling", high=64)
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
@@ -284,70 +291,70 @@ class SubCoreConfig(_Checked):
 
     @property
     def warp_registers(self) -> int:
-        """Warp registers that the banks hold."""
+        """Number of warp registers that the banks hold."""
         return self.banks * self.rows
 
     @property
     def subarray_registers(self) -> int:
-        """Warp registers of a sub-array, over all banks."""
+        """Number of warp registers of a sub-array, over all banks."""
         return -(-self.rows // self.mapping.subarrays) * self.banks
 
     @property
     def table_entries(self) -> int:
-        """Registers that a sub-core's renaming table has room for."""
+        """Number of registers that a sub-core's renaming table has room for."""
         return 8 * self.mapping.table_bytes // bits(self.warp_registers)
 
     @property
     def bank_width(self) -> int:
-        """Bits of a bank number."""
+        """Width of a bank number in bits."""
         return bits(self.banks)
 
     @property
     def row_width(self) -> int:
-        """Bits of a row number."""
+        """Width of a row number in bits."""
         return bits(self.rows)
 
     @property
     def warp_width(self) -> int:
-        """Bits of a warp slot number."""
+        """Width of a warp slot number in bits."""
         return bits(self.warps)
 
     @property
     def collector_width(self) -> int:
-        """Bits of a collector number."""
+        """Width of a collector number in bits."""
         return bits(self.collectors)
 
     @property
     def slot_width(self) -> int:
-        """Bits of a source slot number."""
+        """Width of a source slot number in bits."""
         return bits(self.collector.slots)
 
     @property
     def queue_depth(self) -> int:
-        """Entries of a bank's request queue: every slot of every collector may ask the same bank, so it never
-        overflows."""
+        """Number of entries of a bank's request queue. Every slot of every collector may ask one bank, so the
+        queue never overflows."""
         return self.collectors * self.collector.slots
 
 
 @dataclass(frozen=True)
 class LsuConfig(_Checked):
-    """The load/store unit that the sub-cores share."""
+    """Parameters of the load/store unit that the sub-cores share."""
 
-    queue: int = item(4, "uops", "input queue of each sub-core")
+    queue: int = item(4, "uops", "entries of each sub-core's input queue")
     pending: int = item(64, "uops", "loads, atomics and fences in flight in the SM")
-    shared_latency: int = item(22, "cycles", "shared memory, from the last pass to the result")
-    const_latency: int = item(24, "cycles", "constant memory (always hits)")
-    shuffle_latency: int = item(22, "cycles", "lane exchange")
+    shared_latency: int = item(22, "cycles", "latency of shared memory, from the last pass to the result")
+    const_latency: int = item(24, "cycles", "latency of constant memory, which always hits")
+    shuffle_latency: int = item(22, "cycles", "latency of a lane exchange")
 
 
 @dataclass(frozen=True)
 class L1Config(_Checked):
-    """L1 data cache tags: write-through, no write allocation, true LRU."""
+    """Parameters of the L1 data cache: write-through, no write allocation, true LRU."""
 
-    sets: int = item(64, "sets", "a power of two", high=4096)
+    sets: int = item(64, "sets", "sets of the L1, a power of two", high=4096)
     ways: int = item(4, "lines", "lines of a set", high=16)
-    latency: int = item(32, "cycles", "of a hit, from the tag look-up to the result")
-    mshrs: int = item(32, "lines", "lines that may be missing at a time")
+    latency: int = item(32, "cycles", "latency of a hit, from the tag look-up to the result")
+    mshrs: int = item(32, "lines", "miss-status holding registers: lines that may be missing at a time")
     merges: int = item(8, "uops", "uops that may wait for one missing line")
 
     def __post_init__(self) -> None:
@@ -357,16 +364,19 @@ class L1Config(_Checked):
 
 @dataclass(frozen=True)
 class MemoryConfig(_Checked):
-    """What is behind the L1, one SM's share of it: L2 tags and DRAM, latency and bandwidth."""
+    """Parameters of the memory behind the L1, one SM's share of it: L2 tags and DRAM, latency and
+    bandwidth."""
 
-    l2_sets: int = item(128, "sets", "a power of two", high=65536)
+    l2_sets: int = item(128, "sets", "sets of the L2, a power of two", high=65536)
     l2_ways: int = item(8, "lines", "lines of a set", high=16)
-    l2_latency: int = item(180, "cycles", "from the request's service to its answer at the L1 (hit)")
-    l2_interval: int = item(2, "cycles", "between two lines served")
+    l2_latency: int = item(
+        180, "cycles", "latency of a hit in the L2, from the request's service to its answer at the L1"
+    )
+    l2_interval: int = item(2, "cycles", "interval between two lines that the L2 serves")
     atomic_interval: int = item(4, "cycles", "service time of one line of an atomic")
-    dram_latency: int = item(260, "cycles", "added by a miss in the L2")
-    dram_interval: int = item(19, "cycles", "between two lines of DRAM")
-    queue: int = item(16, "lines", "requests that may wait for the L2 before the LSU stops")
+    dram_latency: int = item(260, "cycles", "latency that a miss in the L2 adds")
+    dram_interval: int = item(19, "cycles", "interval between two lines of the DRAM")
+    queue: int = item(16, "lines", "requests that may wait for the L2 before the load/store unit stops")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -375,25 +385,25 @@ class MemoryConfig(_Checked):
 
 @dataclass(frozen=True)
 class CtaConfig(_Checked):
-    """What limits the CTAs that run at a time, besides warp slots and registers."""
+    """Parameters that limit the CTAs that run at a time, besides warp slots and registers."""
 
     max_ctas: int = item(16, "CTAs", "CTA slots", high=64)
-    shared_bytes: int = item(65536, "bytes", "shared memory", low=0)
+    shared_bytes: int = item(65536, "bytes", "shared memory of the SM", low=0)
     barriers: int = item(16, "barriers", "named barriers of a CTA", high=256)
     register_granularity: int = item(
-        8, "registers", "a warp's registers are rounded up to a multiple of this", high=256
+        8, "registers", "granularity: a warp's registers are rounded up to a multiple of it", high=256
     )
 
 
 @dataclass(frozen=True)
 class SmConfig(_Checked):
-    """A streaming multiprocessor."""
+    """Parameters of a streaming multiprocessor."""
 
     preset: str = item("turing", "name", "the preset that this configuration started from")
     lanes: int = item(
         32,
         "lanes",
-        "32-bit lanes of a warp register that are carried; a trace's further lanes are not simulated",
+        "32-bit lanes of a warp register that the machine carries; a trace's further lanes are not simulated",
         high=32,
     )
     sub_cores: int = item(4, "sub-cores", "sub-cores, one scheduler each", high=16)
@@ -405,48 +415,49 @@ class SmConfig(_Checked):
 
     @property
     def warps(self) -> int:
-        """Warp slots of the SM."""
+        """Number of warp slots of the SM."""
         return self.sub_cores * self.sub_core.warps
 
     @property
     def schedulers(self) -> int:
-        """Warp schedulers of the SM: one per sub-core."""
+        """Number of warp schedulers of the SM: one per sub-core."""
         return self.sub_cores
 
     @property
     def takes_flags(self) -> bool:
-        """The machine takes the release flags of register renaming."""
+        """Whether the machine takes the release flags of register renaming."""
         return self.sub_core.mapping.release_flags == "on"
 
     @property
     def lane_mask(self) -> int:
-        """A mask with every carried lane set."""
+        """Lane mask with every carried lane set."""
         return (1 << self.lanes) - 1
 
     @property
     def value_width(self) -> int:
-        """Bits of a warp register."""
+        """Width of a warp register in bits."""
         return 32 * self.lanes
 
     @property
     def register_file_bytes(self) -> int:
-        """Size of the SM's register banks."""
+        """Size of the SM's register banks in bytes."""
         return self.sub_cores * self.sub_core.warp_registers * self.lanes * 4
 
     def registers_per_warp(self, registers: int) -> int:
-        """Warp registers that one warp of a kernel with `registers` per thread occupies."""
+        """Return the warp registers that one warp of a kernel with `registers` per thread occupies."""
         step = self.cta.register_granularity
         return max(step, -(-registers // step) * step)
 
     def rows_per_warp(self, registers: int) -> int:
-        """Rows of every bank that one warp of such a kernel occupies."""
+        """Return the rows of every bank that one warp of a kernel with `registers` per thread occupies."""
         return -(-self.registers_per_warp(registers) // self.sub_core.banks)
 
     def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
-        """(rows of every bank per warp, usable warp slots of a sub-core) of a kernel with `registers` per
-        thread, `exempt` of which are never renamed. A machine that renames gives no warp rows of its own: as
-        many warps run as the renaming table has room for and as leave one warp's registers beside the exempt
-        ones of all."""
+        """Return a launch's shape: rows of every bank per warp, and usable warp slots of a sub-core. The
+        kernel has `registers` per thread, `exempt` of which are never renamed.
+
+        A machine that renames gives no warp rows of its own. It runs as many warps as the renaming table has
+        room for, and leaves the registers of one warp beside the exempt registers of all."""
         core = self.sub_core
         if self.takes_flags:
             renamed = registers - exempt
@@ -458,12 +469,12 @@ class SmConfig(_Checked):
         return rows, min(core.warps, core.rows // rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain nested dictionaries, as JSON and TOML take them."""
+        """Return plain nested dictionaries, as JSON and TOML take them."""
         return dataclasses.asdict(self)
 
 
 def bits(count: int) -> int:
-    """Bits that number `count` things, at least one."""
+    """Return the bits that number `count` things, at least one."""
     return max(1, (count - 1).bit_length())
 
 
@@ -476,8 +487,8 @@ def power_of_two(name: str, value: int) -> None:
 
 
 def config_hash(config: SmConfig) -> str:
-    """Twelve hexadecimal digits that name the machine: equal for equal configurations, whatever preset they
-    started from."""
+    """Return twelve hexadecimal digits that name the machine. Equal configurations have equal digits,
+    whatever preset they started from."""
     content = config.to_dict()
     del content["preset"]
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[

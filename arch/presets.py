@@ -1,4 +1,4 @@
-"""The machines of the papers, as named configurations."""
+"""Presets: the machines of the papers as named configurations."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ PRESETS: dict[str, str] = {
         "Malekeh, section II and Table I (RTX 2060): 4 sub-cores of 8 warps, 2 banks and 2 collectors each."
     ),
     "pascal": (
-        "BOW, Table II (Titan X): 32 banks and one collector per warp; DESIGN cuts it into 4 sub-cores of 8 "
-        "warps."
+        "BOW, Table II (Titan X): 32 banks and one collector per warp, here as 4 sub-cores of 8 warps and 8 "
+        "banks."
     ),
     "maxwell": "LTRF, Table 3: one scheduler over 64 warps, 16 banks, 256 KB, L1 of 16 KB.",
     "fermi": "G-Scalar and register virtualization (GTX 480): one scheduler over 48 warps, 16 banks, 128 KB.",
@@ -141,7 +141,7 @@ PRESETS: dict[str, str] = {
 
 
 def preset(name: str) -> SmConfig:
-    """The named machine. Raises ValueError that lists the known names."""
+    """Return the machine of that name. Raises ValueError that lists the known names."""
     if name not in _MAKERS:
         raise ValueError(unknown("preset", name, _MAKERS))
     return _MAKERS[name]()

@@ -1,4 +1,4 @@
-"""Main register files by name: the seven of LTRF's Table 2, as changes to any machine. `--set rf7`."""
+"""Main register files by name: the seven of LTRF's Table 2, as changes to any machine, e.g. `--set rf7`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """A main register file, relative to the machine's own.
+    """Main register file, relative to the machine's own.
 
     Parameters
     ----------
-    banks, rows : so many times the banks, and the rows of each.
-    latency : of an access, in hundredths of a cycle (`sub_core.bank_latency`).
-    power : of all of it, relative, as the paper gives it; for `reproduce`.
-    cells : what it is made of.
+    banks, rows : factors on the number of banks, and on the rows of each.
+    latency : time of an access in hundredths of a cycle (`sub_core.bank_latency`).
+    power : power of the whole file relative to the first one, as the paper gives it; for `reproduce`.
+    cells : memory cells that it is made of.
     """
 
     banks: int
@@ -25,7 +25,7 @@ class RegisterFile:
     cells: str
 
     def apply(self, values: dict[str, Any]) -> None:
-        """Change a machine's nested dictionaries (`SmConfig.to_dict`)."""
+        """Change a machine's nested dictionaries (`SmConfig.to_dict`) to this register file."""
         core = values["sub_core"]
         core["banks"] *= self.banks
         core["rows"] *= self.rows

@@ -1,4 +1,4 @@
-"""Register-file schemes: which unit stands in which room.
+"""Register-file schemes: the unit that stands in each room.
 
 A register file is a collector, a hierarchy, a mapping and a storage, plus a warp scheduler. A scheme is a row
 that changes some of these; `a+b` joins rows. A new scheme is one new file per room it changes and one
@@ -21,12 +21,12 @@ COMPRESSED = ("gscalar", "gscalar_half", "bdi")
 
 @dataclass(frozen=True)
 class Row:
-    """A named change to the baseline.
+    """Named change to the baseline.
 
     Parameters
     ----------
     name : as written in a scheme string; words are joined by `-`, since `+` joins schemes.
-    collector, hierarchy, mapping, storage, scheduler : the unit for that room; "" leaves it to the other
+    collector, hierarchy, mapping, storage, scheduler : unit for that room; "" leaves the room to the other
         rows.
     private_collectors : every warp has a collector of its own, whatever the configuration says.
     hints : what the compiler must provide (`warpbank.program.hint_passes`).
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A complete choice: what stands in every room, and what the rows ask for besides. `name` is the
+    """Register-file scheme: the unit in every room, and the other demands of its rows. `name` is the
     canonical scheme string."""
 
     name: str
@@ -61,8 +61,13 @@ class Scheme:
     hints: tuple[str, ...] = ()
 
     def machine(self, config: SmConfig) -> SmConfig:
-        """The machine as the scheme changes it: one collector per warp where it needs that. Idempotent.
-        ValueError: the machine's scheduler cannot serve the scheme."""
+        """Return the machine as the scheme changes it: one collector per warp, or release flags, where the
+        scheme needs them. A machine that has been changed stays as it is.
+
+        Raises
+        ------
+        ValueError : the machine's scheduler or bank latency does not fit the scheme.
+        """
         core = config.sub_core
         policy = core.front_end.scheduler
         if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
@@ -91,7 +96,8 @@ RULES: list[Rule] = []
 
 
 def register_scheme(row: Row) -> Row:
-    """Enter a row into the registry. Raises ValueError if the name is taken or not a scheme name."""
+    """Enter a row into the registry and return it. Raises ValueError if the name is taken or not a scheme
+    name."""
     if not row.name or "+" in row.name or row.name != row.name.strip().lower():
         raise ValueError(f"A scheme name is lower case without '+', not {row.name!r}.")
     if row.name in SCHEMES:
@@ -128,7 +134,10 @@ register_scheme(
 register_scheme(
     Row(
         name="bow-wb",
-        description="The same with write-back: a result goes to the banks when it leaves the window.",
+        description=(
+            "Bypassing operand collectors with write-back: a result goes to the banks when it leaves the "
+            "window."
+        ),
         paper="BOW, section IV-B",
         collector="boc",
         private_collectors=True,
@@ -137,7 +146,10 @@ register_scheme(
 register_scheme(
     Row(
         name="bow-wr",
-        description="Write-back with the compiler's word on where each result is wanted.",
+        description=(
+            "Bypassing operand collectors with write-back, for which the compiler says where each result is "
+            "wanted."
+        ),
         paper="BOW, section IV-B",
         collector="boc",
         private_collectors=True,
@@ -149,8 +161,8 @@ register_scheme(
     Row(
         name="malekeh",
         description=(
-            "Caching collector units: operands and near results stay for the warp's next uops; warps with "
-            "kept values go first."
+            "Caching collector units: operands and results of near reuse stay for the warp's next uops; "
+            "warps with kept values issue first."
         ),
         paper="Malekeh, sections III and IV",
         collector="ccu",
@@ -161,7 +173,7 @@ register_scheme(
 register_scheme(
     Row(
         name="malekeh-pr",
-        description="The same with one unit per warp.",
+        description="Caching collector units, one per warp.",
         paper="Malekeh, section VI-B",
         collector="ccu",
         scheduler="cache_aware",
@@ -172,7 +184,7 @@ register_scheme(
 register_scheme(
     Row(
         name="ccu-lru-gto",
-        description="The same storage under customary policies: GTO, least recently used.",
+        description="Caching collector units under customary policies: GTO scheduling, LRU replacement.",
         paper="Malekeh, section VI-C",
         collector="ccu_lru",
     )
@@ -182,7 +194,7 @@ register_scheme(
     Row(
         name="ltrf",
         description=(
-            "Register file cache for the active warps; the registers of an interval are prefetched into it."
+            "Register file cache of the active warps, into which the registers of an interval are prefetched."
         ),
         paper="LTRF, sections 3 and 4",
         hierarchy="ltrf",
@@ -193,9 +205,7 @@ register_scheme(
 register_scheme(
     Row(
         name="gscalar",
-        description=(
-            "Registers compressed byte by byte; one lane executes for all where the operands are scalar."
-        ),
+        description=("Registers compressed byte by byte; one lane executes a uop whose operands are scalar."),
         paper="G-Scalar, sections 3 and 4",
         storage="gscalar",
         hints=("scalar", "fresh"),
@@ -204,7 +214,7 @@ register_scheme(
 register_scheme(
     Row(
         name="ltrf-plus",
-        description="The same without moving dead registers.",
+        description="Register file cache with prefetched intervals that does not move dead registers.",
         paper="LTRF, section 3.2 (LTRF+)",
         hierarchy="ltrf_plus",
         scheduler="two_level",
@@ -214,7 +224,7 @@ register_scheme(
 register_scheme(
     Row(
         name="ltrf-strand",
-        description="The same as ltrf with strands instead of intervals.",
+        description="Register file cache into which the registers of a strand are prefetched.",
         paper="LTRF, section 6.6",
         hierarchy="ltrf",
         scheduler="two_level",
@@ -225,7 +235,7 @@ register_scheme(
     Row(
         name="rfc",
         description=(
-            "Register file cache with tags: the active warps' results are written into it, nothing is "
+            "Register file cache with tags, into which the active warps' results are written; nothing is "
             "prefetched."
         ),
         paper="LTRF, section 2.3 (its reference 19)",
@@ -238,7 +248,7 @@ register_scheme(
     Row(
         name="sw-rfc",
         description=(
-            "Register file cache without tags: the compiler says which results are in it, and for how long."
+            "Register file cache without tags: the compiler says which results it keeps, and for how long."
         ),
         paper="LTRF, section 6.6 (SHRF, its reference 20)",
         hierarchy="sw_rfc",
@@ -250,7 +260,7 @@ register_scheme(
     Row(
         name="gscalar-half",
         description=(
-            "The same with each half of a register compressed by itself; one lane may execute for a half."
+            "Registers whose halves are compressed byte by byte, each by itself; one lane may execute a half."
         ),
         paper="G-Scalar, section 4.3",
         storage="gscalar_half",
@@ -261,8 +271,7 @@ register_scheme(
     Row(
         name="scalar-rf",
         description=(
-            "Registers whose lanes are all equal are kept in a scalar bank; arithmetic on them is executed "
-            "by one lane."
+            "Scalar bank for registers whose lanes are all equal; one lane executes arithmetic on them."
         ),
         paper="G-Scalar, sections 4.1 and 5.3 (scalar register file: Gilani et al., HPCA 2013)",
         storage="scalar_rf",
@@ -272,7 +281,7 @@ register_scheme(
 register_scheme(
     Row(
         name="bdi",
-        description="Registers packed as a base and differences from it; nothing is executed by one lane.",
+        description="Registers compressed as a base and the differences from it (BDI); all lanes execute.",
         paper="G-Scalar, sections 2.2 and 5.3 (W-C: Lee et al., ISCA 2015)",
         storage="bdi",
         hints=("scalar", "fresh"),
@@ -281,7 +290,7 @@ register_scheme(
 
 
 def _cache_needs_two_levels(scheme: Scheme) -> str:
-    """A register file cache has room for the active warps only."""
+    """Refuse a register file cache without two-level scheduling: it has room for the active warps only."""
     if scheme.hierarchy == "flat" or scheme.scheduler == "two_level":
         return ""
     return (
@@ -294,7 +303,7 @@ RULES.append(_cache_needs_two_levels)
 
 
 def _rfc_is_alone(scheme: Scheme) -> str:
-    """What the register file caches that results are written into have not been built with."""
+    """Refuse collectors that keep values under a register file cache that takes results."""
     if scheme.hierarchy not in ("rfc", "sw_rfc") or scheme.collector == "ocu":
         return ""
     return "rfc and sw-rfc are comparators, built for collectors that keep no values."
@@ -306,7 +315,7 @@ register_scheme(
     Row(
         name="renaming",
         description=(
-            "Registers are renamed: each has a physical register from its first write to its last read only."
+            "Register renaming: a register has a physical one only from its first write to its last read."
         ),
         paper="Jeon and Annavaram, CENG-2014-05",
         mapping="renaming",
@@ -317,7 +326,7 @@ register_scheme(
 
 
 def _renaming_below_a_cache(scheme: Scheme) -> str:
-    """What renaming has not been built with."""
+    """Refuse renaming below the caches that are comparators."""
     if scheme.mapping != "renaming":
         return ""
     if scheme.hierarchy in ("rfc", "sw_rfc"):
@@ -329,7 +338,7 @@ RULES.append(_renaming_below_a_cache)
 
 
 def _compressed_operands(scheme: Scheme) -> str:
-    """What storages with encodings have not been built with."""
+    """Refuse storages with encodings below units that were not built for them."""
     if scheme.storage == "scalar_rf" and (scheme.collector, scheme.hierarchy, scheme.mapping) != (
         "ocu",
         "flat",
@@ -353,7 +362,7 @@ RULES.append(_compressed_operands)
 
 
 def parse_scheme(text: str) -> Scheme:
-    """The scheme that `text` names: row names joined by `+`, each changing the baseline in its own rooms.
+    """Parse a scheme string: row names joined by `+`, each of which changes the baseline in its own rooms.
 
     Raises
     ------

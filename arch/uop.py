@@ -1,4 +1,4 @@
-"""The record that crosses every seam: one warp instruction as the register file sees it (DESIGN: "uop")."""
+"""Uop record: one warp instruction as the register file sees it. It crosses every interface between rooms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ DISTANT = (Memory.LOAD_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.LOAD_LOCAL)
 
 
 class Control(IntEnum):
-    """What a control uop asks of the front end."""
+    """Control operation of a uop, for the front end."""
 
     NONE = 0
     BRANCH = 1
@@ -66,14 +66,14 @@ class Control(IntEnum):
     PBR = 6  # registers that are released here (register renaming)
 
 
-#: No instructions of the program: they tell the register file something, and what counts a warp's uops passes
-#: over them.
+#: Messages to the register file, which are no instructions of the program. Whatever counts a warp's uops
+#: passes over them.
 NOTICES = (Control.PREFETCH, Control.PIR, Control.PBR)
 
 
 class Scalar(IntEnum):
-    """How a uop is executed by fewer lanes than it has (G-Scalar): not; one lane for all, by unit; one for
-    each half that is scalar; one for the lanes of a divergent uop."""
+    """Kind of scalar execution, by which a uop uses fewer lanes than it has (G-Scalar): none; one lane for
+    all, by unit; one lane for each half that is scalar; one lane for the lanes of a divergent uop."""
 
     NONE = 0
     ALU = 1
@@ -85,7 +85,7 @@ class Scalar(IntEnum):
 
 @dataclass(slots=True)
 class Uop:
-    """One warp instruction as the register file sees it.
+    """Warp instruction as the register file sees it.
 
     Parameters (widths in bits where the RTL carries them)
     ----------

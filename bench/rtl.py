@@ -56,7 +56,8 @@ def measure_build(preset: str, scheme: str, fast: bool) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WARPBANK_CACHE"] = folder
         begin = time.perf_counter()
-        library(preset_of(preset), parse_scheme(scheme), Build(fast=fast))
+        register_file = parse_scheme(scheme)
+        library(register_file.machine(preset_of(preset)), register_file, Build(fast=fast))
         seconds = time.perf_counter() - begin
     os.environ.pop("WARPBANK_CACHE")
     if before is not None:

@@ -1,5 +1,5 @@
-"""The operand checker: an architectural state of its own, built in program order, against what the register
-file delivers."""
+"""Operand checker: compares what the register file delivers with an architectural state built in program
+order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from warpbank.program.trace.schema import Trace
 
 
 class OperandMismatch(Exception):
-    """The register file under test delivered a wrong operand. The message names everything that identifies
-    it."""
+    """Wrong operand that the register file under test delivered. The message names kernel, warp, pc, register
+    and lane."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class OperandMismatch(Exception):
 
 
 class OperandChecker:
-    """Compares every operand at dispatch with the value that program order gives it.
+    """Checker that compares every operand at dispatch with the value that program order gives it.
 
     Uops issue in program order, so the state at a uop's issue is the state it must read, whatever the
     register file does later. Compared are the active lanes that the warp has written before: a register that
@@ -56,13 +56,13 @@ class OperandChecker:
         self.checked = 0
 
     def start(self, sub_core: int, warp: int, row: int) -> None:
-        """A warp (row of `trace.warps`) starts in this slot: nothing is written yet."""
+        """Forget the values of a slot, in which a warp (row of `trace.warps`) starts."""
         self._values[sub_core][warp] = [None] * 256
         self._written[sub_core][warp] = [0] * 256
         self._rows[sub_core][warp] = row
 
     def issue(self, uop: TraceUop) -> None:
-        """Note what the uop must read, then let it write."""
+        """Record the values that an issued uop must read, then apply its writes."""
         values = self._values[uop.sub_core][uop.warp]
         written = self._written[uop.sub_core][uop.warp]
         uop.expected = [(values[register], written[register]) for register in uop.sources]
@@ -77,7 +77,7 @@ class OperandChecker:
             register += 1
 
     def dispatch(self, uop: TraceUop) -> None:
-        """Compare the operands that were collected. Raises OperandMismatch."""
+        """Compare the operands of a dispatched uop. Raises OperandMismatch."""
         self.checked += len(uop.operands)
         for slot, found in enumerate(uop.operands):
             expected, written = uop.expected[slot]
@@ -108,8 +108,8 @@ class OperandChecker:
 
 
 def _overlay(before: Value, value: Value, mask: int) -> Value:
-    """`value` over `before` on the lanes of `mask`; written apart from the banks' merge, so that one does not
-    hide the other."""
+    """Return `value` over `before` on the lanes of `mask`. The code is written apart from the banks' merge,
+    so that one does not hide a fault of the other."""
     result = before.copy()
     for lane in range(len(result)):
         if mask >> lane & 1:

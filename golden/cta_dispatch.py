@@ -13,7 +13,7 @@ from warpbank.program.trace.schema import Trace
 
 @dataclass
 class Cta:
-    """A CTA that runs: its slot, shared memory, and where its warps are: (sub-core, warp slot)."""
+    """Running CTA: its slot, its shared memory, and the places of its warps as (sub-core, warp slot)."""
 
     slot: int
     shared: int
@@ -22,7 +22,8 @@ class Cta:
 
 
 class CtaDispatch:
-    """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
+    """CTA dispatcher: starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp
+    has drained.
 
     Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if
     a warp slot is missing there, with the next beginning that has them all. Slot s of a sub-core has the
@@ -52,8 +53,8 @@ class CtaDispatch:
         self.running: dict[int, Cta] = {}
 
     def next_launch(self) -> bool:
-        """Make the next launch current; False: there is none. Raises LaunchError if not one of its CTAs fits
-        the machine."""
+        """Make the next launch current. Returns False if there is none. Raises LaunchError if no CTA of it
+        fits the machine."""
         self._launch += 1
         if self._launch == len(self._trace.launches):
             return False
@@ -74,7 +75,7 @@ class CtaDispatch:
 
     @property
     def registers(self) -> int:
-        """Registers per thread of the current launch."""
+        """Number of registers per thread of the current launch."""
         return int(self._trace.launches[self._launch]["registers"])
 
     @property
@@ -112,7 +113,7 @@ class CtaDispatch:
             )
 
     def describe(self) -> dict[str, Any]:
-        """The current launch, for reports."""
+        """Describe the current launch for reports: kernel, ctas, warps_per_cta, registers."""
         launch = self._trace.launches[self._launch]
         kernel = self._trace.kernels[int(launch["kernel"])]
         return {
@@ -124,11 +125,12 @@ class CtaDispatch:
 
     @property
     def exhausted(self) -> bool:
-        """All CTAs of the launch have been started."""
+        """Whether all CTAs of the launch have been started."""
         return self._next_cta == self._ctas
 
     def start(self) -> tuple[Cta, list[int]] | None:
-        """Start the next CTA if it fits: the CTA and its warps' rows of `trace.warps`."""
+        """Start the next CTA. Returns the CTA and its warps' rows of `trace.warps`, or None if it does not
+        fit."""
         if self.exhausted or not self._free_ctas or self._shared_per_cta > self._shared_free:
             return None
         count = self._config.sub_cores
@@ -149,7 +151,7 @@ class CtaDispatch:
         return cta, list(range(first, first + self._warps_per_cta))
 
     def end(self, cta: Cta) -> None:
-        """All warps of `cta` have drained: its slots are free again."""
+        """Free the slots of `cta`, whose warps have all drained."""
         del self.running[cta.slot]
         self._shared_free += cta.shared
         self._free_ctas = sorted([*self._free_ctas, cta.slot])

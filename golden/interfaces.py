@@ -1,5 +1,5 @@
-"""What crosses the seams of a register file: the interfaces that the units of each room fulfil (DESIGN,
-section 4).
+"""Interfaces between the rooms of a register file, as protocols that the units of each room fulfil.
+docs/architecture.md defines them.
 
 A scheme is another class behind one of these, entered in `warpbank.golden.registry`.
 """
@@ -17,133 +17,143 @@ from warpbank.golden.values import Value
 
 
 class Mapping(Protocol):
-    """Seam 5, first half: where a register is."""
+    """Register mapping, first half of the bank interface: finds the bank and row of a register."""
 
     def start(self, warp: int, row: int) -> None:
-        """A new warp's registers may lie from `row` of every bank on."""
+        """Place a new warp's registers from `row` of every bank on."""
 
     def locate(self, warp: int, register: int) -> tuple[int, int]:
-        """(bank, row) of a register."""
+        """Return the (bank, row) of a register."""
 
 
 class Storage(Protocol):
-    """Seam 5, second half: the banks. One access per bank and cycle; the caller sees to it."""
+    """Register storage, second half of the bank interface: the banks, with one access per bank and cycle. The
+    caller keeps to that."""
 
     def read(self, bank: int, row: int) -> Value:
-        """Content of a row at the clock edge."""
+        """Return the content of a row at the clock edge."""
 
     def write(self, bank: int, row: int, mask: int, value: Value) -> None:
-        """Replace the lanes of `mask`."""
+        """Write the lanes of `mask` of a row."""
 
 
 class SharedStorage(Storage, Protocol):
-    """Banks whose rows change hands."""
+    """Storage whose rows pass from register to register."""
 
     def poison(self, bank: int, row: int, value: Value) -> None:
-        """Nobody is to read this row before it is written again: from now on it reads as `value`."""
+        """Make a row read as `value` until it is written again: its content is nobody's."""
 
 
 class CompressedStorage(Storage, Protocol):
-    """Banks that keep a register in fewer bytes where they can, and note how."""
+    """Storage that keeps a register in fewer bytes where it can, with encoding metadata for each row."""
 
-    parts: int  # of a register, which are compressed by themselves
-    executes: frozenset[Scalar]  # kinds of scalar execution that follow from its notes
+    parts: int  # parts of a register that are compressed each by itself
+    executes: frozenset[Scalar]  # kinds of scalar execution that follow from its metadata
 
     def note(self, bank: int, row: int) -> Metadata:
-        """What is noted of a row."""
+        """Return the encoding metadata of a row."""
 
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
-        """Replace the lanes of `mask`."""
+        """Write the lanes of `mask` of a row; `fill`: how far they fill their register."""
 
     def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
-        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        """Return the encoding metadata for a write of the lanes of `mask`; `fill`: how far they fill their
+        register."""
 
     def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
-        """Replace the lanes of `mask`; the row is noted as `note`."""
+        """Write the lanes of `mask` of a row, and keep `note` as the row's metadata."""
 
     def arrays_read(self, note: Metadata) -> int:
-        """Arrays that a read of a register with this note activates."""
+        """Return the number of arrays that a read of a register with this metadata activates."""
 
     def arrays_written(self, note: Metadata, mask: int) -> int:
-        """Arrays that a write of the lanes of `mask` with this note activates."""
+        """Return the number of arrays that a write of the lanes of `mask` with this metadata activates."""
 
 
 class Hierarchy(Protocol):
-    """Seams 2 and 4: operands for the collectors, results from the execution units."""
+    """Register file below the collectors: serves the operand read interface, and takes results and evicted
+    values by the result interface.
 
-    moves: DecompressMoves | None  # moves that must issue before some uops
-    land: (
-        Callable[[], list[tuple[int, int]]] | None
-    )  # first of a cycle, where results take longer: (warp, register) now written
-    dispatched: (
-        Callable[[TraceUop, int], bool] | None
-    )  # called with every uop dispatched and its collector: does one lane do it?
-    # wants to be told of activations and of what issues: `activate`, `deactivate`, `prefetch`, `issue`
+    Members
+    -------
+    moves : decompress moves that must issue before some uops; None: there are none.
+    land : called first in a cycle where results take longer than one; returns each (warp, register) that has
+        now been written. None: a result is written in the cycle in which it is taken.
+    dispatched : called with every dispatched uop and its collector; returns whether one lane executes the
+        uop. None: nobody is told.
+    follows : the sub-core reports activations, and every uop that issues (`activate`, `deactivate`, `issue`).
+    """
+
+    moves: DecompressMoves | None
+    land: Callable[[], list[tuple[int, int]]] | None
+    dispatched: Callable[[TraceUop, int], bool] | None
     follows: bool
 
     @property
     def may_issue(self) -> int:
-        """Mask of the warps whose registers are where they have to be."""
+        """Mask of the warps whose registers are where an issued uop can read them."""
 
     @property
     def may_activate(self) -> int:
         """Mask of the warps that could be activated."""
 
     def activate(self, warp: int) -> None:
-        """The warp becomes active."""
+        """Take note that a warp becomes active."""
 
     def deactivate(self, warp: int, ended: bool) -> None:
-        """The warp is not active any more; `ended`: it has issued its last uop."""
+        """Take note that a warp is no longer active; `ended`: it has issued its last uop."""
 
     def prefetch(self, uop: TraceUop) -> None:
-        """A PREFETCH issues."""
+        """Take a PREFETCH that issues."""
 
     def issue(self, uop: TraceUop) -> None:
-        """Any other uop issues."""
+        """Take note of a uop that issues, PREFETCH included."""
 
     def start(self, warp: int, row: int) -> None:
-        """A new warp's registers may lie from `row` of every bank on."""
+        """Place a new warp's registers from `row` of every bank on."""
 
     @property
     def busy(self) -> bool:
-        """Something happens here in the next cycle."""
+        """Whether the hierarchy has something to do in the next cycle."""
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand; `tag`: which of the collector's uops it is for."""
+        """Request an operand; `tag` names the uop among those of its collector."""
 
     def bank_of(self, warp: int, register: int) -> int:
-        """The bank a write goes to."""
+        """Return the bank that a write goes to."""
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Offer one result register; whether it was taken in this cycle."""
+        """Offer one result register. Returns whether it was written in this cycle."""
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """Offer a value that a collector evicts, all lanes; whether it was taken in this cycle."""
+        """Offer a value that a collector evicts, all lanes. Returns whether it was written in this cycle."""
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle of reads, after its writes; returns what arrives at the collectors: (collector, slot,
-        tag, value), at most one per collector."""
+        """Do one cycle of reads, after the cycle's writes. Returns the operands that arrive at the collectors
+        as (collector, slot, tag, value), at most one per collector."""
 
 
 class Units(Protocol):
-    """Seam 3: what a collector sees of the execution units."""
+    """Execution units as a collector sees them through the dispatch interface."""
 
     def accepts(self, unit: int, cycle: int) -> bool:
-        """Whether the unit takes a uop in this cycle."""
+        """Return whether the unit takes a uop in this cycle."""
 
     def next_cycle(self, unit: int, cycle: int) -> int:
-        """The next cycle after `cycle` in which it does."""
+        """Return the next cycle after `cycle` in which the unit takes a uop, if nothing else happens
+        before."""
 
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
-        """Take a uop; its operands are in `uop.operands`."""
+        """Take a uop whose operands are in `uop.operands`."""
 
 
 class Collector(Protocol):
-    """Seams 1, 3 and 4: from issue to dispatch, and what of the results is kept."""
+    """Operand collectors of a sub-core: take uops by the issue interface, give them to the units by the
+    dispatch interface, and may keep results from the result interface."""
 
-    any_ready: int  # units for which a complete uop waits
-    caches: bool  # takes results, and evicts values; else `claim` and what follows it are not called
-    busy: bool  # something happens here in the next cycle, whatever else does
+    any_ready: int  # mask of the units for which a complete uop waits
+    caches: bool  # keeps results and evicts values; else `claim` and the members after it are not called
+    busy: bool  # has something to do in the next cycle, whatever else happens
 
     @property
     def may_issue(self) -> int:
@@ -155,50 +165,52 @@ class Collector(Protocol):
 
     @property
     def holds(self) -> int:
-        """Mask of the warps that have cached values here."""
+        """Mask of the warps that have values in a collector."""
 
     def waits(self, ready: int) -> bool:
-        """Whether a warp of the mask `ready`, whose next uop needs a collector, is kept from one that is
-        free."""
+        """Return whether a warp of the mask `ready`, whose next uop needs a collector, is kept from a free
+        one."""
 
     def wait(self) -> None:
-        """Nothing issues in a cycle in which somebody `waits`."""
+        """Count a cycle in which nothing issues and a warp `waits`."""
 
     def adapt(self, sthld: int) -> None:
-        """From now on `waits` holds for so many cycles."""
+        """Set the number of cycles for which `waits` holds."""
 
     def start(self, warp: int) -> None:
-        """A new warp starts in this slot."""
+        """Take note that a new warp starts in this slot."""
 
     def edge(self) -> int:
-        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
+        on."""
 
     def allocate(self, uop: TraceUop) -> None:
         """Take an issued uop."""
 
     def slide(self, warp: int) -> None:
-        """The warp issues a uop that needs no collector."""
+        """Take note that the warp issues a uop that needs no collector."""
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
-        """An operand arrives."""
+        """Take an operand that arrives; `tag` names the uop among those of the collector."""
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """Give complete uops to their units. Returns whether a unit refused one."""
+        """Dispatch complete uops to their units. Returns whether a unit refused one."""
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """Results that are offered in this cycle, as (unit, uop, register) in the order in which units are
-        looked at. Returns masks of units: those that have to wait, and those whose result goes nowhere but
-        here."""
+        """Choose among the results that are offered in this cycle, given as (unit, uop, register) in the
+        order in which units are looked at. Returns two masks of units: those that have to wait, and those
+        whose result is written into a collector only."""
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
-        """A unit's result is written in this cycle (also into its bank, unless `claim` said otherwise)."""
+        """Take a unit's result that is written in this cycle. It goes into its bank as well, unless `claim`
+        said otherwise."""
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
-        """The value that is offered to the banks in this cycle: (warp, register, value)."""
+        """Value that is offered to the banks in this cycle: (warp, register, value)."""
 
     def written_back(self) -> None:
-        """The banks took `evicted`."""
+        """Take note that the banks took `evicted`."""
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
-        """The next cycle after `cycle` in which a complete uop finds its unit free."""
+        """Return the next cycle after `cycle` in which a complete uop finds its unit free."""

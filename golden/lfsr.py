@@ -1,4 +1,4 @@
-"""Pseudo-random numbers as hardware makes them: a linear feedback shift register."""
+"""Linear feedback shift register: pseudo-random numbers as hardware makes them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ STRIDE = 7
 
 
 class Lfsr:
-    """16 bits, Galois form. It moves only when it is told to, so that who skips idle cycles sees the same
-    numbers.
+    """Linear feedback shift register of 16 bits in Galois form. It moves only on `advance`, so that a model
+    that skips idle cycles sees the numbers of one that does not.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ class Lfsr:
         self.state = seed
 
     def advance(self) -> None:
-        """The next number."""
+        """Move on to the next number."""
         for _ in range(STRIDE):
             self.state = self.state >> 1 ^ (TAPS if self.state & 1 else 0)
 
     def bits(self, place: int, count: int) -> int:
-        """`count` bits of the number, from bit `place` on."""
+        """Return `count` bits of the number, from bit `place` on."""
         return self.state >> place & ((1 << count) - 1)

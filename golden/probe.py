@@ -1,4 +1,4 @@
-"""Where units report what they do: counters always, events only if somebody listens."""
+"""Probe: takes the reports of units, counters always and events only if somebody listens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Sink = Callable[[Record], None]
 
 
 class Probe:
-    """Counters and events of one sub-core (or, with number -1, of the units that the sub-cores share).
+    """Probe of one sub-core, or, with number -1, of the units that the sub-cores share.
 
     Units add to `counters` themselves and call `emit` only if `sink` is not None, so that a run without a
     listener pays nothing.

@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""Result of a simulation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class Result:
-    """Outcome of one run.
+    """Result of one run.
 
     Parameters
     ----------
@@ -16,7 +16,7 @@ class Result:
     warp_instructions : uops retired (each exactly once).
     stalls : scheduler-cycles by reason (`warpbank.arch.events.Stall`), all schedulers; sums to cycles x
         schedulers.
-    stalls_per_scheduler : the same for each scheduler; each sums to cycles.
+    stalls_per_scheduler : cycles by reason, for each scheduler; each sums to `cycles`.
     counters : every counter of `warpbank.arch.events.COUNTERS`.
     launches : per launch: kernel, ctas, warps_per_cta, registers, cycles.
     operands_checked, operand_mismatches : operands compared at dispatch. A mismatch ends the run with an
@@ -38,5 +38,5 @@ class Result:
         return self.warp_instructions / self.cycles if self.cycles else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Return plain dictionaries for JSON."""
         return {**asdict(self), "ipc": self.ipc}

@@ -1,4 +1,4 @@
-"""The streaming multiprocessor: assembly of the sub-cores and the units they share, and the clock."""
+"""Streaming multiprocessor: assembly of the sub-cores and the units they share, and the clock."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ _REPORT_CYCLES = 1000
 
 
 class Sm:
-    """A whole SM that runs a trace.
+    """Streaming multiprocessor that runs a trace.
 
     Within a cycle: sub-cores, load/store unit, barriers, CTA dispatch. What they exchange passes through
     registers, so their order is free. A launch starts when the one before has drained.
 
     Parameters
     ----------
-    trace, config, scheme : what runs on what.
+    trace : the warps' uop streams.
+    config : the machine, before the scheme changes it (`Scheme.machine`).
+    scheme : its register file.
     events : receives every event (see `warpbank.golden.probe.Sink`); None: none are made.
     check_operands : compare every operand at dispatch.
-    skip : jump over cycles in which nothing can happen; the result is the same without.
+    skip : jump over cycles in which nothing can happen. The result does not depend on it.
     """
 
     #: The class of the sub-cores; tests put broken ones here.
@@ -164,8 +166,8 @@ class Sm:
         return ended
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Result:
-        """Run the trace to its end. `progress` is called with (warp instructions retired, of how many) now
-        and then.
+        """Run the trace to its end. `progress` is called with (warp instructions retired, all warp
+        instructions) now and then.
 
         Raises
         ------
@@ -254,7 +256,7 @@ class Sm:
         )
 
     def _deadlock(self, cycle: int) -> str:
-        """What every warp waits for."""
+        """Describe what every warp waits for."""
         waits: list[str] = []
         for (number, warp), cta in sorted(self._cta_of.items(), key=lambda item: (item[1].slot, item[0])):
             core = self.cores[number]

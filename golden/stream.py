@@ -1,4 +1,4 @@
-"""The front end's input: each warp's dynamic uop stream, decoded from the trace."""
+"""Uop streams, the front end's input: each warp's dynamic uops, decoded from the trace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Control, Unit, Uop
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Control, Memory, Unit, Uop
 from warpbank.golden.values import Value
 from warpbank.program.hints import Hints
 from warpbank.program.release.fetch import covers
@@ -17,7 +17,8 @@ PREDICATE_BIT = 256
 
 
 class TraceUop(Uop):
-    """A uop with what the trace knows about its execution, and with what it has collected so far.
+    """Uop of one execution, with the values that the trace has for it and the state of its way through the
+    machine.
 
     Parameters (beyond those of `Uop`)
     ----------
@@ -94,11 +95,61 @@ class TraceUop(Uop):
     part: bool
     expected: list[tuple[Value | None, int]]
 
+    def __init__(
+        self,
+        template: Template,
+        sub_core: int,
+        warp: int,
+        seq: int,
+        pc: int,
+        mask: int,
+        lane_mask: int,
+        *,
+        memory: Memory = Memory.NONE,
+        values: list[Value],
+        lines: list[int],
+        passes: int = 0,
+        part: bool = False,
+        last: bool = False,
+    ) -> None:
+        """Make the uop of one execution of `template`. It arrives at no barrier; whoever knows of an arrival
+        sets `arrive`, `wait`, `barrier` and `barrier_warps`."""
+        self.sub_core, self.warp, self.seq, self.pc = sub_core, warp, seq, pc
+        self.unit, self.control, self.memory = template.unit, template.control, memory
+        self.predicates_read = template.predicates_read
+        self.predicates_written = template.predicates_written
+        self.hazard = template.hazard
+        self.write_back, self.near, self.dead = template.write_back, template.near, template.dead
+        self.scalar, self.fresh = template.scalar, template.fresh
+        self.working_set = template.working_set
+        self.releases, self.covered = template.releases, template.covered
+        self.mask, self.lane_mask, self.part = mask, lane_mask, part
+        self.destination = template.destination
+        if mask:
+            self.sources, self.count, self.writes = template.sources, template.count, template.writes
+            self.collects = template.collects
+        else:
+            self.sources = ()
+            self.count = self.writes = 0
+            self.collects = False
+        self.values, self.lines, self.passes = values, lines, passes
+        self.written = 0
+        self.last = last
+        self.retired = self.arrive = self.wait = False
+
 
 class Template:
-    """What all executions of one machine instruction have in common."""
+    """Static part of a uop: all that every execution of one machine instruction shares.
+
+    Parameters
+    ----------
+    unit, control, sources, destination, count, predicates_read, predicates_written : as in `Uop`.
+    write_back, near, dead, scalar, fresh : the compiler's hints, as in `Uop`.
+    working_set, releases, covered : as in `TraceUop`.
+    """
 
     __slots__ = (
+        "collects",
         "control",
         "count",
         "covered",
@@ -120,7 +171,13 @@ class Template:
 
     def __init__(
         self,
-        row: Any,
+        unit: Unit,
+        control: Control,
+        sources: tuple[int, ...],
+        destination: int,
+        count: int,
+        predicates_read: int = 0,
+        predicates_written: int = 0,
         write_back: int = TO_COLLECTOR | TO_BANKS,
         near: int = 0,
         dead: int = 0,
@@ -133,21 +190,33 @@ class Template:
         self.releases, self.covered = releases, covered
         self.working_set = working_set
         self.write_back, self.near, self.dead, self.scalar, self.fresh = write_back, near, dead, scalar, fresh
-        self.unit = Unit(int(row["unit"]))
-        self.control = Control(int(row["control"]))
-        self.sources = tuple(int(register) for register in row["sources"][: int(row["source_count"])])
-        self.destination = int(row["destination"])
-        self.count = int(row["count"])
-        self.predicates_read = int(row["predicates_read"])
-        self.predicates_written = int(row["predicates_written"])
-        self.writes = (((1 << self.count) - 1) << self.destination) | self.predicates_written << PREDICATE_BIT
-        self.hazard = self.writes | self.predicates_read << PREDICATE_BIT
-        for register in self.sources:
+        self.unit, self.control = unit, control
+        self.sources, self.destination, self.count = sources, destination, count
+        self.predicates_read, self.predicates_written = predicates_read, predicates_written
+        self.writes = (((1 << count) - 1) << destination) | predicates_written << PREDICATE_BIT
+        self.hazard = self.writes | predicates_read << PREDICATE_BIT
+        for register in sources:
             self.hazard |= 1 << register
+        self.collects = unit is not Unit.CONTROL or bool(sources) or self.writes != 0
+
+    @classmethod
+    def of_code(cls, row: Any, *hints: Any) -> Template:
+        """Make the template of a row of `Trace.code`; `hints`: the parameters from `write_back` on, in
+        order."""
+        return cls(
+            Unit(int(row["unit"])),
+            Control(int(row["control"])),
+            tuple(int(register) for register in row["sources"][: int(row["source_count"])]),
+            int(row["destination"]),
+            int(row["count"]),
+            int(row["predicates_read"]),
+            int(row["predicates_written"]),
+            *hints,
+        )
 
 
 class WarpStream:
-    """One warp's uops in program order.
+    """Stream of one warp's uops in program order.
 
     Parameters
     ----------
@@ -191,64 +260,45 @@ class WarpStream:
         self.position = 0
 
     def take(self) -> TraceUop:
-        """The next uop."""
+        """Return the next uop and move on."""
         position = self.position
         self.position = position + 1
-        pcs, masks, memories, flags, values, lines, line_counts, passes = self._columns
+        pcs, masks, memories, flags, firsts, lines, line_counts, passes = self._columns
         template = self._templates[pcs[position]]
-        uop = TraceUop.__new__(TraceUop)
-        uop.sub_core = self._sub_core
-        uop.warp = self._warp
-        uop.seq = position
-        uop.pc = pcs[position]
-        uop.unit = template.unit
-        uop.predicates_read = template.predicates_read
-        uop.predicates_written = template.predicates_written
-        uop.control = template.control
-        uop.hazard = template.hazard
-        uop.write_back = template.write_back
-        uop.near = template.near
-        uop.dead = template.dead
-        uop.working_set = template.working_set
-        uop.scalar = template.scalar
-        uop.fresh = template.fresh
-        uop.releases, uop.covered = template.releases, template.covered
-        uop.memory = memories[position]
-        mask = uop.mask = masks[position]
-        uop.lane_mask = mask & self._lane_mask
-        uop.part = uop.lane_mask != self._launched
-        uop.destination = template.destination
+        mask = masks[position]
+        lane_mask = mask & self._lane_mask
+        values: list[Value] = []
         if mask:
-            uop.sources = template.sources
-            uop.count = count = template.count
-            uop.writes = template.writes
-            uop.collects = template.unit is not Unit.CONTROL or bool(template.sources) or template.writes != 0
-            first = values[position]
-            uop.values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
-        else:
-            uop.sources = ()
-            uop.count = uop.writes = 0
-            uop.collects = False
-            uop.values = []
-        uop.written = 0
-        uop.retired = False
+            first, count = firsts[position], template.count
+            values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
+        found: list[int] = []
         if line_counts[position]:
             first = lines[position]
-            uop.lines = self._lines[first : first + line_counts[position]].tolist()
-        else:
-            uop.lines = []
-        uop.passes = passes[position]
+            found = self._lines[first : first + line_counts[position]].tolist()
+        uop = TraceUop(
+            template,
+            self._sub_core,
+            self._warp,
+            position,
+            pcs[position],
+            mask,
+            lane_mask,
+            memory=memories[position],
+            values=values,
+            lines=found,
+            passes=passes[position],
+            part=lane_mask != self._launched,
+            last=position + 1 == self.length,
+        )
         flag = flags[position]
-        uop.last = position + 1 == self.length
-        uop.arrive = bool(flag & FLAG_ARRIVE)
-        uop.wait = uop.arrive and bool(flag & FLAG_WAIT)
-        if uop.arrive:
+        if flag & FLAG_ARRIVE:
+            uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
             uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[position])
         return uop
 
 
 def templates_of(trace: Trace) -> list[Template]:
-    """One `Template` per pc, with the compiler's hints if the trace carries any."""
+    """Make one `Template` per pc, with the compiler's hints if the trace carries any."""
     rows = np.asarray(trace.code)
     hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
     cover = covers(trace)
@@ -256,4 +306,4 @@ def templates_of(trace: Trace) -> list[Template]:
     sets = [trace.working_sets.get(pc, 0) for pc in range(len(rows))]
     bits = [getattr(hints, name).tolist() for name in ("write_back", "near", "dead", "scalar", "fresh")]
     covered = [cover.get(pc) for pc in range(len(rows))]
-    return [Template(row, *of) for row, *of in zip(rows, *bits, sets, releases, covered, strict=True)]
+    return [Template.of_code(row, *of) for row, *of in zip(rows, *bits, sets, releases, covered, strict=True)]

@@ -1,4 +1,4 @@
-"""Warp registers as values: rows of the trace, moved by reference and never changed in place."""
+"""Warp register values: rows of the trace, moved by reference and never changed in place."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NEVER = 1 << 62
 
 @lru_cache(maxsize=4096)
 def lane_select(mask: int, lanes: int) -> np.ndarray:
-    """`mask` as a boolean array of `lanes` elements."""
+    """Return `mask` as a boolean array of `lanes` elements."""
     return (np.uint64(mask) >> np.arange(lanes, dtype=np.uint64)) & np.uint64(1) != 0
 
 
 def merge(old: Value, new: Value, mask: int) -> Value:
-    """A new value: `new` on the lanes of `mask`, `old` elsewhere."""
+    """Return a new value: `new` on the lanes of `mask`, `old` elsewhere."""
     return np.where(lane_select(mask, len(new)), new, old)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,16 @@ class Experiment:
     max_registers: int | None = None
     max_instructions: int = MAX_INSTRUCTIONS
     trace: Trace | None = None
+
+    @cached_property
+    def machine(self) -> SmConfig:
+        """Machine that runs: the configuration as the scheme changes it (`Scheme.machine`).
+
+        Raises
+        ------
+        ValueError : the machine cannot have the scheme.
+        """
+        return self.scheme.machine(self.config)
 
 
 @dataclass
@@ -218,9 +229,11 @@ def run(
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
     """The trace with the hints that the scheme asks of the compiler."""
-    wanted, config = experiment.scheme.hints, experiment.scheme.machine(experiment.config)
     return with_hints(
-        trace, wanted, config, lambda: runner.compile_job(experiment.job, compile_options(experiment))
+        trace,
+        experiment.scheme.hints,
+        experiment.machine,
+        lambda: runner.compile_job(experiment.job, compile_options(experiment)),
     )
 
 

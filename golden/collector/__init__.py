@@ -1,1 +1,1 @@
-"""Operand collectors, and the arbiter between them and the register banks."""
+"""Operand collectors: baseline (OCU), bypassing (BOC) and caching (CCU)."""

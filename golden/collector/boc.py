@@ -1,4 +1,5 @@
-"""Bypassing operand collectors: a warp's last values stay where its next uops collect their operands."""
+"""Bypassing operand collectors (BOC): a warp's last values stay where its next uops collect their
+operands."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from warpbank.golden.values import NEVER, Value
 
 
 class Boc:
-    """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
+    """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
     `window` before it has been dispatched. An issued uop is inserted by the forwarding logic: its sources are
@@ -32,14 +33,15 @@ class Boc:
     An operand hinders a younger write of its register until its uop is dispatched: the value stands in an
     entry, not in a slot of the uop's own.
 
-    Seams: `may_issue`, `may_slide`, `holds`, `allocate`, `slide` (1), `deliver` (2), `dispatch` (3), `claim`,
-    `result`, `evicted`, `written_back` (4).
+    Issue interface: `may_issue`, `may_slide`, `holds`, `allocate`, `slide`. Operand read interface:
+    `deliver`. Dispatch interface: `dispatch`. Result interface: `claim`, `result`, `evicted`, `written_back`.
 
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
     registers : where operands are read.
-    read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
+    read : scoreboard release interface, called with (warp, register) for every source of a uop that is
+        dispatched.
     probe : receives `allocate`, `forward`, `reserve`, `discard`, `squeeze`, `insert_wait`, `deliver`,
         `collector_write`, `port_wait`, `window`.
 
@@ -57,7 +59,7 @@ class Boc:
         core = config.sub_core
         shape = core.collector
         self._warps = core.warps
-        self._depth = shape.window
+        self._window = shape.window
         self._every_lane = config.lane_mask
         self._registers = registers
         self._read = read
@@ -67,6 +69,7 @@ class Boc:
             for _ in range(core.warps)
         ]
         self._collected: list[list[Collected]] = [[] for _ in range(core.warps)]  # in program order
+        # Uops in collection by their tags, which count up to the window.
         self._tags: list[list[Collected | None]] = [[None] * shape.window for _ in range(core.warps)]
         self._next = [0] * core.warps  # tag of the next uop
         self._used = [0] * core.warps
@@ -94,21 +97,21 @@ class Boc:
 
     @property
     def busy(self) -> bool:
-        """Something happens here in the next cycle."""
+        """Whether the collectors have something to do in the next cycle."""
         return bool(self._waiting or self._leaving or self._resized)
 
     def waits(self, ready: int) -> bool:
-        """Nobody waits for a collector that is free."""
+        """Return False: no warp waits while a collector is free."""
         return False
 
     def wait(self) -> None:
-        """See `waits`."""
+        """Do nothing: no warp waits while a collector is free."""
 
     def adapt(self, sthld: int) -> None:
-        """See `waits`."""
+        """Ignore the waiting time: no warp waits while a collector is free."""
 
     def start(self, warp: int) -> None:
-        """A new warp starts: the values of the one before are of no use."""
+        """Drop the values of the slot's last warp, since a new warp starts."""
         self.windows[warp].clear()
         self._update(warp, 1 << warp)
 
@@ -118,7 +121,7 @@ class Boc:
         """Take an issued uop."""
         warp = uop.warp
         tag = self._next[warp]
-        self._next[warp] = (tag + 1) % self._depth
+        self._next[warp] = (tag + 1) % self._window
         collected = Collected(uop, tag)
         self._tags[warp][tag] = collected
         self._collected[warp].append(collected)
@@ -130,12 +133,12 @@ class Boc:
             probe.emit("allocate", warp, warp, uop.seq)
 
     def slide(self, warp: int) -> None:
-        """The warp issues a uop that needs no collector."""
+        """Move the warp's window, since the warp issues a uop that needs no collector."""
         self._discard(warp, 0, self.windows[warp].slide())
         self._changed |= 1 << warp
 
     def _insert_one(self) -> None:
-        """The forwarding logic's cycle."""
+        """Choose the uop that the forwarding logic inserts in this cycle, and insert it."""
         waiting = self._waiting
         if waiting:
             probe = self._probe
@@ -200,7 +203,7 @@ class Boc:
     # --- Operands and dispatch.
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
-        """An operand arrives."""
+        """Take an operand that arrives."""
         collected = self._tags[collector][tag]
         assert collected is not None
         for waiting in self.windows[collector].fill(collected.entries[slot], value):
@@ -212,8 +215,8 @@ class Boc:
             probe.emit("deliver", collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """Per unit one collector's oldest complete uop, by rotating priority. Returns whether a unit refused
-        one."""
+        """Dispatch, for each unit, one collector's oldest complete uop, by rotating priority. Returns whether
+        a unit refused one."""
         refused = False
         units = self.any_ready
         while units:
@@ -233,7 +236,7 @@ class Boc:
         return refused
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
-        """The next cycle after `cycle` in which a complete uop finds its unit free."""
+        """Return the next cycle after `cycle` in which a complete uop finds its unit free."""
         best = NEVER
         units = self.any_ready
         while units:
@@ -245,8 +248,8 @@ class Boc:
     # --- Results and write-back.
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """One result per collector and cycle. Returns masks of units: those that wait for the port, those
-        that need no bank."""
+        """Choose one result per collector and cycle. Returns two masks of units: those that wait for the
+        port, and those that need no bank."""
         held = absorbed = taken = 0
         self._choose_offer()
         for unit, uop, register in offers:
@@ -267,7 +270,7 @@ class Boc:
         return held, absorbed
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
-        """A unit's result is written."""
+        """Keep a unit's result that is written in this cycle."""
         entry = self._claims.get(unit)
         if entry is None:
             return
@@ -281,7 +284,7 @@ class Boc:
             probe.emit("collector_write", uop.warp, uop.warp, uop.seq, register)
 
     def _choose_offer(self) -> None:
-        """What the bus carries in this cycle."""
+        """Choose the value that the bus carries in this cycle."""
         self._offer = None
         if self._leaving:
             warp = first_from(self._leaving, self._bus)
@@ -292,15 +295,15 @@ class Boc:
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
-        """What the bus offers to the banks."""
+        """Value that the bus offers to the banks: (warp, register, value)."""
         if self._offer is None:
             return None
         warp, entry, value = self._offer
         return warp, entry.register, value
 
     def written_back(self) -> None:
-        """The banks took it. A partial result that joins the value in the same cycle is not among what was
-        written."""
+        """Take note that the banks took the evicted value. A partial result that joins the value in this
+        cycle was not written with it."""
         assert self._offer is not None
         self._taken = True
         self._bus = (self._offer[0] + 1) % self._warps
@@ -308,7 +311,8 @@ class Boc:
     # --- The clock edge.
 
     def edge(self) -> int:
-        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
+        on."""
         if self._resized:
             self._report_sizes()
         if self._waiting or self._allocated >= 0:
@@ -340,7 +344,7 @@ class Boc:
         return sum(map(len, self._collected))
 
     def _update(self, warp: int, bit: int) -> None:
-        """Make anew what is known of a collector."""
+        """Recompute the per-warp masks of a collector."""
         collected, window = self._collected[warp], self.windows[warp]
         waits = bool(collected) and not collected[-1].inserted
         room = self._tags[warp][self._next[warp]] is None and not waits
@@ -362,7 +366,7 @@ class Boc:
                 self._resized |= bit
 
     def _report_sizes(self) -> None:
-        """Say how many entries are used since the last clock edge, where that has changed."""
+        """Report the collectors whose number of used entries has changed at the last clock edge."""
         for warp, used in enumerate(self._used):
             if used != self._reported[warp]:
                 self._reported[warp] = used
@@ -371,14 +375,14 @@ class Boc:
 
 
 class WriteThroughBoc(Boc):
-    """The same with results written into the banks at once as well: BOW without write-back (BOW, section
-    IV-A)."""
+    """Bypassing operand collectors that write results into the banks at once: BOW without write-back (BOW,
+    section IV-A)."""
 
     write_through = True
 
 
 def _oldest_complete(collected: list[Collected]) -> Collected | None:
-    """The first uop, in program order, whose operands are all there."""
+    """Return the first uop, in program order, whose operands have all arrived."""
     for candidate in collected:
         if candidate.inserted and not candidate.missing:
             return candidate

@@ -1,4 +1,4 @@
-"""The cache table of a caching collector unit: register values that its warp may read again."""
+"""Cache table of a caching collector unit: register values that its warp may read again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from warpbank.golden.values import Value, merge
 
 
 class Line:
-    """A register of the owner.
+    """Line of the cache table: a register of the unit's owner.
 
     Parameters
     ----------
-    number : place in the table.
-    register, value : which, and its content once it is `filled`.
+    number : number of the line.
+    register, value : number of the register, and its content once it is `filled`.
     valid : the line holds that register, or waits for it.
     near : its next reuse is near, by the compiler's word.
     locked : a source of the uop in collection: not to be replaced.
@@ -29,7 +29,7 @@ class Line:
 
 
 class CacheTable:
-    """A fully associative table. Malekeh, sections III-C and IV-A.
+    """Cache table, fully associative. Malekeh, sections III-C and IV-A.
 
     Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at
     random; else the unlocked line that was used least recently. Random means: from a number on that the shift
@@ -51,34 +51,34 @@ class CacheTable:
 
     @property
     def any_near(self) -> bool:
-        """A value is kept whose reuse is near."""
+        """Whether the table keeps a value whose reuse is near."""
         return any(line.valid and line.near for line in self.lines)
 
     @property
     def used(self) -> int:
-        """Lines that hold or wait for a value."""
+        """Number of lines that hold or wait for a value."""
         return sum(line.valid for line in self.lines)
 
     def flush(self) -> None:
-        """Forget everything; the banks have it all."""
+        """Drop all lines; the banks have every value."""
         for line in self.lines:
             line.valid = False
 
     def find(self, register: int) -> Line | None:
-        """The line of a register."""
+        """Return the line of a register, or None."""
         for line in self.lines:
             if line.valid and line.register == register:
                 return line
         return None
 
     def touch(self, line: Line) -> None:
-        """The line is the most recently used."""
+        """Make the line the most recently used."""
         self._order.remove(line)
         self._order.append(line)
 
     def take(self, register: int, near: bool, turn: int = 0) -> Line | None:
-        """Give a line to a register; `turn`: how many were taken before in this cycle. None if all are
-        locked."""
+        """Give a line to a register; `turn`: number of lines taken before in this cycle. Returns None if all
+        are locked."""
         line = self._victim(turn)
         if line is not None:
             line.register, line.near = register, near
@@ -97,11 +97,11 @@ class CacheTable:
         return next((line for line in self._order if not line.locked), None)
 
     def taken(self) -> None:
-        """The end of a cycle in which lines were taken."""
+        """Move the shift register on, at the end of a cycle in which lines were taken."""
         self._random.advance()
 
     def write(self, line: Line, value: Value, mask: int, every_lane: int) -> None:
-        """A value arrives: an operand, or a result on the lanes of `mask`."""
+        """Write a value into a line: an operand, or a result on the lanes of `mask`."""
         if mask != every_lane:
             assert line.filled
             assert line.value is not None

@@ -1,4 +1,4 @@
-"""Caching collector units: operand collectors that keep the values of the warp they served last."""
+"""Caching collector units (CCU): operand collectors that keep the values of the warp they served last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ NEAR_RESULT = 1 << MAX_SOURCES
 
 
 class Held:
-    """One unit: the cache table, the uop in collection, and per source slot the line that it stands in."""
+    """State of one caching collector unit: its cache table, its uop in collection, and the line of each
+    source slot."""
 
     def __init__(self, table: CacheTable) -> None:
         self.table = table
@@ -28,13 +29,12 @@ class Held:
         self.lines: list[Line] = []
         self.ready = False  # all operands are there
         self.took = False  # a uop in this cycle
-        self.results: list[
-            tuple[TraceUop, int, Value, bool]
-        ] = []  # of this cycle: uop, register, value, has the port
+        #: Results of this cycle: uop, register, value, whether it has port D.
+        self.results: list[tuple[TraceUop, int, Value, bool]] = []
 
 
 class Ccu:
-    """All caching collector units of a sub-core. Malekeh, sections III and IV.
+    """Caching collector units of a sub-core. Malekeh, sections III and IV.
 
     A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is
     collected there and nowhere else, so no warp has values in two. Another warp gets a free unit that keeps
@@ -49,14 +49,15 @@ class Ccu:
 
     An operand hinders a younger write of its register until its uop is dispatched.
 
-    Seams: `may_issue`, `may_slide`, `holds`, `waits`, `wait`, `adapt`, `allocate`, `slide` (1), `deliver`
-    (2), `dispatch` (3), `claim`, `result` (4).
+    Issue interface: `may_issue`, `may_slide`, `holds`, `waits`, `wait`, `adapt`, `allocate`, `slide`. Operand
+    read interface: `deliver`. Dispatch interface: `dispatch`. Result interface: `claim`, `result`.
 
     Parameters
     ----------
     config : the machine: collectors, lines, allocation, seed.
     registers : where operands are read.
-    read : called with (warp, register) for every source of a uop that is dispatched (seam 6).
+    read : scoreboard release interface, called with (warp, register) for every source of a uop that is
+        dispatched.
     probe : receives `allocate`, `forward`, `flush`, `deliver`, `collector_write`, `invalidate`, `window`.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
@@ -108,7 +109,7 @@ class Ccu:
 
     @property
     def busy(self) -> bool:
-        """Something happens here in the next cycle."""
+        """Whether the units have something to do in the next cycle."""
         return bool(self._resized)
 
     @property
@@ -117,10 +118,10 @@ class Ccu:
         return self._everyone
 
     def slide(self, warp: int) -> None:
-        """The warp issues a uop that needs no collector."""
+        """Ignore a uop that needs no collector."""
 
     def start(self, warp: int) -> None:
-        """A new warp starts: the values of the one before are of no use."""
+        """Drop the values of the slot's last warp, since a new warp starts."""
         number = self._owned[warp]
         if number < 0:
             return
@@ -133,14 +134,14 @@ class Ccu:
     # --- Who may issue, and who waits.
 
     def waits(self, ready: int) -> bool:
-        """Whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would be
-        given a unit, if it were not for the values that the free ones keep."""
+        """Return whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would
+        be given a unit, were it not for the values that the free ones keep."""
         return bool(
             self.free and not self.free & self._far and self._waited < self._sthld and ready & ~self.holders
         )
 
     def wait(self) -> None:
-        """Nothing issues in a cycle in which somebody `waits`."""
+        """Count a cycle in which nothing issues and a warp `waits`."""
         self._waited += 1
         self._probe.counters["ccu.waits"] += 1
         if self._probe.sink is not None:
@@ -148,7 +149,7 @@ class Ccu:
         self._stale = True
 
     def adapt(self, sthld: int) -> None:
-        """From now on a warp waits for so many cycles."""
+        """Set the number of cycles for which a warp waits."""
         self._sthld = sthld
         self._update()
 
@@ -158,7 +159,7 @@ class Ccu:
         return sum(1 << warp for warp, number in enumerate(self._owned) if number >= 0)
 
     def _open(self) -> int:
-        """Units that a warp without one may be given."""
+        """Return the mask of the units that a warp without one may be given."""
         if self.free & self._far:
             return self.free & self._far
         return self.free if self._waited >= self._sthld else 0
@@ -225,7 +226,7 @@ class Ccu:
         return number
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
-        """An operand arrives (port S)."""
+        """Take an operand that arrives at port S."""
         unit = self.units[collector]
         unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane)
         probe = self._probe
@@ -237,8 +238,8 @@ class Ccu:
     # --- Dispatch.
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """One complete unit per execution unit, by rotating priority. Returns whether an execution unit
-        refused one."""
+        """Dispatch one complete unit per execution unit, by rotating priority. Returns whether an execution
+        unit refused one."""
         refused = False
         kinds = self.any_ready
         while kinds:
@@ -258,7 +259,7 @@ class Ccu:
         return refused
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
-        """The next cycle after `cycle` in which a complete unit finds its execution unit free."""
+        """Return the next cycle after `cycle` in which a complete unit finds its execution unit free."""
         best = NEVER
         kinds = self.any_ready
         while kinds:
@@ -270,7 +271,8 @@ class Ccu:
     # --- Results.
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """One result per unit and cycle has port D. Nobody waits for it, and everything goes to the banks."""
+        """Give port D of each unit to one result per cycle. Returns two empty masks: no result waits for the
+        port, and every result goes to the banks."""
         taken = 0
         for kind, uop, _ in offers:
             number = self._owned[uop.warp]
@@ -282,18 +284,18 @@ class Ccu:
         return 0, 0
 
     def _wanted(self, uop: TraceUop) -> bool:
-        """Whether the result should be kept."""
+        """Return whether the result should be kept."""
         return bool(uop.near & NEAR_RESULT)
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
-        """A unit's result is written into its bank."""
+        """Take a unit's result that is written into its bank."""
         claim = self._claims.get(unit)
         if claim is not None:
             holder, port = claim
             holder.results.append((uop, register, value, port))
 
     def _keep(self, number: int, unit: Held) -> None:
-        """The results of this cycle and the table."""
+        """Apply this cycle's results to the cache table."""
         table = unit.table
         found = [
             table.find(register) if uop.warp == unit.owner else None for uop, register, _, _ in unit.results
@@ -313,7 +315,7 @@ class Ccu:
         unit.results.clear()
 
     def _write(self, number: int, line: Line | None, uop: TraceUop, register: int, value: Value) -> None:
-        """A result has port D."""
+        """Write a result that has port D."""
         table, probe = self.units[number].table, self._probe
         if line is None:
             line = table.take(register, True)
@@ -330,16 +332,17 @@ class Ccu:
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
-        """Nothing is: the banks have it all."""
+        """Value for the banks: always None, since the banks have every value."""
         return None
 
     def written_back(self) -> None:
-        """Nothing is evicted."""
+        """Do nothing: no value is evicted."""
 
     # --- The clock edge.
 
     def edge(self) -> int:
-        """The clock edge at the end of a cycle. Returns how many uops are in collection from now on."""
+        """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
+        on."""
         for number, used in self._resized:
             self._probe.emit("window", number, used)
         self._resized.clear()
@@ -364,7 +367,7 @@ class Ccu:
         return self._count - self.free.bit_count()
 
     def _update(self) -> None:
-        """Make anew what follows from the units' state."""
+        """Recompute the masks that follow from the units' state."""
         self._stale = False
         self._ready = [0] * len(Unit)
         self.any_ready = self._far = self.holds = mine = 0
@@ -391,8 +394,8 @@ class Ccu:
 
 
 class LruCcu(Ccu):
-    """The same storage with customary policies, for comparison: least recently used replacement, every result
-    kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
+    """Caching collector units under customary policies, for comparison: least recently used replacement,
+    every result kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
 
     far_first = False
 
@@ -403,10 +406,10 @@ class LruCcu(Ccu):
         return self.free
 
     def waits(self, ready: int) -> bool:
-        """Nobody does."""
+        """Return False: no warp waits while a unit is free."""
         return False
 
 
 def number_seed(seed: int, number: int) -> int:
-    """Another seed for every unit."""
+    """Return the seed of unit `number`, which differs from unit to unit."""
     return (seed + 0x1D3 * (number + 1)) % 0xFFFF + 1

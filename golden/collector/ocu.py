@@ -1,4 +1,4 @@
-"""Operand collector units: they hold an issued uop until its operands have come from the banks."""
+"""Operand collector units (OCU): they hold an issued uop until its operands have come from the banks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from warpbank.golden.values import NEVER, Value
 
 
 class Ocu:
-    """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
+    """Operand collectors of a sub-core. Malekeh, section II; BOW, section II.
 
     A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested
     when it is allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter
     sees to it).
 
-    Seams: `may_issue`, `holds` and `allocate` (1), `deliver` (2), `dispatch` (3).
+    Issue interface: `may_issue`, `holds`, `allocate`. Operand read interface: `deliver`. Dispatch interface:
+    `dispatch`.
 
     Parameters
     ----------
     config : collectors, slots, allocation.
     registers : where operands are read.
-    read : called with (warp, register) for every operand that has been read (seam 6).
+    read : scoreboard release interface, called with (warp, register) for every operand that has been read.
     probe : receives `allocate`, `deliver`.
 
     Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and
@@ -56,7 +57,7 @@ class Ocu:
         self._pointers = [0] * len(Unit)
 
     def edge(self) -> int:
-        """Start of a cycle. Returns how many collectors are occupied."""
+        """Start the next cycle. Returns the number of collectors that are occupied."""
         self._free_at_edge = self.free
         return self._count - self.free.bit_count()
 
@@ -73,24 +74,24 @@ class Ocu:
         return self._everyone
 
     def waits(self, ready: int) -> bool:
-        """Nobody waits for a collector that is free."""
+        """Return False: no warp waits while a collector is free."""
         return False
 
     def wait(self) -> None:
-        """See `waits`."""
+        """Do nothing: no warp waits while a collector is free."""
 
     def adapt(self, sthld: int) -> None:
-        """See `waits`."""
+        """Ignore the waiting time: no warp waits while a collector is free."""
 
     def start(self, warp: int) -> None:
-        """A new warp starts: nothing is left of the one before."""
+        """Ignore a new warp: a collector keeps no values."""
 
     def slide(self, warp: int) -> None:
-        """The warp issues a uop that needs no collector."""
+        """Ignore a uop that needs no collector."""
 
     @property
     def holds(self) -> int:
-        """Mask of the warps that have cached values here: none, an OCU forgets everything."""
+        """Mask of the warps that have values in a collector: none, since an OCU keeps nothing."""
         return 0
 
     def allocate(self, uop: TraceUop) -> None:
@@ -121,7 +122,7 @@ class Ocu:
         self.any_ready |= 1 << uop.unit
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
-        """An operand arrives."""
+        """Take an operand that arrives."""
         uop = self._uops[collector]
         assert uop is not None
         uop.operands[slot] = value
@@ -135,8 +136,8 @@ class Ocu:
         self._read(uop.warp, uop.sources[slot])
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """One complete collector per execution unit, by rotating priority. Returns whether a unit refused
-        one."""
+        """Dispatch one complete collector per execution unit, by rotating priority. Returns whether a unit
+        refused one."""
         refused = False
         units = self.any_ready
         while units:
@@ -159,7 +160,7 @@ class Ocu:
         return refused
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
-        """The next cycle after `cycle` in which a complete collector finds its unit free."""
+        """Return the next cycle after `cycle` in which a complete collector finds its unit free."""
         best = NEVER
         units = self.any_ready
         while units:
@@ -169,16 +170,16 @@ class Ocu:
         return best
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """No result is kept."""
+        """Return two empty masks: no result is kept."""
         return 0, 0
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
-        """A result is written."""
+        """Ignore a result that is written."""
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
-        """Nothing is evicted."""
+        """Value for the banks: always None, since nothing is evicted."""
         return None
 
     def written_back(self) -> None:
-        """Nothing is evicted."""
+        """Do nothing: no value is evicted."""

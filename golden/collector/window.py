@@ -1,4 +1,4 @@
-"""The storage of one bypassing operand collector: the values that a warp's last uops touched."""
+"""Instruction window of a bypassing operand collector: the values that a warp's last uops touched."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ OLDEST = 15
 
 
 class Entry:
-    """A register of the warp.
+    """Entry of the window: a register of the warp.
 
     Parameters
     ----------
-    number : place in the storage.
-    register, value : which, and its content once it is `filled`.
+    number : number of the entry.
+    register, value : number of the register, and its content once it is `filled`.
     valid : the entry holds that register, or waits for it.
     reserved : a result is expected.
     dirty : the banks have an older value.
-    keep : that has to be corrected when the entry leaves; else the compiler says that nobody reads the value
-        afterwards.
+    keep : write the value back when the entry leaves; else the compiler says that nobody reads it afterwards.
     idle : uops of the warp since the last access (0: the youngest uop accessed it); `window` stands for more,
         too.
     age : uops collected since the entry was taken, the one that took it included, up to `OLDEST`.
@@ -58,8 +57,8 @@ class Entry:
 
 @dataclass(eq=False)
 class Collected:
-    """A uop in collection: its sources' entries in slot order, how many are not filled, and whether it has
-    its entries at all."""
+    """Uop in collection: its sources' entries in slot order, the number of those not filled, and whether it
+    has been inserted."""
 
     uop: TraceUop
     tag: int
@@ -70,8 +69,8 @@ class Collected:
 
 @dataclass
 class Insertion:
-    """What a uop's insertion did: slots found in the window and slots to be read, result registers expected,
-    dirty values that went without a bank write because they were overwritten or are of no further use."""
+    """Outcome of a uop's insertion: slots found in the window and slots to be read, result registers
+    expected, and dirty values that went without a bank write, overwritten or of no further use."""
 
     found: list[int]
     read: list[int]
@@ -81,7 +80,8 @@ class Insertion:
 
 
 class Window:
-    """Entries of one bypassing operand collector. BOW, sections IV-A to IV-C; DESIGN, section 7.
+    """Instruction window of one bypassing operand collector. BOW, sections IV-A to IV-C; docs/bow.md says
+    what was decided where the paper is silent.
 
     A value may be used up to `window` - 1 uops after its last access. It has left the window then: it is
     dropped, unless it is dirty and must be kept: then it stays (and is still found: the banks are behind)
@@ -89,8 +89,8 @@ class Window:
 
     Parameters
     ----------
-    entries : how many.
-    window : uops of the window, IW.
+    entries : number of entries.
+    window : instruction window in uops (`CollectorConfig.window`).
     write_through : results go to the banks as well, so nothing is ever dirty.
     every_lane : mask of all lanes; a result on fewer is partial.
     """
@@ -102,7 +102,7 @@ class Window:
         self.entries = [Entry(number) for number in range(entries)]
 
     def clear(self) -> None:
-        """Forget everything: a new warp."""
+        """Drop all entries, since a new warp starts."""
         for entry in self.entries:
             assert not entry.users, "a warp starts while a uop of the one before is in collection"
             entry.valid = entry.dirty = entry.reserved = False
@@ -110,19 +110,19 @@ class Window:
     # --- States of an entry. All of them are functions of its registers.
 
     def _passed(self, entry: Entry) -> bool:
-        """No later uop has the entry in its window."""
+        """Return whether no later uop has the entry in its window."""
         return entry.idle >= self._window - 1
 
     def _owed(self, entry: Entry) -> bool:
-        """The banks must get the value."""
+        """Return whether the banks must get the value."""
         return entry.dirty and entry.keep
 
     def _present(self, entry: Entry) -> bool:
-        """A uop that names the entry's register uses the entry."""
+        """Return whether a uop that names the entry's register uses the entry."""
         return entry.valid and (not self._passed(entry) or entry.users > 0 or self._owed(entry))
 
     def leaving(self) -> Entry | None:
-        """The entry that is written back next: the first one that has left the window dirty."""
+        """Return the entry that is written back next: the first one that has left the window dirty."""
         for entry in self.entries:
             if self._leaves(entry):
                 return entry
@@ -133,7 +133,7 @@ class Window:
 
     @property
     def used(self) -> int:
-        """Entries that hold or wait for a value."""
+        """Number of entries that hold or wait for a value."""
         return sum(self._present(entry) for entry in self.entries)
 
     def _find(self, register: int) -> Entry | None:
@@ -145,8 +145,8 @@ class Window:
     # --- Insertion of a uop, and the window's movement.
 
     def insert(self, collected: Collected) -> Insertion | Entry | None:
-        """Give a uop its entries and move the window. If they are short nothing is done; then the entry to be
-        squeezed out next is returned, or None if enough are on their way out."""
+        """Give a uop its entries and move the window. If entries are short, change nothing and return the
+        entry to be squeezed out next, or None if enough are on their way out."""
         uop = collected.uop
         hits = [self._find(register) for register in uop.sources]
         read = [slot for slot, hit in enumerate(hits) if hit is None]
@@ -186,7 +186,8 @@ class Window:
         entry.age = 0
 
     def _squeezed(self, hits: list[Entry | None], short: int) -> Entry | None:
-        """The oldest entry that may be evicted before its time, if those that leave anyway are too few."""
+        """Return the oldest entry that may be evicted before its time, if those that leave anyway are too
+        few."""
         movable = [entry for entry in self.entries if entry.valid and not entry.users and entry not in hits]
         if sum(self._leaves(entry) for entry in movable) >= short:
             return None
@@ -242,12 +243,13 @@ class Window:
         return expected, len(expected), overwritten, transient
 
     def slide(self) -> int:
-        """The warp issues a uop that needs no collector. Returns the dirty values that are dropped."""
+        """Move the window for a uop that needs no collector. Returns the number of dirty values that are
+        dropped."""
         return self._move([], collects=False)
 
     def _move(self, touched: list[Entry], collects: bool, slides: bool = True) -> int:
-        """Move the window by one uop that accessed the entries `touched`. One that the program does not have
-        (`slides` is false) brings no other entry nearer to the end of its stay."""
+        """Move the window by one uop that accessed the entries `touched`. A uop that the program does not
+        have (`slides` is false) brings no other entry nearer to the end of its stay."""
         transient = 0
         for entry in self.entries:
             if not entry.valid:
@@ -266,14 +268,15 @@ class Window:
     # --- Values that arrive, and those that leave.
 
     def fill(self, entry: Entry, value: Value) -> list[Collected]:
-        """A bank delivers. Returns the uops that waited for it."""
+        """Take a value that a bank delivers. Returns the uops that waited for it."""
         entry.value = value
         entry.filled = True
         waiting, entry.waiting = entry.waiting, []
         return waiting
 
     def expecting(self, register: int) -> Entry | None:
-        """The entry that a result of the register goes into: the one kept for it, if it has not left."""
+        """Return the entry that a result of the register goes into: the one reserved for it, if it has not
+        left."""
         for entry in self.entries:
             if (
                 entry.register == register
@@ -285,7 +288,7 @@ class Window:
         return None
 
     def write(self, entry: Entry, mask: int, value: Value) -> None:
-        """A result arrives."""
+        """Write a result into an entry."""
         if mask == self._every_lane:
             entry.value = value
         else:

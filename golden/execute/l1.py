@@ -1,4 +1,4 @@
-"""Cache tags and miss-status holding registers."""
+"""Cache tags and miss-status holding registers (MSHRs)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from warpbank.golden.stream import TraceUop
 
 
 class Tags:
-    """A set-associative tag array with true LRU replacement (hardware: an age matrix per set). Values are
-    elsewhere.
+    """Set-associative tag array with true LRU replacement (hardware: an age matrix per set). It holds no
+    data.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ class Tags:
         self._sets: list[list[int]] = [[] for _ in range(sets)]  # most recently used last
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Invalidate all lines."""
         for lines in self._sets:
             lines.clear()
 
     def hit(self, line: int) -> bool:
-        """Look a line up; a hit makes it the most recently used of its set."""
+        """Look a line up and return whether it is there; a hit makes it the most recently used of its set."""
         lines = self._sets[line & self._mask]
         if line in lines:
             if lines[-1] != line:
@@ -49,7 +49,7 @@ class Tags:
 
 
 class Mshrs:
-    """Lines that are missing, and the uops that wait for each.
+    """Miss-status holding registers: missing lines, and the uops that wait for each.
 
     Parameters
     ----------
@@ -63,22 +63,22 @@ class Mshrs:
         self._waiting: dict[int, list[TraceUop]] = {}
 
     def pending(self, line: int) -> bool:
-        """The line is on its way."""
+        """Return whether the line is on its way."""
         return line in self._waiting
 
     def can_merge(self, line: int) -> bool:
-        """One more uop may wait for the pending `line`."""
+        """Return whether one more uop may wait for the pending `line`."""
         return len(self._waiting[line]) < self._merges
 
     @property
     def full(self) -> bool:
-        """No further line may miss."""
+        """Whether no further line may miss."""
         return len(self._waiting) == self._entries
 
     def wait(self, line: int, uop: TraceUop) -> None:
-        """The uop waits for `line`."""
+        """Let the uop wait for `line`."""
         self._waiting.setdefault(line, []).append(uop)
 
     def fill(self, line: int) -> list[TraceUop]:
-        """The line is here: who waited for it."""
+        """Free the entry of a line that has arrived. Returns the uops that waited for it."""
         return self._waiting.pop(line)

@@ -1,4 +1,4 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
+"""Load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
 cycle."""
 
 from __future__ import annotations
@@ -6,6 +6,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+from warpbank.arch.events import L1Result, LsuStall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Memory as Op
 from warpbank.golden.execute.l1 import Mshrs, Tags
@@ -20,16 +21,24 @@ _LOADS = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
 _STORES = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})
 _ATOMICS = frozenset({Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL})
 _SHARED = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
+_L1_COUNTERS = {
+    L1Result.HIT: "l1.hits",
+    L1Result.MISS: "l1.misses",
+    L1Result.MERGE: "l1.merges",
+    L1Result.STORE: "l1.stores",
+    L1Result.ATOMIC: "l1.atomics",
+}
+_STALL_COUNTERS = {cause: f"lsu.stall.{cause.name.lower()}" for cause in LsuStall}
 
 
 class Lsu:
-    """Load/store unit, L1 tags and MSHRs.
+    """Load/store unit with L1 tags and MSHRs.
 
     A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
     looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
-    hit has its data `l1.latency` later; a miss asks the L2, or waits with a miss of the same line that is on
-    its way. Stores are written through without allocating and are complete when the L2's queue has taken the
-    last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
+    hit has its data `l1.latency` later; a miss asks the L2, or waits with an earlier miss of the line that is
+    on its way. Stores are written through without allocating and are complete when the L2's queue has taken
+    the last line. Atomics and reductions are done at the L2 and invalidate the line. Shared memory takes one
     cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
     full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
     is looked up and no uop is taken.
@@ -71,21 +80,21 @@ class Lsu:
         self._taken = 0
         self._flying = 0
         self._returns: list[tuple[int, int, TraceUop]] = []  # heap: (due, number of acceptance, uop)
-        self._stalled = -1  # cause of a stall that goes on
+        self._stalled: LsuStall | None = None  # a stall that goes on
         self._stepped = -1
         self.wake = NEVER
 
     def launch(self) -> None:
-        """A kernel launch begins: the L1 is invalidated."""
+        """Invalidate the L1, since a kernel launch begins."""
         self._tags.clear()
 
     def step(self, cycle: int) -> None:
-        """One cycle: answers from memory, one return, one line or pass."""
+        """Do one cycle: answers from memory, one return, one line or pass."""
         self._probe.cycle = cycle
-        if self._stalled >= 0 and cycle - 1 > self._stepped:
-            self._count_stall(self._stepped + 1, cycle)
+        if self._stalled is not None and cycle - 1 > self._stepped:
+            self._count_stall(self._stalled, self._stepped + 1, cycle)
         self._stepped = cycle
-        self._stalled = -1
+        self._stalled = None
         room = self._flying < self._config.pending
         if self._returns and self._returns[0][0] <= cycle:
             self._return(cycle)
@@ -98,8 +107,8 @@ class Lsu:
                 self._take(cycle, room)
             if self._uop is not None:
                 self._proceed(cycle, self._uop)
-        if self._stalled >= 0:
-            self._count_stall(cycle, cycle + 1)
+        if self._stalled is not None:
+            self._count_stall(self._stalled, cycle, cycle + 1)
         self.wake = self._next_cycle(cycle)
 
     def _return(self, cycle: int) -> None:
@@ -137,7 +146,7 @@ class Lsu:
         if not offers:
             return
         if not room:
-            self._stalled = 2
+            self._stalled = LsuStall.PENDING
             return
         number = first_from(offers, self._pointer)
         self._pointer = (number + 1) % len(self._queues)
@@ -160,11 +169,10 @@ class Lsu:
         if op in _LOADS:
             done = self._load_line(cycle, uop)
         elif op in _STORES:
-            done = self._send_line(cycle, uop, Request.WRITE, 3)
+            done = self._send_line(cycle, uop, Request.WRITE, L1Result.STORE)
         elif op in _ATOMICS:
-            done = self._send_line(
-                cycle, uop, Request.ATOMIC if op == Op.ATOMIC_GLOBAL else Request.REDUCE, 4
-            )
+            kind = Request.ATOMIC if op == Op.ATOMIC_GLOBAL else Request.REDUCE
+            done = self._send_line(cycle, uop, kind, L1Result.ATOMIC)
         elif op in _SHARED:
             done = self._shared(cycle, uop)
         elif op == Op.FENCE:
@@ -182,30 +190,30 @@ class Lsu:
         line = uop.lines[self._line]
         if self._tags.hit(line):
             uop.ready = cycle + self._latency
-            result = 0
+            result = L1Result.HIT
         elif self._mshrs.pending(line):
             if not self._mshrs.can_merge(line):
-                self._stalled = 0
+                self._stalled = LsuStall.MSHR
                 return False
             self._mshrs.wait(line, uop)
             uop.lines_left += 1
-            result = 2
+            result = L1Result.MERGE
         else:
             if self._mshrs.full:
-                self._stalled = 0
+                self._stalled = LsuStall.MSHR
                 return False
             if not self._memory.accepts(cycle):
-                self._stalled = 1
+                self._stalled = LsuStall.QUEUE
                 return False
             self._memory.request(cycle, Request.READ, line, None)
             self._mshrs.wait(line, uop)
             uop.lines_left += 1
-            result = 1
+            result = L1Result.MISS
         return self._looked_up(uop, line, result)
 
-    def _send_line(self, cycle: int, uop: TraceUop, kind: Request, result: int) -> bool:
+    def _send_line(self, cycle: int, uop: TraceUop, kind: Request, result: L1Result) -> bool:
         if not self._memory.accepts(cycle):
-            self._stalled = 1
+            self._stalled = LsuStall.QUEUE
             return False
         line = uop.lines[self._line]
         if kind is Request.WRITE:
@@ -217,7 +225,7 @@ class Lsu:
                 uop.lines_left += 1
         return self._looked_up(uop, line, result)
 
-    def _looked_up(self, uop: TraceUop, line: int, result: int) -> bool:
+    def _looked_up(self, uop: TraceUop, line: int, result: L1Result) -> bool:
         self._probe.counters[_L1_COUNTERS[result]] += 1
         if self._probe.sink is not None:
             self._probe.emit("l1_access", line, result)
@@ -235,34 +243,30 @@ class Lsu:
 
     def _fence(self, cycle: int, uop: TraceUop) -> bool:
         if not self._memory.accepts(cycle):
-            self._stalled = 1
+            self._stalled = LsuStall.QUEUE
             return False
         self._memory.request(cycle, Request.FENCE, 0, uop)
         uop.lines_left += 1
         return True
 
-    def _count_stall(self, start: int, end: int) -> None:
-        self._probe.counters[("lsu.stall.mshr", "lsu.stall.queue", "lsu.stall.pending")[self._stalled]] += (
-            end - start
-        )
+    def _count_stall(self, cause: LsuStall, start: int, end: int) -> None:
+        """Report a stall of the cycles from `start` to `end` - 1."""
+        self._probe.counters[_STALL_COUNTERS[cause]] += end - start
         if self._probe.sink is not None:
             for cycle in range(start, end):
-                self._probe.emit_at(cycle, "lsu_stall", self._stalled)
+                self._probe.emit_at(cycle, "lsu_stall", cause)
 
     def _next_cycle(self, cycle: int) -> int:
-        """The next cycle in which anything can happen here."""
+        """Return the next cycle in which anything can happen here."""
         best = self._memory.next_cycle(cycle)
         if self._returns:
             best = min(best, max(self._returns[0][0], cycle + 1))
-        if self._stalled == 1:
+        if self._stalled is LsuStall.QUEUE:
             return min(best, self._memory.next_room(cycle))
-        if self._stalled == 2:
+        if self._stalled is LsuStall.PENDING:
             return cycle + 1 if self._flying < self._config.pending else best
-        if self._stalled == 0:
+        if self._stalled is LsuStall.MSHR:
             return best
         if self._uop is not None or any(pipelines.lsu_queue for pipelines in self._queues):
             best = min(best, max(cycle + 1, self._busy_until))
         return best
-
-
-_L1_COUNTERS = ("l1.hits", "l1.misses", "l1.merges", "l1.stores", "l1.atomics")

@@ -1,4 +1,4 @@
-"""What is behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
+"""Memory behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpbank.golden.values import NEVER
 
 
 class Request(IntEnum):
-    """What the L1 asks the L2."""
+    """Request of the L1 to the L2."""
 
     READ = 0
     WRITE = 1
@@ -23,7 +23,7 @@ class Request(IntEnum):
 
 
 class Memory:
-    """A deterministic L2 and DRAM.
+    """Deterministic L2 and DRAM.
 
     Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`).
     A hit is answered `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line
@@ -52,14 +52,14 @@ class Memory:
         self._from_dram: deque[tuple[int, int, TraceUop | None]] = deque()
 
     def accepts(self, cycle: int) -> bool:
-        """The queue has room at the clock edge."""
+        """Return whether the queue has room at the clock edge."""
         starts = self._starts
         while starts and starts[0] < cycle:
             starts.popleft()
         return len(starts) < self._config.queue
 
     def request(self, cycle: int, kind: Request, line: int, uop: TraceUop | None) -> None:
-        """Queue a request; `uop`: whom to answer, None for a line of the L1."""
+        """Queue a request; `uop`: the uop to answer, None for a line of the L1."""
         config = self._config
         start = max(cycle + 1, self._l2_free)
         self._starts.append(start)
@@ -82,7 +82,7 @@ class Memory:
             self._from_l2.append((done, line, uop))
 
     def next_cycle(self, cycle: int) -> int:
-        """The next cycle after `cycle` with an answer."""
+        """Return the next cycle after `cycle` with an answer."""
         best = NEVER
         if self._from_l2:
             best = self._from_l2[0][0]
@@ -91,11 +91,11 @@ class Memory:
         return max(best, cycle + 1)
 
     def next_room(self, cycle: int) -> int:
-        """The next cycle after `cycle` in which a full queue has room again."""
+        """Return the next cycle after `cycle` in which a full queue has room again."""
         return max(self._starts[0] + 1, cycle + 1) if self._starts else cycle + 1
 
     def answer(self, cycle: int) -> tuple[int, TraceUop | None] | None:
-        """This cycle's answer: (line, uop), if there is one."""
+        """Return this cycle's answer as (line, uop), or None."""
         for queue in (self._from_dram, self._from_l2):
             if queue and queue[0][0] <= cycle:
                 _, line, uop = queue.popleft()

@@ -1,4 +1,5 @@
-"""Execution units of a sub-core: no arithmetic, only when a uop may enter and when its result comes out."""
+"""Execution unit pipelines of a sub-core. They do no arithmetic: they time when a uop may enter and when its
+result comes out."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from warpbank.golden.values import NEVER
 
 
 class Pipelines:
-    """Unit pipelines with latency and initiation interval, and their result queues.
+    """Execution unit pipelines with latency and initiation interval, and their result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have
     `result_queue` uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a
@@ -51,9 +52,8 @@ class Pipelines:
         self._dispatched = dispatched
         self._probe = probe
         self._free_at = [0] * len(Unit)
-        self._freed = [-1] * len(
-            Unit
-        )  # cycle in which a result last left: its credit counts from the next one on
+        #: Cycle in which a result last left; its credit counts from the next cycle on.
+        self._freed = [-1] * len(Unit)
         #: Per unit, (first cycle in which the result may be written, uop), in order.
         self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
         #: Units with anything in `results`.
@@ -62,7 +62,7 @@ class Pipelines:
         self.lsu_queue: deque[tuple[int, TraceUop]] = deque()
 
     def accepts(self, unit: int, cycle: int) -> bool:
-        """Whether the unit takes a uop in this cycle."""
+        """Return whether the unit takes a uop in this cycle."""
         if unit == Unit.LSU:
             return len(self.lsu_queue) < self._queue_depth
         return (
@@ -71,7 +71,8 @@ class Pipelines:
         )
 
     def next_cycle(self, unit: int, cycle: int) -> int:
-        """The next cycle after `cycle` in which it does, if nothing else happens before."""
+        """Return the next cycle after `cycle` in which the unit takes a uop, if nothing else happens
+        before."""
         if unit == Unit.LSU:
             return cycle + 1 if len(self.lsu_queue) < self._queue_depth else NEVER
         if len(self.results[unit]) >= self._credits:
@@ -79,7 +80,7 @@ class Pipelines:
         return max(cycle + 1, self._free_at[unit])
 
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
-        """Take a uop with its operands (seam 3)."""
+        """Take a uop with its operands (dispatch interface)."""
         if self._checker is not None:
             self._checker.dispatch(uop)
         unit = uop.unit
@@ -97,7 +98,7 @@ class Pipelines:
             self.pending |= 1 << unit
 
     def finish(self, unit: int, cycle: int) -> None:
-        """The last write of the unit's oldest uop is done."""
+        """Remove the unit's oldest uop, whose last write is done."""
         self._freed[unit] = cycle
         queue = self.results[unit]
         queue.popleft()
@@ -105,6 +106,6 @@ class Pipelines:
             self.pending &= ~(1 << unit)
 
     def returned(self, uop: TraceUop, cycle: int) -> None:
-        """The load/store unit returns a uop, to be written from `cycle` on."""
+        """Take a uop that the load/store unit returns, to be written from `cycle` on."""
         self.results[Unit.LSU].append((cycle, uop))
         self.pending |= 1 << Unit.LSU

@@ -1,4 +1,4 @@
-"""Result arbitration: which units' results are written in a cycle."""
+"""Result arbiter: chooses the units whose results are written in a cycle."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WRITERS = len(Unit) + 1
 
 
 class ResultArbiter:
-    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write
-    per cycle.
+    """Result arbiter of a sub-core: the head of each unit's result queue offers one register per cycle to its
+    bank, and a bank takes one write per cycle.
 
     Units are looked at in rotating order, starting after the first one that was served in the last cycle that
     served any. A wide result takes one cycle per register; one without registers retires without a bank.
@@ -32,8 +32,8 @@ class ResultArbiter:
     ----------
     pipelines : whose results are written.
     registers, collectors : where they go.
-    written : called with (warp, hazard mask, whether into a collector only) for every register and predicate
-        written (seam 6).
+    written : scoreboard release interface, called with (warp, hazard mask, whether into a collector only) for
+        every register and predicate written.
     retired : called with every uop whose last write is done.
     probe : receives `retire`, `write_wait`.
     """
@@ -56,7 +56,7 @@ class ResultArbiter:
         self._pointer = 0
 
     def next_cycle(self, cycle: int) -> int:
-        """The next cycle after `cycle` in which a result can be written."""
+        """Return the next cycle after `cycle` in which a result can be written."""
         best = NEVER
         for queue in self._pipelines.results:
             if queue and queue[0][0] < best:
@@ -64,7 +64,7 @@ class ResultArbiter:
         return max(best, cycle + 1)
 
     def step(self, cycle: int) -> None:
-        """Write what can be written."""
+        """Write the results that find their bank or collector free."""
         results = self._pipelines.results
         collectors = self._collectors
         units = self._pipelines.pending

@@ -1,4 +1,4 @@
-"""Scalar execution: how many lanes an execution unit has to clock for a uop."""
+"""Scalar execution: the lanes that an execution unit has to clock for a uop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
 
 
 class ScalarLanes:
-    """Decides from the notes of a uop's operands, when it is dispatched, who executes it. G-Scalar, sections
-    4.1 to 4.3.
+    """Lane clocking: decides from the encoding metadata of a dispatched uop's operands how many lanes execute
+    it. G-Scalar, sections 4.1 to 4.3.
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
     is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
@@ -24,8 +24,8 @@ class ScalarLanes:
     Parameters
     ----------
     config : the machine.
-    parts : of a register, as they are compressed.
-    executes : kinds of scalar execution that there are.
+    parts : parts of a register that are compressed each by itself.
+    executes : kinds of scalar execution that the storage allows.
     probe : receives `lanes`.
     """
 
@@ -36,7 +36,7 @@ class ScalarLanes:
         self._probe = probe
 
     def dispatch(self, uop: TraceUop) -> bool:
-        """A collector's uop goes to its unit. Returns whether one lane executes it for all."""
+        """Count the lanes of a uop that goes to its unit. Returns whether one lane executes it for all."""
         kind, lanes = self._decide(uop)
         probe = self._probe
         probe.counters["lanes.clocked"] += lanes
@@ -58,7 +58,7 @@ class ScalarLanes:
         return Scalar.NONE, mask.bit_count()
 
     def _halves(self, mask: int, notes: list[Metadata]) -> tuple[Scalar, int]:
-        """Each half by itself."""
+        """Decide for each half by itself."""
         equal = (1 << self._parts) - 1
         for note in notes:
             equal &= note.scalar_parts()

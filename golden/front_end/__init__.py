@@ -1,1 +1,2 @@
-"""From the warps' uop streams to the collectors: instruction buffers, scoreboard, schedulers, barriers."""
+"""Front end, from the warps' uop streams to the collectors: instruction buffers, scoreboard, schedulers,
+barriers."""

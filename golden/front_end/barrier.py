@@ -10,8 +10,8 @@ from warpbank.program.errors import ExecutionError
 
 
 class Barriers:
-    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are
-    there.
+    """Named barriers of every CTA: they count arrivals, and release the waiting warps when all expected ones
+    have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
     their last uop.
@@ -36,11 +36,11 @@ class Barriers:
         self._changed: set[int] = set()
 
     def start(self, cta: int, warps: int) -> None:
-        """A CTA starts in this slot."""
+        """Expect the warps of a CTA that starts in this slot."""
         self._live[cta] = warps
 
     def arrive(self, cta: int, uop: TraceUop) -> None:
-        """A warp arrives, and waits if the uop says so."""
+        """Count the arrival of a warp, which waits if the uop says so."""
         if uop.barrier >= self._count:
             raise ExecutionError(
                 f"pc {uop.pc} uses barrier {uop.barrier}, and the machine has {self._count} per CTA "
@@ -54,17 +54,17 @@ class Barriers:
         self._changed.add(cta)
 
     def exit(self, cta: int) -> None:
-        """A warp issued its last uop."""
+        """Expect one warp less: it has issued its last uop."""
         self._live[cta] -= 1
         self._changed.add(cta)
 
     @property
     def busy(self) -> bool:
-        """Something arrived or left in this cycle."""
+        """Whether a warp arrived or left in this cycle."""
         return bool(self._changed)
 
     def waiting_at(self, sub_core: int, warp: int) -> str:
-        """What a waiting warp waits for, in words."""
+        """Describe the barrier at which a warp waits."""
         for (cta, barrier), warps in self._waiting.items():
             if (sub_core, warp) in warps:
                 expected = self._expected[cta, barrier] or self._live[cta]
@@ -75,7 +75,7 @@ class Barriers:
         return "at a barrier"
 
     def step(self) -> None:
-        """Open what is complete at the end of the cycle."""
+        """Open the complete barriers at the end of the cycle."""
         for key in sorted(key for key in self._arrived if key[0] in self._changed):
             cta, barrier = key
             expected = self._expected[key] or self._live[cta]

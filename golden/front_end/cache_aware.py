@@ -1,4 +1,4 @@
-"""Greedy, then the warps that have cached values, then the oldest."""
+"""Cache-aware scheduler: greedy, then warps with cached values, then the oldest warp."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from warpbank.golden.front_end.gto import Gto
 
 
 class CacheAware(Gto):
-    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a
-    collector; then the oldest. Malekeh, section IV-B1.
+    """Cache-aware scheduler: picks the warp that issued last as long as it is eligible, then the oldest warp
+    with values in a collector, then the oldest. Malekeh, section IV-B1.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ class CacheAware(Gto):
     """
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue; `holds`: mask of the warps that have values in a collector."""
+        """Pick the warp to issue; `holds`: mask of the warps that have values in a collector."""
         if eligible >> self._last & 1:
             return self._last
         return super().pick(eligible & holds or eligible)

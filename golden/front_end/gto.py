@@ -1,10 +1,11 @@
-"""Greedy then oldest."""
+"""Greedy-then-oldest scheduler."""
 
 from __future__ import annotations
 
 
 class Gto:
-    """The warp that issued last as long as it is eligible, then the oldest eligible one.
+    """Greedy-then-oldest scheduler: picks the warp that issued last as long as it is eligible, then the
+    oldest eligible one.
 
     Age is the order in which warps were started in their slots (hardware: an age matrix).
 
@@ -18,12 +19,12 @@ class Gto:
         self._last = 0
 
     def start(self, warp: int) -> None:
-        """The warp in this slot is the youngest from now on."""
+        """Make the warp in this slot the youngest."""
         self._order.remove(warp)
         self._order.append(warp)
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue."""
+        """Pick the warp to issue."""
         if not eligible >> self._last & 1:
             for warp in self._order:
                 if eligible >> warp & 1:

@@ -15,7 +15,7 @@ from warpbank.golden.values import NEVER
 
 
 class InstructionBuffers:
-    """The buffers of a sub-core's warps.
+    """Instruction buffers of a sub-core's warps.
 
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
     stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
@@ -42,13 +42,12 @@ class InstructionBuffers:
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
         self._pointer = 0
         self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
-        self._fetch: tuple[int, int] | None = (
-            None  # warp, and first pc of the pir word that is fetched in this cycle
-        )
+        #: Warp, and first pc of the pir word that is fetched in this cycle.
+        self._fetch: tuple[int, int] | None = None
         self._hit: int | None = None  # warp whose word was found in the cycle before
 
     def start(self, warp: int, stream: WarpStream) -> None:
-        """A new warp's stream."""
+        """Connect a new warp's stream."""
         self._streams[warp] = stream
         if self._flags is not None:
             self._flags.start(warp)
@@ -56,7 +55,7 @@ class InstructionBuffers:
             self._fillable |= 1 << warp
 
     def next_cycle(self, cycle: int) -> int:
-        """The next cycle after `cycle` in which a buffer can be filled."""
+        """Return the next cycle after `cycle` in which a buffer can be filled."""
         if self._fillable or self._fetch is not None or self._hit is not None:
             return cycle + 1
         return self._held[0][0] if self._held else NEVER
@@ -94,8 +93,7 @@ class InstructionBuffers:
         return 1 << warp if len(entries) == 1 else 0
 
     def _meet(self, uop: TraceUop) -> None:
-        """Look for the release flags of a uop. What was found is known, and what was not is fetched, in the
-        next cycle."""
+        """Look for the release flags of a uop. A hit is reported, and a miss fetched, in the next cycle."""
         assert self._flags is not None
         hit = self._flags.fill(uop.warp, uop.pc, uop.covered)
         if hit:
@@ -110,7 +108,7 @@ class InstructionBuffers:
             self._probe.emit(event, *values)
 
     def pop(self, warp: int, cycle: int) -> None:
-        """The first uop of `warp` issues."""
+        """Remove the first uop of `warp`, which issues."""
         entries = self.entries[warp]
         uop = entries.popleft()
         stream = self._streams[warp]

@@ -1,8 +1,8 @@
-"""Issue: every warp's status, the stall reason of the cycle, and what an issued uop sets off."""
+"""Issue stage: every warp's status, the stall reason of a cycle, and the effects of an issued uop."""
 
 from __future__ import annotations
 
-from warpbank.arch.events import Stall
+from warpbank.arch.events import Hazard, Stall
 from warpbank.arch.uop import Memory
 from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.scoreboard import Scoreboard
@@ -10,21 +10,21 @@ from warpbank.golden.stream import TraceUop
 
 
 class Status:
-    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per
-    reason.
+    """Issue status of the warps at the clock edge, as one bit mask per reason: which can issue, and why the
+    others cannot.
 
-    In hardware all of it is combinational from registers; here a warp's bits are made anew only when
-    something changed for it.
+    In hardware the masks are combinational from registers. Here a warp's bits are recomputed only when
+    something has changed for the warp.
 
     Parameters
     ----------
-    buffers, scoreboard : what the status is made of.
+    buffers, scoreboard : source of the warps' first uops and of their hazards.
     """
 
     def __init__(self, buffers: InstructionBuffers, scoreboard: Scoreboard) -> None:
         self._buffers = buffers
         self._scoreboard = scoreboard
-        self.changed = 0  # warps whose bits must be made anew
+        self.changed = 0  # warps whose bits must be recomputed
         self.live = 0  # warps that have uops left to issue
         self.at_barrier = 0
         self.fenced = 0  # warps that issue nothing until their fence has retired
@@ -32,11 +32,11 @@ class Status:
         self.free = 0  # ... and needs no collector
         self.scoreboard = 0
         self.memory = 0
-        self.distant = 0  # of them, those that wait for a result from beyond the SM
+        self.distant = 0  # warps of `memory` that wait for a result from beyond the SM
         self.fetch = 0
 
     def update(self) -> None:
-        """Make the bits of the changed warps anew."""
+        """Recompute the bits of the changed warps."""
         changed = self.changed
         self.changed = 0
         keep = ~changed
@@ -56,15 +56,15 @@ class Status:
             else:
                 uop = entries[0]
                 hazard = self._scoreboard.hazard(uop)
-                if not hazard:
+                if hazard is Hazard.NONE:
                     ready |= bit
                     if not uop.collects:
                         free |= bit
-                elif hazard == 1:
+                elif hazard is Hazard.SCOREBOARD:
                     scoreboard |= bit
                 else:
                     memory |= bit
-                    if hazard == 3:
+                    if hazard is Hazard.DISTANT:
                         distant |= bit
         self.ready, self.free = ready, free
         self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch
@@ -72,13 +72,13 @@ class Status:
 
     @property
     def away(self) -> int:
-        """Warps that can not issue for long, and those that are over: two-level scheduling gives their place
-        to others."""
+        """Mask of the warps that cannot issue for long, and of those that have ended: two-level scheduling
+        gives their place to others."""
         return self.distant | self.fenced | self.at_barrier | ~self.live
 
     def stall(self, refused: bool, active: int = -1) -> Stall:
-        """The reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`: mask
-        of the active warps."""
+        """Return the reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`:
+        mask of the active warps."""
         if self.ready & active:
             return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
         if self.ready:
@@ -92,7 +92,7 @@ class Status:
         return Stall.BARRIER if self.at_barrier else Stall.NO_WARP
 
     def issue(self, uop: TraceUop) -> None:
-        """A warp's uop leaves the front end."""
+        """Update the status for a uop that leaves the front end."""
         bit = 1 << uop.warp
         self.changed |= bit
         if uop.wait:

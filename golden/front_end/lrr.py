@@ -1,4 +1,4 @@
-"""Loose round robin."""
+"""Loose round-robin scheduler."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from warpbank.golden.round_robin import first_from
 
 
 class Lrr:
-    """The first eligible warp after the one that issued last, in slot order, wrapping around.
+    """Loose round-robin scheduler: picks the first eligible warp after the one that issued last, in slot
+    order, wrapping around.
 
     Parameters
     ----------
@@ -18,10 +19,10 @@ class Lrr:
         self._pointer = 0
 
     def start(self, warp: int) -> None:
-        """A new warp changes nothing."""
+        """Ignore a new warp: age does not matter."""
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue."""
+        """Pick the warp to issue."""
         warp = first_from(eligible, self._pointer)
         self._pointer = (warp + 1) % self._warps
         return warp

@@ -1,4 +1,4 @@
-"""What a warp scheduler is, and the registry of policies. Each policy is a file of its own."""
+"""Warp scheduler interface, and the registry of policies. Each policy is a file of its own."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from warpbank.golden.probe import Probe
 
 
 class Scheduler(Protocol):
-    """Chooses the warp that issues."""
+    """Warp scheduler: picks the warp that issues."""
 
     def start(self, warp: int) -> None:
-        """A warp slot receives a new warp, the youngest."""
+        """Make the new warp of this slot the youngest."""
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue among those of the mask `eligible` (not 0); it does issue in this cycle. `holds`:
+        """Pick the warp to issue among the mask `eligible` (not 0); it does issue in this cycle. `holds`:
         mask of the warps that have values in a collector."""
 
 

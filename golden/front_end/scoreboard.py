@@ -1,7 +1,8 @@
-"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+"""Scoreboard: the registers and predicates of each warp that are still to be written or read."""
 
 from __future__ import annotations
 
+from warpbank.arch.events import Hazard
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import DISTANT, Control, Unit
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
@@ -10,8 +11,8 @@ _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class Scoreboard:
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, registers among these
-    that come from beyond the SM, and pending operand reads (WAR).
+    """Scoreboard of a sub-core's warps: pending writes (RAW, WAW) and pending operand reads (WAR). Among the
+    writes it tells apart those that the load/store unit owes, and those that come from beyond the SM.
 
     A register has at most one pending write (a second one would be a WAW hazard), but any number of pending
     reads, which are counted. Predicates are read at issue, so they have no WAR hazard.
@@ -27,28 +28,27 @@ class Scoreboard:
         self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
 
     def quiet(self, warp: int) -> bool:
-        """All operands of the warp's issued uops have been read."""
+        """Return whether all operands of the warp's issued uops have been read."""
         return not self.reads[warp]
 
     def pending(self, warp: int) -> int:
-        """Mask of the warp's registers and predicates that are still to be written."""
+        """Return the mask of the warp's registers and predicates that are still to be written."""
         return self.writes[warp]
 
-    def hazard(self, uop: TraceUop) -> int:
-        """What keeps the uop from issuing: 0 nothing, 1 a hazard of the register file and units, 2 one with a
-        result of the load/store unit, 3 one with a result from beyond the SM."""
+    def hazard(self, uop: TraceUop) -> Hazard:
+        """Return the hazard that keeps the uop from issuing."""
         warp = uop.warp
         pending = self.writes[warp] & uop.hazard
         if pending:
             if pending & self.distant[warp]:
-                return 3
-            return 2 if pending & self.memory[warp] else 1
+                return Hazard.DISTANT
+            return Hazard.MEMORY if pending & self.memory[warp] else Hazard.SCOREBOARD
         if uop.control is Control.PREFETCH:  # places change under the operands that are still to be read
-            return 1 if self.reads[warp] else 0
-        return 1 if self.reads[warp] & uop.writes else 0
+            return Hazard.SCOREBOARD if self.reads[warp] else Hazard.NONE
+        return Hazard.SCOREBOARD if self.reads[warp] & uop.writes else Hazard.NONE
 
     def issue(self, uop: TraceUop) -> None:
-        """Reserve what the uop reads and writes."""
+        """Reserve the registers and predicates that the uop reads and writes."""
         warp = uop.warp
         self.writes[warp] |= uop.writes
         if uop.unit is Unit.LSU:
@@ -61,14 +61,15 @@ class Scoreboard:
             self.reads[warp] |= 1 << register
 
     def read(self, warp: int, register: int) -> None:
-        """An operand was read (seam 6)."""
+        """Release an operand that has been read (scoreboard release interface)."""
         readers = self._readers[warp]
         readers[register] -= 1
         if not readers[register]:
             self.reads[warp] &= ~(1 << register)
 
     def written(self, warp: int, mask: int) -> None:
-        """Registers and predicates in `mask` have been written (seam 6)."""
+        """Release the registers and predicates in `mask`, which have been written (scoreboard release
+        interface)."""
         self.writes[warp] &= ~mask
         self.memory[warp] &= ~mask
         self.distant[warp] &= ~mask

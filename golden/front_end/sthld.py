@@ -1,4 +1,5 @@
-"""The adaptive waiting time of the caching collectors: a machine that walks to the knee of the IPC curve."""
+"""Adaptive waiting time (STHLD) of the caching collectors: a state machine that walks to the knee of the IPC
+curve."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
     6: ((0, 6), (1, 3)),
 }
 START = 1
-#: A change is large if it is at least one part in so many of the interval before (0.02).
+#: A change is large from this part of the previous interval on: 1 / 50 = 0.02.
 LARGE = 50
 
 
 class Sthld:
-    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per
-    SM.
+    """Adaptive waiting time: sets STHLD at the end of every interval from the IPC of the last two. One per
+    SM. Malekeh, section IV-B3.
 
-    The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change
+    The uops issued in an interval stand for its IPC, since all intervals have one length. The change
     is small if |now - before| x 50 < before; with nothing before, if nothing was issued now either.
 
     Parameters
@@ -43,7 +44,7 @@ class Sthld:
         self.value = 0
 
     def end(self, issued: int) -> None:
-        """An interval ends; `issued`: uops issued in all since the start."""
+        """End an interval; `issued`: uops issued since the start of the run."""
         now = issued - self._issued
         large = abs(now - self._before) * LARGE >= self._before if self._before else now > 0
         step, self.state = TRANSITIONS[self.state][large]

@@ -1,4 +1,4 @@
-"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for
+"""Two-level scheduler: only a few active warps may issue, and a warp that waits for memory makes room for
 another."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from warpbank.golden.probe import Probe
 
 
 class TwoLevel:
-    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2;
-    Malekeh, section II.
+    """Two-level scheduler: picks among the active warps by loose round robin, and replaces active warps that
+    wait. LTRF, section 3.2; Malekeh, section II.
 
     At the clock edge every active warp that is away becomes pending, and one pending warp that is not away,
     the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
@@ -31,20 +31,20 @@ class TwoLevel:
         self.active = 0
 
     def start(self, warp: int) -> None:
-        """The warp in this slot is the youngest from now on."""
+        """Make the warp in this slot the youngest."""
         self._order.remove(warp)
         self._order.append(warp)
 
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """The warp to issue; all in the mask `eligible` are active."""
+        """Pick the warp to issue; all in the mask `eligible` are active."""
         return self._inner.pick(eligible)
 
     def moves(self, away: int, may_activate: int = -1) -> bool:
-        """Whether `edge` would change anything."""
+        """Return whether `edge` would change anything."""
         return bool(self.active & away or self._candidates(away, may_activate))
 
     def _candidates(self, away: int, may_activate: int) -> int:
-        """Warps one of which becomes active."""
+        """Return the mask of the warps one of which becomes active."""
         return (
             self._everyone & may_activate & ~away & ~self.active
             if self.active.bit_count() < self._room
@@ -52,7 +52,7 @@ class TwoLevel:
         )
 
     def edge(self, away: int, may_activate: int = -1) -> tuple[int, int]:
-        """The clock edge at the end of a cycle.
+        """End the cycle at the clock edge: replace active warps that have nothing to do.
 
         Parameters
         ----------

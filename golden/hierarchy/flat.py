@@ -16,7 +16,7 @@ from warpbank.golden.values import Value
 
 
 class Flat:
-    """Seams 2 to 5 of the design in their simplest form.
+    """Flat hierarchy: collectors read and write the main register file directly.
 
     Order within a cycle: the result arbiter offers writes (`write`), then `step` serves reads on the banks
     left over. A bank whose accesses take longer than a cycle (`bank_latency`) begins with its oldest read
@@ -78,7 +78,7 @@ class Flat:
         )
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
         bank, row = self._mapping.locate(warp, register)
         self._arbiter.request(bank, row, collector, slot, tag)
 
@@ -87,7 +87,7 @@ class Flat:
         return self._mapping.locate(warp, register)[0]
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Write one result register (seam 4); False: its bank already takes another write in this cycle."""
+        """Write one result register (result interface); False: its bank takes another write in this cycle."""
         bank, row = self._mapping.locate(uop.warp, register)
         if (self._written if self._slow is None else self._written | self._slow.busy) >> bank & 1:
             return False

@@ -25,7 +25,7 @@ LOOKUPS = 2
 
 
 class Ltrf:
-    """Seams 2 to 5 of the design with a register file cache in between. LTRF, section 4.
+    """Hierarchy with a register file cache over the main register file. LTRF, section 4.
 
     An active warp has a row of the cache, one register in each bank. With a PREFETCH it names the registers
     of the interval that it enters; it issues nothing more until the cache holds these and no others of it. A
@@ -147,7 +147,7 @@ class Ltrf:
         return any(self._works(warp) or self.blocks[warp].empty for warp in self._owner if warp is not None)
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2): its place is looked up from the next cycle on."""
+        """Request an operand (operand read interface); its place is looked up from the next cycle on."""
         self._asked.append((collector, slot, tag, warp, register))
 
     def bank_of(self, warp: int, register: int) -> int:
@@ -159,8 +159,8 @@ class Ltrf:
         )
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Write one result register (seam 4); False: it moves, or its bank has something else to do in this
-        cycle."""
+        """Write one result register (result interface); False: it moves, or its bank has something else to do
+        in this cycle."""
         block = self.blocks[uop.warp]
         if block.moving >> register & 1:
             return False

@@ -47,7 +47,7 @@ class RenamedFlat(RenamingHooks, Flat):
         return self._renaming.busy or super().busy
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
         self._renaming.read(collector, slot, warp, register, tag)
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:

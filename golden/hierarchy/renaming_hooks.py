@@ -61,11 +61,11 @@ class RenamingHooks:
         return sum(1 << register - uop.destination for register in self._renaming.new(uop))
 
     def operand_read(self, warp: int, register: int) -> None:
-        """An operand no longer hinders a write (seam 6)."""
+        """Release an operand that has been read (scoreboard release interface)."""
         self._renaming.operand_read(warp, register)
 
     def result_written(self, warp: int, mask: int) -> None:
-        """Registers and predicates have been written (seam 6)."""
+        """Release registers and predicates that have been written (scoreboard release interface)."""
         self._renaming.written(warp, mask & _REGISTERS)
 
     def end(self, warp: int) -> None:

@@ -19,8 +19,8 @@ from warpbank.golden.values import Value, merge
 
 
 class ResultCache(ABC):
-    """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler
-    managed one share.
+    """Hierarchy with a cache that results fill: the part that the caches managed by hardware and by the
+    compiler share.
 
     An active warp has a row of the cache, one register in each bank. It loses the row when it is deactivated,
     and gets an empty one when it is activated. `Rfc` and `SwRfc` decide where results go and where operands
@@ -115,7 +115,7 @@ class ResultCache(ABC):
 
     @abstractmethod
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
 
     def _request(self, collector: int, slot: int, warp: int, register: int, entry: int | None) -> None:
         """Queue a read: of a bank of the cache, or of the main register file."""
@@ -142,8 +142,8 @@ class ResultCache(ABC):
         """A result is written into the cache."""
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """Write one result register (seam 4); False: it has to wait. One that goes to both places is written
-        in both at once."""
+        """Write one result register (result interface); False: it has to wait. A result for both places is
+        written in both at once."""
         place = self._place(uop, register)
         if place is None:
             return False

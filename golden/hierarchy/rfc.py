@@ -73,7 +73,7 @@ class Rfc(ResultCache):
         self._dead = uop.dead
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2): it is looked for in the next cycle."""
+        """Request an operand (operand read interface); it is looked for in the next cycle."""
         self._asked.append((collector, slot, warp, register, bool(self._dead >> slot & 1)))
 
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:

@@ -42,7 +42,7 @@ class SwRfc(ResultCache):
                 self._both[offset] = self._both[offset] & ~bit | (bit if uop.write_back & TO_BANKS else 0)
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
         entry = register % self._entries if self._near >> slot & 1 else None
         if entry is not None:
             offset = self._row_of[warp]

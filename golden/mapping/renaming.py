@@ -128,11 +128,11 @@ class Renaming:
         self.release.issue(warp, uop.sources, writes, dead & self.table.mapped[warp])
 
     def operand_read(self, warp: int, register: int) -> None:
-        """An operand was read (seam 6)."""
+        """Release an operand that has been read (scoreboard release interface)."""
         self.release.read(warp, register)
 
     def written(self, warp: int, mask: int) -> None:
-        """Registers were written (seam 6)."""
+        """Release registers that have been written (scoreboard release interface)."""
         self.release.written(warp, mask)
 
     def end(self, warp: int) -> None:

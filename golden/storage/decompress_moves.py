@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR, Control, Memory, Unit
-from warpbank.golden.stream import TraceUop
+from warpbank.arch.uop import MOVE, Control, Unit
+from warpbank.golden.stream import Template, TraceUop
 
 
 class DecompressMoves:
@@ -42,16 +42,15 @@ class DecompressMoves:
 
     def make(self, uop: TraceUop, register: int) -> TraceUop:
         """The move of a register that goes before `uop`. Its value is what it reads."""
-        move = TraceUop.__new__(TraceUop)
-        move.sub_core, move.warp, move.seq, move.pc = uop.sub_core, uop.warp, uop.seq | MOVE, uop.pc
-        move.unit, move.memory, move.control = Unit.ALU, Memory.NONE, Control.NONE
-        move.sources, move.destination, move.count = (register,), register, 1
-        move.predicates_read = move.predicates_written = 0
-        move.mask = move.lane_mask = self._lanes
-        move.writes = move.hazard = 1 << register
-        move.write_back, move.near, move.dead, move.scalar, move.fresh = TO_COLLECTOR | TO_BANKS, 0, 0, 0, 0
-        move.collects = True
-        move.arrive = move.wait = move.last = move.retired = move.part = False
-        move.values, move.lines, move.passes, move.written = [], [], 0, 0
-        move.working_set = move.releases = 0
-        return move
+        template = Template(Unit.ALU, Control.NONE, (register,), register, 1)
+        return TraceUop(
+            template,
+            uop.sub_core,
+            uop.warp,
+            uop.seq | MOVE,
+            uop.pc,
+            self._lanes,
+            self._lanes,
+            values=[],
+            lines=[],
+        )

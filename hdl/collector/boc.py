@@ -157,7 +157,7 @@ class Boc(wiring.Component):
 
     @staticmethod
     def tags(config: SmConfig) -> int:
-        """Uops that one collector can have in collection at a time."""
+        """Tags of one collector, the uops that it can have in collection at a time: the window."""
         return config.sub_core.collector.window
 
     @staticmethod

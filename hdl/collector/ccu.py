@@ -151,7 +151,7 @@ class Ccu(wiring.Component):
 
     @staticmethod
     def tags(config: SmConfig) -> int:
-        """Uops that one unit can have in collection at a time."""
+        """Tags of one unit, the uops that it can have in collection at a time: one."""
         return 1
 
     @staticmethod

@@ -93,7 +93,7 @@ class Ocu(wiring.Component):
 
     @staticmethod
     def tags(config: SmConfig) -> int:
-        """Uops that one collector can have in collection at a time."""
+        """Tags of one collector, the uops that it can have in collection at a time: one."""
         return 1
 
     @staticmethod

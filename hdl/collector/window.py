@@ -28,7 +28,7 @@ class Entries:
     Parameters
     ----------
     count : entries.
-    window : uops of the window, IW.
+    window : instruction window in uops (`CollectorConfig.window`).
     name : of the signals.
 
     Attributes

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.events import field_width
+from warpbank.arch.events import L1Result, LsuStall, field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
@@ -315,12 +315,13 @@ class Lsu(wiring.Component):
         m.d.sync += free.eq((free & ~Mux(take, place.one_hot, 0)) | Mux(returns.valid, 1 << returns.slot, 0))
 
         if self._probe:
-            result = Mux(is_load, Mux(hit, 0, Mux(merge, 2, 1)), Mux(is_store, 3, 4))
+            of_load = Mux(hit, L1Result.HIT, Mux(merge, L1Result.MERGE, L1Result.MISS))
+            result = Mux(is_load, of_load, Mux(is_store, L1Result.STORE, L1Result.ATOMIC))
             emit(
                 m,
                 self.events.lsu_stall[0],
                 no_mshr | no_queue | (want & full),
-                cause=Mux(no_mshr, 0, Mux(no_queue, 1, 2)),
+                cause=Mux(no_mshr, LsuStall.MSHR, Mux(no_queue, LsuStall.QUEUE, LsuStall.PENDING)),
             )
             emit(m, self.events.l1_access[0], looked_up, line=self.lines.line, result=result)
             emit(m, self.events.l1_fill[0], fills, line=mshrs.fill_line)

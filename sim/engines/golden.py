@@ -33,7 +33,6 @@ class GoldenEngine:
                 "the golden model has no signals, so it cannot write waves; use --engine verilator or pysim"
             )
         check_trace(trace)
-        config = scheme.machine(config)
         batcher = Batcher(events) if events is not None else None
         machine = Sm(
             trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None

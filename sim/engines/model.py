@@ -67,6 +67,8 @@ def library(
 ) -> Path:
     """The shared library of the SM, from the cache or built now; `on_build` is called before that.
 
+    `config` is the machine as the scheme changes it (`Scheme.machine`); engines see to that.
+
     Raises EngineError for a machine that cannot be built, ToolError for tools that are missing or fail.
     """
     parts = _parts(config, scheme, build)
@@ -94,7 +96,7 @@ def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
 
 def _machine(config: SmConfig, scheme: Scheme) -> dict[str, object]:
     """The configuration, without what changes no hardware: its preset's name, and who names the scheduler."""
-    content = scheme.machine(config).to_dict()
+    content = config.to_dict()
     del content["preset"]
     front_end = content["sub_core"]["front_end"]
     if front_end["scheduler"] == "scheme":
@@ -139,7 +141,6 @@ def source_digest() -> str:
 
 def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
     """Build the model into `folder`."""
-    config = scheme.machine(config)
     made = design(config, scheme, apart=True)  # refuses what cannot be built before any tool starts
     work = folder / "work"
     work.mkdir()

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
+import pytest
+
 from warpbank.arch.config import PRESETS, preset
-from warpbank.arch.events import COUNTERS, EVENTS, STALLS, Record, Stall, count, field_width, stalls
+from warpbank.arch.events import (
+    COUNTERS,
+    EVENTS,
+    STALLS,
+    L1Result,
+    LsuStall,
+    Record,
+    Stall,
+    count,
+    field_width,
+    stalls,
+)
 
 
 def test_counters_name_events_and_fields() -> None:
@@ -22,6 +37,15 @@ def test_every_field_has_a_width() -> None:
 
 def test_every_stall_is_defined_in_order_of_priority() -> None:
     assert list(STALLS) == list(Stall)
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "kinds"), [("lsu_stall", "cause", LsuStall), ("l1_access", "result", L1Result)]
+)
+def test_every_outcome_is_counted(event: str, field: str, kinds: type[IntEnum]) -> None:
+    counted = [counter.when for counter in COUNTERS.values() if counter.event == event]
+    assert counted == [(field, kind) for kind in kinds]
+    assert max(kinds) < 1 << field_width(dict(EVENTS[event].fields)[field], preset("tiny"))
 
 
 def test_counting() -> None:

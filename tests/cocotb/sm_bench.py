@@ -1,5 +1,5 @@
-"""A small SM that runs a kernel: the bench answers at the testbench seams and compares every event of every
-cycle with golden."""
+"""Small SM that runs a kernel: the bench answers the questions of the RTL to the testbench and compares every
+event of every cycle with golden."""
 
 from __future__ import annotations
 

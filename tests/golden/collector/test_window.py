@@ -1,4 +1,4 @@
-"""The window's rules one by one, on streams made by hand. BOW, sections IV-A to IV-C; DESIGN, section 7."""
+"""Rules of the window one by one, on streams made by hand. BOW, sections IV-A to IV-C; docs/bow.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adaptive waiting time, state by state (DESIGN, section 7), and on curves as in Malekeh's Figure 9."""
+"""Adaptive waiting time, state by state (docs/malekeh.md), and on curves as in Malekeh's Figure 9."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from warpbank.program.hints import Hints
 from warpbank.program.random_programs.operations import random_trace
 
 START, CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(1, 7)
-#: DESIGN, section 7: (state, change) -> (step, next state).
+#: Our reconstruction, docs/malekeh.md: (state, change) -> (step, next state).
 EDGES = {
     (START, "S"): (1, CLIMB),
     (START, "L"): (1, CLIMB),

@@ -49,7 +49,7 @@ def number(value: Value | None) -> int:
 
 
 class Machine:
-    """What surrounds the collectors: hazards, banks, units. Golden's seams are its methods."""
+    """Surroundings of the collectors: hazards, banks, units. Their interfaces in golden are its methods."""
 
     def __init__(self, config: SmConfig, rng: random.Random) -> None:
         self.config, self.rng = config, rng
@@ -112,19 +112,19 @@ class Machine:
         self.next[uop.warp] = self.make(uop.warp)
 
     def read(self, collector: int, slot: int, warp: int, register: int) -> None:
-        """Seam 2."""
+        """Take a request (operand read interface)."""
         self.requests.append((collector, slot, warp, register))
 
     def read_done(self, warp: int, register: int) -> None:
-        """Seam 6."""
+        """Release an operand (scoreboard release interface)."""
         self.reading[warp].remove(register)
 
     def accepts(self, unit: int, cycle: int) -> bool:
-        """Seam 3."""
+        """Return whether the unit takes a uop (dispatch interface)."""
         return bool(self.accepting >> unit & 1)
 
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
-        """Seam 3: the operands are what the banks hold."""
+        """Take a uop whose operands are the values of the banks (dispatch interface)."""
         assert [number(value) for value in uop.operands] == [
             number(self.banks[uop.warp][each]) for each in uop.sources
         ]

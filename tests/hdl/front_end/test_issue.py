@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, seen, simulate, uop_record
-from warpbank.arch.events import Stall
+from warpbank.arch.events import Hazard, Stall
 from warpbank.arch.uop import Memory
 from warpbank.golden.front_end.issue import Status as Golden
 from warpbank.hdl.front_end.issue import InFlight, Status
@@ -19,9 +19,9 @@ class Fake:
 
     def __init__(self, warps: int) -> None:
         self.entries: list[list[Any]] = [[] for _ in range(warps)]
-        self.hazards = [0] * warps
+        self.hazards = [Hazard.NONE] * warps
 
-    def hazard(self, uop: Any) -> int:
+    def hazard(self, uop: Any) -> Hazard:
         return self.hazards[uop.warp]
 
 
@@ -48,7 +48,7 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
                         last=rng.random() < 0.1,
                     )
                 ] * rng.choice((0, 1, 1, 1))
-                fake.hazards[warp] = rng.choice((0, 0, 1, 2, 3))
+                fake.hazards[warp] = rng.choice((Hazard.NONE, *Hazard))
             model.changed = everyone
             model.update()
             may_issue, refused = rng.choice((0, everyone, rng.getrandbits(warps))), rng.random() < 0.5
@@ -61,8 +61,8 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
                     "first": lambda warp: fake.entries[warp],
                     "collects": lambda warp: fake.entries[warp] and fake.entries[warp][0].collects,
                     "blocked": lambda warp: fake.hazards[warp],
-                    "memory": lambda warp: fake.hazards[warp] >= 2,
-                    "distant": lambda warp: fake.hazards[warp] == 3,
+                    "memory": lambda warp: fake.hazards[warp] >= Hazard.MEMORY,
+                    "distant": lambda warp: fake.hazards[warp] is Hazard.DISTANT,
                 }.items()
             }
             for name, mask in bit.items():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import booleans
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
+from warpbank.arch.events import Hazard
 from warpbank.arch.uop import DISTANT, RZ, Memory, Unit
 from warpbank.golden.front_end.scoreboard import Scoreboard as Golden
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
@@ -60,11 +61,18 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
                 show(ctx, warp)
             hazards = [model.hazard(uop) for uop in heads]
             blocked, memory = ctx.get(rtl.blocked), ctx.get(rtl.memory)
-            found = [2 if memory >> warp & 1 else blocked >> warp & 1 for warp in range(core.warps)]
+            found = [
+                Hazard.MEMORY if memory >> warp & 1 else Hazard(blocked >> warp & 1)
+                for warp in range(core.warps)
+            ]
             if far:
                 distant = ctx.get(rtl.distant)
-                found = [3 if distant >> warp & 1 else hazard for warp, hazard in enumerate(found)]
-            assert found == [hazard if far else min(hazard, 2) for hazard in hazards], f"cycle {cycle}"
+                found = [
+                    Hazard.DISTANT if distant >> warp & 1 else hazard for warp, hazard in enumerate(found)
+                ]
+            assert found == [hazard if far else min(hazard, Hazard.MEMORY) for hazard in hazards], (
+                f"cycle {cycle}"
+            )
             reads = _read(ctx)
             writes = _write(ctx)
             _issue(
