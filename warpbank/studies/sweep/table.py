@@ -10,6 +10,7 @@ from typing import Any
 
 from warpbank.arch.events import COUNTERS, Stall
 from warpbank.arch.schemes import BASELINE
+from warpbank.program.cache import whole
 from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
@@ -92,11 +93,8 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
     data = {name: [_cell(each.get(name), kind) for each in rows] for name, kind in kinds.items()}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
+        with whole(path, temporary):
             parquet.write_table(arrow.Table.from_pydict(data, schema=schema), temporary)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WarpbankError(
             f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
