@@ -1,4 +1,4 @@
-"""The code that the allocator works on: a copy of the kernel, and where each instruction came from."""
+"""Kernel copy that the allocator works on, with the origin of each instruction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpbank.program.isa import Block, Const, Imm, Instr, Kernel, Op, Reg, Sreg
 
 @dataclass
 class AllocationReport:
-    """What an allocation did.
+    """Report of an allocation, with what it took.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ _CLOCKS = (Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI)
 
 
 def recipes(instr: Instr) -> list[Recipe] | None:
-    """How to compute each word that an instruction writes, if it can be computed anywhere; None: it
+    """Recipe to compute each word that an instruction writes, if it can be computed anywhere; None: it
     cannot."""
     if instr.dst is None or instr.guard is not None or instr.volatile or instr.pdst:
         return None
@@ -89,7 +89,7 @@ def joined_groups(kernel: Kernel) -> dict[int, int]:
 
 
 class Work:
-    """A kernel under allocation; `source` stays as it is.
+    """Kernel under allocation; `source` stays as it is.
 
     Attributes
     ----------

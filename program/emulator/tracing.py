@@ -1,4 +1,4 @@
-"""Rows of the trace, as they are executed."""
+"""Trace rows, written as instructions are executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ALL = 0xFFFFFFFF
 
 @jit
 def memory_kind(op, count, kind):
-    """arch.uop.Memory of an access whose first lane touches this space."""
+    """Memory operation (`arch.uop.Memory`) of an access whose first lane touches this space."""
     if kind == Space.GLOBAL:
         if op == Op.LD:
             return 1
@@ -44,8 +44,8 @@ def memory_kind(op, count, kind):
 
 @jit
 def record(pc, mask, code, R, S, T, dynamic, all_values, all_lines):
-    """One row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is costly
-    to pass on.)"""
+    """Write one row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is
+    costly to pass on.)"""
     row = dynamic[S[ROWS]]
     S[ROWS] += 1
     row.pc = code[pc, TRACE_PC]

@@ -1,4 +1,4 @@
-"""The opcodes."""
+"""Opcodes of the machine instruction set."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from enum import IntEnum
 
 
 class Op(IntEnum):
-    """Opcodes. a, b, c are the sources in order, d the destination, p the predicate results, q the predicate
-    sources.
+    """Opcode of a machine instruction.
 
     Widths are 1 (32-bit) unless the line says otherwise.
     """

@@ -1,4 +1,4 @@
-"""Additions that keep or take the carry flag, and additions that saturate."""
+"""Lowering of additions that keep or take the carry flag, and of additions that saturate."""
 
 from __future__ import annotations
 
