@@ -1,4 +1,4 @@
-"""Liberty readers in seconds: ours beside two of the package index, `python -m bench.liberty FILE.lib ...`.
+"""Speed of Liberty readers: ours beside two of the package index, `python -m bench.liberty FILE.lib ...`.
 
 It needs the packages `liberty-parser` and `libparse`, which nothing else here does.
 """

@@ -1,4 +1,4 @@
-"""Result files: whole or not there."""
+"""Result files that are whole or not there."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ RESULT_VERSION = 2
 
 
 def folder() -> Path:
-    """Where results are kept."""
+    """Folder of the results."""
     return trace_cache.folder() / "results"
 
 
@@ -50,7 +50,7 @@ def code_digest(*modules: str) -> str:
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """The result of this key; None if there is none, or none that can be read."""
+    """Result of this key; None if there is none, or none that can be read."""
     try:
         data = json.loads((folder() / f"{name}.json").read_text())
     except (OSError, ValueError):
