@@ -16,7 +16,6 @@ class AllocationReport:
     registers, predicates : how many of R0.. and P0.. the code uses (highest + 1).
     max_registers : the limit it was given.
     rounds : colourings tried.
-    spilled_groups : register groups that went to local memory.
     rematerialized : register groups recomputed at their uses instead.
     spill_loads, spill_stores : instructions inserted for them.
     spill_bytes : local memory per thread taken.
@@ -31,7 +30,6 @@ class AllocationReport:
     predicates: int = 0
     max_registers: int = 0
     rounds: int = 0
-    spilled_groups: int = 0
     rematerialized: int = 0
     spill_loads: int = 0
     spill_stores: int = 0

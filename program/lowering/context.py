@@ -28,7 +28,6 @@ from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, fl
 from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
 
 MASK32 = 0xFFFFFFFF
-MASK64 = 0xFFFFFFFFFFFFFFFF
 #: Inlining multiplies code; beyond this a kernel is refused.
 MAX_INSTRUCTIONS = 400_000
 #: Ops that must stay under their guard even if they write a temporary only.
