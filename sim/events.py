@@ -138,7 +138,7 @@ class Batcher:
         self._records.append(record)
 
     def finish(self, cycles: int) -> None:
-        """End of the run after so many cycles."""
+        """End of the run, with the cycles it took."""
         while cycles > self._end:
             self._flush(self._end)
         self._sink(Batch(self._start, cycles, encode(self._records)))

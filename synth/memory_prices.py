@@ -121,7 +121,7 @@ def _slice(memory: Memory, columns: int, tools: Tools, folder: Path, clock: floa
 
 
 def _tree(tools: Tools, times: float) -> float:
-    """Time in ns that buffers take to bring a signal to so many slices."""
+    """Time in ns that buffers take to bring a signal to `times` slices."""
     if times <= 1:
         return 0.0
     buffer = tools.driver

@@ -168,7 +168,7 @@ class Explainer:
                 at_pc = f"; {self._instruction(min(waits))}" if waits else ""
                 needs.append(f"barrier {b} needs {wanted} and has {arrived}{at_pc}")
         if len(lines) > 8:
-            lines[8:] = [f"{len(lines) - 8} more wait likewise"]
+            lines[8:] = [f"{len(lines) - 8} more warps wait"]
         gone = f" Warps {', '.join(map(str, exited))} have exited." if exited else ""
         return (
             f"{self._block()}: deadlock at a barrier. {'; '.join(lines)}.{gone} {'. '.join(needs)}.".replace(

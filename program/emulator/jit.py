@@ -39,7 +39,7 @@ def source_stamp() -> str:
 def jit(function: Callable[..., Any]) -> Any:
     """`function` compiled on first use; division by zero follows IEEE, wherever a cache can be kept it is.
 
-    Raises nothing if no folder is writable: then every process compiles anew.
+    Raises nothing if no folder is writable: then every process compiles for itself.
     """
     try:
         compiled: Any = njit(cache=True, error_model="numpy")(function)

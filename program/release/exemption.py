@@ -69,7 +69,7 @@ def exempt_registers(
     warps : warps whose registers the table maps.
     physical : physical registers there are.
     table_bytes : size of the table.
-    at_most : so many registers, even if the table does not fit then.
+    at_most : limit of registers, even if the table does not fit then.
     """
     renamed = kernel.registers
     exempt: list[int] = []

@@ -72,7 +72,7 @@ class Cluster:
 
 @contextmanager
 def connect(address: str, workers: int) -> Iterator[Cluster]:
-    """Connection to the cluster whose scheduler is there, or to a `LOCAL` one of so many workers. Workers
+    """Connection to the cluster whose scheduler is there, or to a `LOCAL` one of `workers` workers. Workers
     elsewhere need this version of Warpbank.
 
     Raises WarpbankError if dask is not installed, or if no scheduler answers.

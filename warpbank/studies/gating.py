@@ -252,7 +252,7 @@ def _parts(used: np.ndarray) -> list[float]:
 
 
 def _means(values: np.ndarray, step: int) -> list[float]:
-    """Means of so many cycles each."""
+    """Means over steps of cycles."""
     starts = np.arange(0, len(values), step)
     counts = np.diff(np.append(starts, len(values)))
     return np.round(np.add.reduceat(values, starts) / counts, 3).tolist()

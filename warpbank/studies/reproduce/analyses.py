@@ -85,7 +85,7 @@ def lanes(job: Job, options: runner.Options) -> dict[str, int]:
 
 
 def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> dict[str, Any]:
-    """Release flags of register renaming, on a machine with so many warps and physical registers.
+    """Release flags of register renaming, on a machine with a number of warps and physical registers.
 
     `flags`, `all_flags`: `Growth`, without and with pir that hold no flag. `live`, `held`: mean and greatest
     share of their registers that the first warps have in use, running in step; held: with flags. `registers`,

@@ -15,7 +15,7 @@ class Kept:
     """Observer of a run (`warpbank.sim.runs.RunSpec.observer`), of collectors that keep values.
 
     Its result: results written into collectors (`written`), and those of them that a later uop found there
-    (`reused`). A result that leaves, is replaced or forgotten before is not; what is fetched anew from the
+    (`reused`). A result that leaves, is replaced or forgotten before is not; what is fetched again from the
     banks later is no reuse of it.
     """
 

@@ -57,7 +57,7 @@ WRITTEN = 5
 
 
 def snippet_kernel(after: int = 0) -> Kernel:
-    """Kernel of the snippet, so many NOPs, and an EXIT."""
+    """Kernel of the snippet, a number of NOPs, and an EXIT."""
     code = [*SNIPPET, *(Instr(Op.NOP) for _ in range(after)), Instr(Op.EXIT)]
     return Kernel("btree_snippet", [Block("entry", code)], {}, 1, registers=10, shared_bytes=4096)
 
