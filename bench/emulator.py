@@ -15,7 +15,7 @@ from warpbank.program.runner import compile_job
 
 
 def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:
-    """Emulate a kernel with and without a trace, the fastest of so many runs each."""
+    """Emulate a kernel with and without a trace, the fastest of `repeats` runs each."""
     job = workloads.get(name).job(size)
     start = time.perf_counter()
     kernels = compile_job(job)

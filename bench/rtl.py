@@ -34,7 +34,7 @@ from warpbank.sim.experiment import register_limit
 
 @dataclass
 class Row:
-    """Cycles per CPU-second of one kernel."""
+    """Rates of one kernel, in cycles per CPU-second."""
 
     kernel: str
     cycles: int
@@ -44,7 +44,7 @@ class Row:
 
 
 def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """A result and the cycles per second of CPU time that it took."""
+    """Result of a run and the cycles per second of CPU time that it took."""
     begin = time.process_time()
     result = run()
     return result, result.cycles / (time.process_time() - begin)

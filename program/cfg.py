@@ -47,6 +47,7 @@ class Loop:
 
     @property
     def reducible(self) -> bool:
+        """Whether the loop has one entrance only."""
         return len(self.headers) == 1
 
 
@@ -195,7 +196,7 @@ class Cfg:
             self._find_loops(region, loop, reachable)
 
     def depth(self, block: int) -> int:
-        """How many loops the block is in."""
+        """Nesting depth of the block in loops."""
         loop = self.loop_of[block]
         return 0 if loop is None else self.loops[loop].depth
 
@@ -226,7 +227,8 @@ class Cfg:
         return None if at == self.exit else at
 
     def reconvergence(self, pc: int) -> int | None:
-        """The same for the branch at `pc`, as the pc of that block's first instruction."""
+        """Reconvergence point of the branch at `pc`, as the pc of its block's first instruction; None:
+        nowhere before the exit."""
         at = self.reconvergence_block(self.block_of(pc))
         if at is None or self.starts[at] >= self.starts[-1]:
             return None

@@ -1,5 +1,5 @@
-"""From PTX to machine code in one call: lower, schedule, allocate, schedule what the allocator inserted,
-verify."""
+"""Compiler from PTX to machine code in one call: lower, schedule, allocate, schedule what the allocator
+inserted, verify."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compile_kernel(
 def compile_with_report(
     module: Module, entry: str, *, max_registers: int = 255, schedule: bool = True, allocate: bool = True
 ) -> tuple[Kernel, AllocationReport]:
-    """The same, and what the allocator did (nothing if it was not run)."""
+    """Machine code of one kernel, and the report of its allocation (nothing if it was not run)."""
     return finish(lower(module, entry), max_registers=max_registers, schedule=schedule, allocate=allocate)
 
 

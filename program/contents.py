@@ -1,4 +1,4 @@
-"""Arrays described in TOML: element type, shape, and what is in them."""
+"""Array descriptions in TOML: element type, shape and contents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
 
 
 def read_type(table: Table, required: bool) -> np.dtype[Any] | None:
-    """The key `type`."""
+    """Element type under the key `type`."""
     name = table.take("type", (str,), required=required)
     if name is None:
         return None
@@ -38,7 +38,7 @@ def read_type(table: Table, required: bool) -> np.dtype[Any] | None:
 
 
 def read_shape(table: Table) -> tuple[int, ...] | None:
-    """The key `shape`: a positive integer or a list of them."""
+    """Shape under the key `shape`: a positive integer or a list of them."""
     shape = table.take("shape", (int, list))
     if shape is None:
         return None

@@ -1,4 +1,4 @@
-"""From CUDA C to PTX text, with the LLVM that the `ziglang` wheel carries: no CUDA toolkit is needed.
+"""CUDA C compiler to PTX text, with the LLVM that the `ziglang` wheel carries: no CUDA toolkit is needed.
 
 A source includes `warpbank.cuh` (in `workloads/cuda`), which stands in for the toolkit's headers and is
 always on the include path. A source that needs another GPU than `DEFAULT_ARCH` says so once, in its first
@@ -34,7 +34,7 @@ class CompileError(WarpbankError, ValueError):
 
 
 def source_arch(source: Path) -> str:
-    """The GPU a source asks for: its first line's `// arch: sm_NN`, else `DEFAULT_ARCH`."""
+    """GPU architecture that a source asks for: its first line's `// arch: sm_NN`, else `DEFAULT_ARCH`."""
     with source.open(encoding="utf-8", errors="replace") as file:
         found = _ARCH_COMMENT.match(file.readline())
     return found.group(1) if found else DEFAULT_ARCH

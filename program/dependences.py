@@ -1,4 +1,4 @@
-"""Which instructions of a block must keep their order.
+"""Dependences of a block: which of its instructions must keep their order.
 
 - Registers and predicates: read after write, write after read, write after write; a guarded write also keeps
   what it may not

@@ -1,5 +1,5 @@
-"""A user's own kernel: PTX plus a TOML launch description (docs/launch.md) make a `Job`; and what makes any
-job a sound one."""
+"""Launch descriptions of users' own kernels: PTX plus TOML (docs/launch.md) make a `Job`, and every job is
+checked to be sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divergence: which registers, predicates and branches may differ between the lanes of a warp.
+"""Divergence analysis: which registers, predicates and branches may differ between the lanes of a warp.
 
 A value is uniform if all lanes that execute together hold the same. Special registers of the thread, memory
 contents and values taken from other lanes are divergent; constants, parameters, CTA indices and votes are
@@ -122,7 +122,7 @@ class Divergence:
         return [meeting]
 
     def before(self, block: int) -> list[Live]:
-        """What may be divergent before each instruction of a block."""
+        """Divergent registers and predicates before each instruction of a block."""
         found, state = [], self.at_start[block]
         for instr in self.kernel.blocks[block].instrs:
             found.append(state)
@@ -150,7 +150,7 @@ def divergent_result(instr: Instr, state: Live) -> bool:
 
 
 def step(instr: Instr, state: Live) -> Live:
-    """From before an instruction to after it."""
+    """Transfer function of divergence, from before an instruction to after it."""
     registers, predicates = mask_of(instr.registers_written()), mask_of(instr.predicates_written())
     if not registers and not predicates:
         return state

@@ -1,14 +1,15 @@
-"""Errors that a user can cause. The command line prints their text, one paragraph, and exits with code 2."""
+"""Errors that a user can cause, each a sentence without a traceback. The command line prints their text, one
+paragraph, and exits with code 2."""
 
 from __future__ import annotations
 
 
 class WarpbankError(Exception):
-    """A user's mistake: the message names what is wrong, where, and what would be right."""
+    """Error of a user's mistake: the message names what is wrong, where, and what would be right."""
 
 
 class PtxError(WarpbankError):
-    """PTX that cannot be read or lowered. The message starts with `path:line:`."""
+    """Error of PTX that cannot be read or lowered. The message starts with `path:line:`."""
 
     def __init__(self, path: str, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}")
@@ -17,8 +18,8 @@ class PtxError(WarpbankError):
 
 
 class LaunchError(WarpbankError):
-    """A launch that does not fit its kernel or its machine."""
+    """Error of a launch that does not fit its kernel or its machine."""
 
 
 class ExecutionError(WarpbankError):
-    """A kernel that went wrong while running: out of bounds, misaligned, deadlock, trap."""
+    """Error of a kernel that went wrong while running: out of bounds, misaligned, deadlock, trap."""

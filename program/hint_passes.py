@@ -1,4 +1,4 @@
-"""The hints that a scheme asks of the compiler, on a trace."""
+"""Hint passes: the compiler analyses that make the hints a scheme asks for, run on a trace."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 def with_hints(
     trace: Trace, wanted: tuple[str, ...], config: SmConfig, kernels: Callable[[], Mapping[str, Kernel]]
 ) -> Trace:
-    """The trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the
-    others stay at what is safe.
+    """Trace with the fields of `Hints` that are `wanted` (`warpbank.arch.schemes.Scheme.hints`); the others
+    stay at what is safe.
 
     `cached` sets `near` and `write_back` for a register file cache that the compiler manages
     (`warpbank.program.strand_cache`). `release` is no field: it sets `dead` to what the flags of register

@@ -1,4 +1,4 @@
-"""What the compiler tells the register file about each instruction."""
+"""Compiler hints: what the compiler tells the register file about each instruction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOTH = 3
 
 @dataclass(frozen=True)
 class Hints:
-    """Bits of every instruction, one row per pc (u1 arrays).
+    """Hint bits of every instruction, one row per pc (u1 arrays).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Hints:
 
     @staticmethod
     def none(count: int) -> Hints:
-        """What is safe where nothing is known, for `count` instructions."""
+        """Safe hints for `count` instructions of which nothing is known."""
         return Hints(np.full(count, BOTH, np.uint8), *(np.zeros(count, np.uint8) for _ in range(4)))
 
     @staticmethod

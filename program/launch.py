@@ -1,5 +1,4 @@
-"""What the host side of a CUDA program does, as data: buffers, launches, and what memory must hold at the
-end."""
+"""Host side of a CUDA program as data: buffers, launches, and what memory must hold at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a buffer must hold after the last launch.
+    """Expected contents of a buffer after the last launch.
 
     Integers must match exactly, whatever the tolerances. Floats must satisfy
     `|found - value| <= atol + rtol * |value|`.

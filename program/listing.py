@@ -1,5 +1,5 @@
-"""Machine code as text, and the data behind `warpbank explain`: blocks, control flow, liveness. Nothing here
-prints."""
+"""Listings of machine code as text, and the data behind `warpbank explain`: blocks, control flow, liveness.
+Nothing here prints."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _source(instr: Instr, i: int) -> str:
 
 
 def disassemble(instr: Instr) -> str:
-    """One instruction as text: `@!P0 FFMA R4, R2, R3, R4`, `LD.GLOBAL.64 R2.64, [R4.64+0x10]`."""
+    """Disassembly of one instruction: `@!P0 FFMA R4, R2, R3, R4`, `LD.GLOBAL.64 R2.64, [R4.64+0x10]`."""
     operands: list[str] = []
     if instr.dst is not None:
         operands.append(str(instr.dst))
@@ -316,7 +316,7 @@ def render(shown: Listing) -> list[str]:
 
 
 def flow_line(block: BlockListing) -> str:
-    """One block of the control flow graph: where it comes from and leads to."""
+    """Block of the control flow graph as one line: where it comes from and leads to."""
     facts = [f"from {', '.join(block.predecessors) or 'nowhere'}", f"to {', '.join(block.successors)}"]
     if block.depth:
         facts.append(f"loop depth {block.depth}{' (header)' if block.header else ''}")
@@ -328,5 +328,5 @@ def flow_line(block: BlockListing) -> str:
 
 
 def flow(kernel: Kernel) -> list[str]:
-    """The control flow graph as text, one line per block."""
+    """Control flow graph as text, one line per block."""
     return [flow_line(block) for block in listing(kernel).blocks]

@@ -1,4 +1,4 @@
-"""Thread liveness: which registers and predicates one lane may still read.
+"""Thread liveness analysis: which registers and predicates one lane may still read.
 
 Classic backward data flow over 32-bit registers and predicates. A guarded write does not kill, since lanes
 whose guard is false keep the old value, unless all that follows is read under the same guard; a write to some
@@ -19,7 +19,7 @@ from warpbank.program.isa import PT, Instr, Kernel, Pred
 
 
 def mask_of(indices: Iterable[int]) -> int:
-    """The set with these members."""
+    """Set of numbers as a bit mask."""
     mask = 0
     for i in indices:
         mask |= 1 << i
@@ -27,7 +27,7 @@ def mask_of(indices: Iterable[int]) -> int:
 
 
 def members(mask: int) -> Iterator[int]:
-    """The members of a set, ascending."""
+    """Members of a bit-mask set, ascending."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -36,7 +36,7 @@ def members(mask: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Registers and predicates alive at one place."""
+    """Live registers and predicates at one place."""
 
     registers: int
     predicates: int
@@ -49,7 +49,7 @@ NOTHING = Live(0, 0)
 
 
 class Backward:
-    """A walk backward through straight-line code, one lane's view.
+    """Backward walk through straight-line code, one lane's view.
 
     A guarded write satisfies the reads that follow under the same guard, as long as the guard's predicate
     does not change between; `_only` remembers under which guard a register (or predicate) is wanted, if under
@@ -63,10 +63,11 @@ class Backward:
 
     @property
     def live(self) -> Live:
+        """Live registers and predicates here."""
         return Live(self.registers, self.predicates)
 
     def step(self, instr: Instr) -> None:
-        """From after an instruction to before it."""
+        """Step over one instruction, from after it to before it."""
         guard = None if always(instr) else instr.guard
         for (
             p
@@ -153,7 +154,7 @@ class Liveness:
         return walk.live, Live(kills_r, kills_p)
 
     def after(self, block: int) -> list[Live]:
-        """What is alive after each instruction of a block."""
+        """Live registers and predicates after each instruction of a block."""
         instrs = self.kernel.blocks[block].instrs
         found = [NOTHING] * len(instrs)
         walk = Backward(self.at_end[block])
@@ -171,7 +172,7 @@ class Liveness:
                 pc += 1
 
     def pressure(self) -> int:
-        """Most 32-bit registers alive at once, destinations of an instruction included."""
+        """Register pressure: most 32-bit registers alive at once, destinations of an instruction included."""
         most = 0
         for _, instr, live in self:
             most = max(most, (live.registers | mask_of(instr.registers_written())).bit_count())
@@ -184,8 +185,8 @@ def thread_liveness(kernel: Kernel, cfg: Cfg | None = None) -> Liveness:
 
 
 def maybe_defined(kernel: Kernel, cfg: Cfg) -> list[Live]:
-    """Per block, what may have been written when it starts. A value alive but never written is nobody's: PTX
-    may read registers that it did not write, and what they then hold is undefined."""
+    """Possibly defined registers and predicates when each block starts. A value alive but never written is
+    nobody's: PTX may read registers that it did not write, and what they then hold is undefined."""
     n = len(kernel.blocks)
     writes = []
     for block in kernel.blocks:

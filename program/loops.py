@@ -9,7 +9,7 @@ from numba import njit
 
 
 def loop(function: Callable[..., Any]) -> Any:
-    """`function` compiled on first use. Where no folder is writable every process compiles anew."""
+    """`function` compiled on first use. Where no folder is writable every process compiles for itself."""
     try:
         return njit(cache=True)(function)
     except RuntimeError:

@@ -30,8 +30,8 @@ _ALL = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Votes:
-    """How often the accesses of each operand had a near reuse; per pc, a column per source slot and one for
-    the results.
+    """Votes on reuse: how often the accesses of each operand had a near reuse; per pc, a column per source
+    slot and one for the results.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Votes:
 
     @property
     def bits(self) -> np.ndarray:
-        """Per pc: bit k: most accesses of source k have a near reuse; bit 6: of the results. Ties and what
-        never ran are far."""
+        """Majority bits per pc: bit k: most accesses of source k have a near reuse; bit 6: of the results.
+        Ties and what never ran are far."""
         majority = 2 * self.near > self.total
         return (majority << np.arange(MAX_SOURCES + 1)).sum(axis=1).astype(np.uint8)
 
@@ -100,8 +100,7 @@ def near_hints(
 
 
 def first_warps(trace: Trace, least: int = LEAST_WARPS) -> np.ndarray:
-    """Rows of `trace.warps`: the first warps of each kernel, some 0.01 % of its warps but at least
-    `least`."""
+    """First warps of each kernel as rows of `trace.warps`, some 0.01 % of its warps but at least `least`."""
     kernels = trace.launches["kernel"][trace.warps["launch"]]
     rows = [np.flatnonzero(kernels == kernel) for kernel in range(len(trace.kernels))]
     return (

@@ -1,4 +1,4 @@
-"""From a job to its trace in one call: parse, compile, emulate, check the memory, cache."""
+"""Runner from a job to its trace in one call: parse, compile, emulate, check the memory, cache."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from warpbank.program.trace.schema import SCHEMA_VERSION, Trace
 
 @dataclass(frozen=True)
 class Options:
-    """How a job is compiled and emulated; part of the trace's identity.
+    """Options of compiling and emulating a job; part of the trace's identity.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def trace_job(
 
 
 def wrong_memory(job: Job, check: MemoryCheck) -> str:
-    """The paragraph that says which element is wrong."""
+    """Message that says which element of memory is wrong."""
     return (
         f"kernel {job.name} ({job.size}) left memory that differs from the expected result in "
         f"{check.wrong} of {check.elements} elements; the first is {check.first}."
@@ -161,5 +161,5 @@ def source_digest() -> str:
 
 
 def tool_versions() -> dict[str, Any]:
-    """Versions of what makes a number: ours and the libraries underneath."""
+    """Versions of the software that makes a number: ours and the libraries underneath."""
     return {name: version(name) for name in ("warpbank", "numpy", "numba")}

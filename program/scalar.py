@@ -1,5 +1,5 @@
-"""What G-Scalar's hardware is told of each instruction: whether one lane may execute it for all, and whether
-its destinations are fresh, so that no lane needs their old values."""
+"""Scalar hints for G-Scalar's hardware: whether one lane may execute an instruction for all, and whether its
+destinations are fresh, so that no lane needs their old values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpbank.program.simt_liveness import SimtLiveness
 
 
 def scalar_hints(kernel: Kernel) -> np.ndarray:
-    """Per pc (u1), 1: the result depends on the register operands alone.
+    """Scalar bits per pc (u1): 1 where the result depends on the register operands alone.
 
     An instruction with a predicate operand is left out, since the hardware does not know whether a predicate
     is the same in all lanes; a guard is in the mask.
@@ -24,7 +24,7 @@ def scalar_hints(kernel: Kernel) -> np.ndarray:
 
 
 def fresh_hints(kernel: Kernel) -> np.ndarray:
-    """Per pc (u1), 1: the instruction writes registers whose old values no lane needs.
+    """Fresh bits per pc (u1): 1 where the instruction writes registers whose old values no lane needs.
 
     Lanes that execute it overwrite them; so what is left are lanes that wait elsewhere
     (`SimtLiveness.waiting`, `.parked`), and, under a guard, lanes for which it is false.

@@ -37,7 +37,7 @@ FREE_REGISTERS = 24
 
 
 def latency(instr: Instr) -> int:
-    """Cycles until an instruction's result can be used."""
+    """Latency of an instruction: cycles until its result can be used."""
     if instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST):
         return MEMORY_LATENCY
     return LATENCY[unit_of(instr)]

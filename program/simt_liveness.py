@@ -1,4 +1,4 @@
-"""Liveness that is safe for a whole warp: what hardware may be told to drop.
+"""Warp-level liveness analysis, safe for a whole warp: what hardware may be told to drop.
 
 A register of a warp is dead at a place only if no lane, on any path that is still to run, reads it before
 writing it. The lanes that are not executing must be counted in. While the warp runs at some place p, they
@@ -93,7 +93,7 @@ class SimtLiveness:
                 self.waiting[b] = self.waiting[b] | held
 
     def after(self, block: int) -> list[Live]:
-        """What is alive for the warp after each instruction of a block.
+        """Live registers and predicates of the warp after each instruction of a block.
 
         After a branch it is what the lanes that took it or did not will read; the regions of its sides begin
         after it.

@@ -1,4 +1,4 @@
-"""What a compiler-managed register file cache holds: which results go into it, and which sources are found
+"""Allocation of a compiler-managed register file cache: which results go into it, and which sources are found
 there (SW-RFC).
 
 A value may be in the cache within a strand only, straight code in which its warp is not descheduled: a strand
@@ -28,7 +28,7 @@ from warpbank.program.simt_liveness import SimtLiveness
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction as the pass sees it.
+    """Instruction as the allocation of the cache sees it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A TOML table whose every mistake becomes one sentence: which file, which key, what is wrong, what would be
+"""TOML tables whose every mistake becomes one sentence: which file, which key, what is wrong, what would be
 right."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORDS: dict[type, str] = {
 
 
 class Table:
-    """Hands out the values of a table by key and afterwards knows which keys nobody asked for.
+    """TOML table that hands out its values by key and afterwards knows which keys nobody asked for.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from warpbank.program.isa import (
 
 
 class MachineCodeError(Exception):
-    """Code that breaks the rules of the instruction set: an error of ours, never of a user."""
+    """Error of code that breaks the rules of the instruction set: ours, never a user's."""
 
 
 #: Number of source operands, fewest and most.

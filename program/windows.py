@@ -1,4 +1,4 @@
-"""What a window of recent uops saves, on a trace and without a machine (BOW, Fig. 3 and 8).
+"""Window analysis: what a window of recent uops saves, on a trace and without a machine (BOW, Fig. 3 and 8).
 
 Per warp, in program order. A register that a uop reads or writes stays in the warp's window until `window`
 uops after its last access; uops of all kinds count, those without an executing lane too, but these access
@@ -23,7 +23,7 @@ _ALL = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Savings:
-    """Accesses to warp registers, and those that a window makes unnecessary.
+    """Savings of a window: accesses to warp registers, and those that it makes unnecessary.
 
     Parameters
     ----------
@@ -43,6 +43,7 @@ class Savings:
 
     @property
     def writes_saved(self) -> int:
+        """Writes that the window makes unnecessary."""
         return self.writes - int(self.bank_writes.sum())
 
 

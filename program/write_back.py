@@ -1,4 +1,5 @@
-"""Where results go: into the collector, into the banks, or both. BOW, section IV-B; the hints of BOW-WR.
+"""Write-back hints: results go into the collector, into the banks, or both. BOW, section IV-B; the hints of
+BOW-WR.
 
 A value stays in its collector for as long as each access follows the one before it by at most `window` - 1
 uops of its warp, all uops counted. A result need not go to the banks if, whatever path the warp takes, every
@@ -45,7 +46,7 @@ _Step = Callable[[int, Instr, np.ndarray], np.ndarray]
 
 
 class WriteBack:
-    """The write-back pass over one kernel.
+    """Write-back pass over one kernel.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def write_back_hints(kernels: Mapping[str, Kernel], window: int, moves: bool = F
 
 @dataclass(frozen=True)
 class Shares:
-    """How many instructions with register results go where (BOW, Fig. 7).
+    """Shares of the write-back classes: how many instructions with register results go where (BOW, Fig. 7).
 
     Parameters
     ----------
@@ -201,8 +202,8 @@ class Shares:
 
 
 def shares(code: np.ndarray, bits: np.ndarray, pcs: np.ndarray | None = None) -> Shares:
-    """Class counts of `Trace.code` under `write_back` bits: static, or dynamic over the executed `pcs`
-    (`dynamic["pc"]`)."""
+    """Write-back class counts of `Trace.code` under `write_back` bits: static, or dynamic over the executed
+    `pcs` (`dynamic["pc"]`)."""
     weight = np.ones(len(code), np.int64) if pcs is None else np.bincount(pcs, minlength=len(code))
     weight = np.where(code["count"] > 0, weight, 0)
     return Shares(

@@ -1,5 +1,5 @@
-"""What a unit's ports are while a real kernel runs through the SM around it: the activity that power is
-estimated from."""
+"""Port activity of a unit while a real kernel runs through the SM around it, from which power is
+estimated."""
 
 from __future__ import annotations
 

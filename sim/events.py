@@ -1,4 +1,4 @@
-"""Events in bulk: the records of `warpbank.arch.events` as rows of an array, in batches of whole cycles.
+"""Event batches: the records of `warpbank.arch.events` as rows of an array, in batches of whole cycles.
 
 An engine that is asked for events gives them so: every batch holds all events of its cycles, and the batches
 follow each other without a gap. Within a cycle the order of records means nothing; `ordered` makes it one.
@@ -27,7 +27,7 @@ RECORD = np.dtype(
 
 @dataclass(frozen=True)
 class Batch:
-    """All events of the cycles from `start` up to, not including, `end`."""
+    """Batch of all events of the cycles from `start` up to, not including, `end`."""
 
     start: int
     end: int
@@ -98,12 +98,12 @@ def _words(rows: np.ndarray) -> np.ndarray:
 
 
 def same(left: np.ndarray, right: np.ndarray) -> bool:
-    """Both hold the same events of the same cycles, in whatever order within a cycle."""
+    """Whether two batches hold equal events of equal cycles, in whatever order within a cycle."""
     return len(left) == len(right) and bool((_words(ordered(left)) == _words(ordered(right))).all())
 
 
 def pretty_order(rows: np.ndarray) -> np.ndarray:
-    """Rows as a reader wants them: by cycle, sub-core, event and values."""
+    """Rows in the order for a reader: by cycle, sub-core, event and values."""
     columns = [rows["values"][:, place] for place in reversed(range(WIDTH))]
     return rows[np.lexsort((*columns, rows["event"], rows["core"], rows["cycle"]))]
 
@@ -113,7 +113,7 @@ _EARLY = "l2_access"
 
 
 class Batcher:
-    """A sink for single events in the order of cycles that gives them on in batches.
+    """Sink for single events in the order of cycles that gives them on in batches.
 
     `l2_access` may come before its cycle, since the golden memory knows every time when a request arrives; it
     is kept. Those that the run does not live to see are in the last batch.
@@ -138,7 +138,7 @@ class Batcher:
         self._records.append(record)
 
     def finish(self, cycles: int) -> None:
-        """The run is over after so many cycles."""
+        """End of the run, with the cycles it took."""
         while cycles > self._end:
             self._flush(self._end)
         self._sink(Batch(self._start, cycles, encode(self._records)))
@@ -151,7 +151,7 @@ class Batcher:
 
 
 class Totals:
-    """Counters and stall reasons as sums of batches: what a run's result must equal."""
+    """Sums of batches, counters and stall reasons, which a run's result must equal."""
 
     def __init__(self) -> None:
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)

@@ -1,4 +1,5 @@
-"""One run: a job, a machine, a scheme; from the names a user types to the numbers the machine gives."""
+"""Experiment, one run of a job on a machine with a scheme: from the names a user types to the numbers the
+machine gives."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ MIN_REGISTERS = 16
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, on what.
+    """Description of a run: what runs, on what.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class Experiment:
 
 @dataclass
 class Report:
-    """What one run gave, and everything that made it."""
+    """Report of a run, and everything that made it."""
 
     experiment: Experiment
     trace: Trace
@@ -129,7 +130,7 @@ def check_machine(scheme: Scheme, config: SmConfig) -> None:
 
 
 def find_job(kernel: str, size: str, launch: Path | None) -> Job:
-    """The shipped kernel of that name, or the user's own PTX file with its launch description."""
+    """Job that a user names: the shipped kernel, or the user's own PTX file with its launch description."""
     if kernel.endswith(".cu"):
         raise WarpbankError(f"{kernel} is CUDA source; make PTX of it first: warpbank compile {kernel}")
     if kernel.endswith(".ptx"):
@@ -146,7 +147,7 @@ def find_job(kernel: str, size: str, launch: Path | None) -> Job:
 
 
 def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> SmConfig:
-    """The machine: a preset or a TOML file, then `--set` overrides."""
+    """Machine configuration: a preset or a TOML file, then `--set` overrides."""
     try:
         return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
     except (ValueError, OSError) as error:
@@ -154,7 +155,7 @@ def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> Sm
 
 
 def find_scheme(text: str) -> Scheme:
-    """The register file scheme of that name."""
+    """Register file scheme of that name."""
     try:
         return parse_scheme(text)
     except ValueError as error:
@@ -162,8 +163,8 @@ def find_scheme(text: str) -> Scheme:
 
 
 def register_limit(job: Job, config: SmConfig) -> int:
-    """Registers per thread that let one CTA of every launch fit the machine, as `nvcc` limits them by launch
-    bounds.
+    """Register limit per thread that lets one CTA of every launch fit the machine, as `nvcc` limits registers
+    by launch bounds.
 
     Between `MIN_REGISTERS` and 255: a CTA that does not fit even so is the simulation's to refuse.
     """
@@ -228,7 +229,7 @@ def run(
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
-    """The trace with the hints that the scheme asks of the compiler."""
+    """Trace with the hints that the scheme asks of the compiler."""
     return with_hints(
         trace,
         experiment.scheme.hints,
@@ -238,7 +239,7 @@ def hinted(experiment: Experiment, trace: Trace) -> Trace:
 
 
 def compile_options(experiment: Experiment) -> runner.Options:
-    """How the job is compiled for the machine."""
+    """Compile options of the job for the machine."""
     limit = experiment.max_registers
     if limit is None:
         limit = register_limit(experiment.job, experiment.config)

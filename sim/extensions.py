@@ -1,5 +1,5 @@
-"""Units and schemes from outside the package: Python that enters them into the registries when it is
-loaded."""
+"""Extensions, units and schemes from outside the package: Python that enters them into the registries when it
+is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lockstep: the golden model and the RTL run the same trace, and every event of every cycle is compared.
+"""Lockstep of golden model and RTL: both run one trace, and every event of every cycle is compared.
 
 The golden model leads; each time it has made a batch of cycles the RTL makes the same cycles, and the two
 batches must hold the same events. At the end cycles, counters, stall reasons and launches must be equal.
@@ -31,7 +31,7 @@ WINDOW = 20
 
 @dataclass
 class Divergence:
-    """Where the RTL leaves the golden model.
+    """First divergence of the RTL from the golden model.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Divergence:
 
 @dataclass
 class Outcome:
-    """What a lockstep run found: no `divergence` means that the two are equal."""
+    """Outcome of a lockstep run: no `divergence` means that the two are equal."""
 
     events: int
     cycles: int
@@ -57,7 +57,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Outcome as a JSON object."""
         found = self.divergence
         return {
             "equal": found is None,
@@ -120,7 +120,7 @@ def _window(rows: np.ndarray, last: int) -> np.ndarray:
 
 
 def first_difference(golden: np.ndarray, rtl: np.ndarray) -> int | None:
-    """The first cycle whose events are not the same on both sides."""
+    """First cycle whose events differ between the two sides."""
     cycles = np.union1d(golden["cycle"], rtl["cycle"])
     low, high = 0, len(cycles)  # all cycles before `low` are the same
     while low < high:
@@ -141,7 +141,7 @@ def lockstep(
     progress: Progress | None = None,
     on_build: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run both and compare.
+    """Run golden model and RTL in lockstep and compare.
 
     Raises what the engines raise, save for what the RTL does wrong: that is a divergence.
     """

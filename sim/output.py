@@ -1,10 +1,11 @@
-"""Result files: whole or not there."""
+"""Result files that are whole or not there."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from warpbank.program.cache import whole
 from warpbank.program.errors import WarpbankError
 
 
@@ -12,11 +13,8 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file so that no reader, and no crash, ever sees half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
+        with whole(path, temporary):
             temporary.write_text(text)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WarpbankError(
             f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"

@@ -28,7 +28,8 @@ def choose(
     max_instructions: int,
     trace: Path | None,
 ) -> tuple[exp.Experiment, list[str]]:
-    """The experiment of a command that takes a kernel or a trace, and what a user should know of the trace.
+    """Choice of the experiment of a command that takes a kernel or a trace, and what a user should know of
+    the trace.
 
     Raises WarpbankError that says which argument is wrong.
     """
@@ -51,8 +52,7 @@ def choose(
 def find(
     path: Path, preset: str | None, file: Path | None, scheme: str, overrides: list[str] | None
 ) -> tuple[exp.Experiment, list[str]]:
-    """The experiment that a trace and a command's other arguments name, and what a user should know of the
-    trace.
+    """Experiment that a trace and a command's other arguments name, and what a user should know of the trace.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def find(
 
 
 def check(scheme: Scheme) -> None:
-    """Raise WarpbankError if the scheme needs what such traces do not have."""
+    """Check that the scheme needs nothing that such traces do not have; raises WarpbankError."""
     if scheme.storage != "plain" or {"scalar", "fresh"} & set(scheme.hints):
         raise WarpbankError(
             f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; "

@@ -1,1 +1,1 @@
-"""From the RTL to files: Verilog and RTLIL export."""
+"""Synthesis from the RTL: export of Verilog and RTLIL, area, timing, power and energy."""

@@ -1,5 +1,5 @@
-"""Recorded cost of every unit at the size of its paper, so that a change of area or delay is seen and
-said."""
+"""Baselines, the recorded cost of every unit at the size of its paper, so that a change of area or delay is
+seen and said."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Size:
-    """How a unit is measured: the machine of a paper, the scheme, the clock in ns; whose activity its energy
-    is of; how much is tried."""
+    """Measuring conditions of a unit: the machine of a paper, the scheme, the clock in ns; whose activity its
+    energy is of; how much is tried."""
 
     preset: str
     scheme: str = "baseline"
@@ -143,7 +143,7 @@ FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover
 
 @dataclass
 class Checked:
-    """A unit beside its baseline.
+    """Unit beside its baseline.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Checked:
     why: str = ""
 
     def sentences(self) -> list[str]:
-        """What is to be said."""
+        """Sentences on what moved."""
         if self.why:
             return [f"{self.unit}: {self.why}"]
         return [
@@ -178,8 +178,8 @@ def measure(
     on_step: Callable[[str], None] | None = None,
     activity: Callable[[], power.Stimulus] | None = None,
 ) -> Synthesis:
-    """A unit at its paper's size, by our own timing; for `activity` see `synthesize`. Raises WarpbankError if
-    it has no size."""
+    """Measurement of a unit at its paper's size, by our own timing; for `activity` see `synthesize`. Raises
+    WarpbankError if it has no size."""
     if unit not in SIZES:
         raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
     size = SIZES[unit]
@@ -264,7 +264,7 @@ def _within(part: dict[str, Any], whole: dict[str, Any]) -> bool:
 
 
 def recorded(unit: str) -> dict[str, Any] | None:
-    """A unit's baseline file."""
+    """Baseline file of a unit."""
     path = FOLDER / f"{unit}.json"
     return json.loads(path.read_text()) if path.exists() else None
 
@@ -287,7 +287,7 @@ def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | Non
 
 
 def compare(made: Synthesis, known: dict[str, Any]) -> Checked:
-    """A measurement beside a baseline file's content."""
+    """Comparison of a measurement with a baseline file's content."""
     key, data = _key(made), made.to_dict()
     before = known["results"][key]
     for name, version in before["tools"].items():

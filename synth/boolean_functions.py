@@ -10,7 +10,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_\[\]]*|[01]|[()!'&*+|^]")
 
 
 def truth(function: str, inputs: Sequence[str]) -> int:
-    """The truth table of a function: bit i is its value where bit n of i is the value of the nth input.
+    """Truth table of a function: bit i is its value where bit n of i is the value of the nth input.
 
     `!` before and `'` after an operand are NOT, `&`, `*` and nothing AND, `|` and `+` OR, `^` XOR; NOT binds
     first, then XOR, AND, OR. Raises ValueError if the function names what is no input, or cannot be read.

@@ -1,5 +1,5 @@
-"""`warpbank export`: a unit as a file that others can read: deterministic, with its configuration and its
-ports at the top."""
+"""Export of a unit (`warpbank export`) as a file that others can read: deterministic, with its configuration
+and its ports at the top."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LANE = re.compile(
 
 
 def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: bool = False) -> str:
-    """The text of the file.
+    """Text of the exported file.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
 
 
 def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[str]:
-    """What stands at the top of the file."""
+    """Header comment of an exported file: unit, configuration, ports."""
     from importlib.metadata import version
 
     entry = UNITS[unit]

@@ -1,4 +1,4 @@
-"""The Yosys passes from RTLIL to a mapped netlist."""
+"""Mapping flow, the Yosys passes from RTLIL to a mapped netlist."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _WRITTEN = (
 
 @dataclass(frozen=True)
 class Tools:
-    """What a mapping needs of a library, as files and names.
+    """Library as a mapping needs it, as files and names.
 
     Parameters
     ----------
@@ -90,29 +90,30 @@ class Tools:
 
     @property
     def driver(self) -> Cell:
-        """What drives an input: the second buffer in size."""
+        """Driver of an input: the second buffer in size."""
         buffers = self.library.buffers
         return next((cell for cell in buffers if cell.area > buffers[0].area), buffers[0])
 
     @property
     def load(self) -> float:
-        """What an output drives, in fF: four registers."""
+        """Load of an output in fF: four registers."""
         flop = self.library.flop
         return 4 * flop.pins[flop.data].capacitance
 
     @property
     def liberty(self) -> str:
-        """The `-liberty` options."""
+        """Options `-liberty`."""
         return " ".join(f"-liberty {path}" for path in self.files)
 
     @property
     def barred(self) -> str:
-        """The `-dont_use` options."""
+        """Options `-dont_use`."""
         return " ".join(f"-dont_use {name}" for name in self.library.unusable)
 
 
 def coarse(source: str, top: str, folder: Path) -> None:
-    """From RTLIL text to words: `coarse.il` and `coarse.json` in `folder`. Raises YosysError."""
+    """Coarse synthesis from RTLIL text to words: `coarse.il` and `coarse.json` in `folder`. Raises
+    YosysError."""
     (folder / "unit.il").write_text(source)
     yosys.run(
         [
@@ -139,7 +140,8 @@ def mapped(
     way: str = SMALL,
     around: Sequence[str] = (),
 ) -> str:
-    """From `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys printed.
+    """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys
+    printed.
 
     Parameters
     ----------
@@ -195,8 +197,8 @@ def mapped(
 def generic(
     top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False
 ) -> None:
-    """From `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is needed. `quick`: as
-    in `QUICK`."""
+    """Generic mapping from `coarse.il` to `mapped.json` in `folder`, in Yosys' own gates: no library is
+    needed. `quick`: as in `QUICK`."""
     (folder / "gates.abc").write_text("strash\nbalance\nrewrite\nbalance\nmap\ntopo\n")
     yosys.run(
         [
@@ -232,9 +234,9 @@ def _boxed(boxes: dict[str, str]) -> list[str]:
 
 def can_invert(flop: Cell) -> bool:
     """Whether a flop has an inverted output beside the other, and no pin more."""
-    return (
-        bool(flop.state) and not flop.settable and any(pin.function == flop.state[1] for pin in flop.outputs)
-    )  # type: ignore[index]
+    if flop.state is None or flop.settable:
+        return False
+    return any(pin.function == flop.state[1] for pin in flop.outputs)
 
 
 def _outputs(flop: Cell) -> tuple[str, str]:

@@ -1,5 +1,5 @@
-"""A mapped netlist, simulated cycle by cycle without delays: how often each net changes, and how often each
-clock gate opens."""
+"""Gate-level simulation of a mapped netlist, cycle by cycle without delays: how often each net changes, and
+how often each clock gate opens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PINS = 6
 
 @dataclass(frozen=True)
 class Activity:
-    """What a simulation counted.
+    """Activity that a simulation counted.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _registers(
 
 
 def initial(net: Netlist, cell: Instance, kind: Cell) -> int:
-    """A flop's state before the first clock edge."""
+    """Initial state of a flop, before the first clock edge."""
     assert kind.state is not None
     for pin in kind.outputs:
         if cell.pins.get(pin.name) in net.initial:

@@ -1,4 +1,4 @@
-"""Generic gates: what can be said of a netlist without a cell library."""
+"""Generic gates: the figures of a netlist without a cell library."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REGISTERS = ("$_DFF_P_", "$_DFFE_PP_")
 
 
 def flops(counts: Mapping[str, int]) -> int:
-    """Registers among the cells."""
+    """Flip-flops among the cells."""
     return sum(counts.get(name, 0) for name in _REGISTERS)
 
 
@@ -45,8 +45,8 @@ def transistors(counts: Mapping[str, int]) -> int:
 
 
 def depth(net: Netlist, boxes: Container[str]) -> int:
-    """Most gates between two registers, ports or memories; inverters count. Raises NetlistError for a
-    loop."""
+    """Logic depth: most gates between two registers, ports or memories; inverters count. Raises NetlistError
+    for a loop."""
 
     def through(cell: Instance) -> list[tuple[list[str], list[str]]]:
         if cell.type in boxes:

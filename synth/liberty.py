@@ -1,4 +1,5 @@
-"""Liberty: a cell library as a tree of groups, and the cells of it as the synthesis flow needs them."""
+"""Liberty reader: a cell library as a tree of groups, and the cells of it as the synthesis flow needs
+them."""
 
 from __future__ import annotations
 
@@ -25,12 +26,12 @@ LAUNCH, SETUP = ("rising_edge", "falling_edge"), ("setup_rising", "setup_falling
 
 
 class LibertyError(WarpbankError):
-    """A cell library that cannot be read, or cannot be used."""
+    """Error of a cell library that cannot be read, or cannot be used."""
 
 
 @dataclass
 class Group:
-    """`kind (args) { attributes and groups }`."""
+    """Group of a Liberty file, `kind (args) { attributes and groups }`."""
 
     kind: str
     args: list[str]
@@ -39,11 +40,11 @@ class Group:
     groups: list[Group] = field(default_factory=list)
 
     def of(self, kind: str) -> Iterator[Group]:
-        """The groups of a kind."""
+        """Groups of a kind."""
         return (group for group in self.groups if group.kind == kind)
 
     def number(self, name: str, default: float = 0.0) -> float:
-        """A numeric attribute."""
+        """Numeric attribute of a group."""
         try:
             return float(self.attributes[name]) if name in self.attributes else default
         except ValueError:
@@ -51,8 +52,7 @@ class Group:
 
 
 def parse(text: str, name: str) -> Group:
-    """The library group of a text. Raises LibertyError if it is none; `name` is the file's, for the
-    message."""
+    """Library group of a text. Raises LibertyError if it is none; `name` is the file's, for the message."""
     plain = _COMMENT.sub(" ", text).replace("\r\n", "\n").replace("\\\n", " ")
     tokens = _TOKEN.findall(_UNCLOSED.sub(r"\1;", plain))
     if tokens[:2] != ["library", "("]:
@@ -116,7 +116,7 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, row: float, column: float) -> float:
-        """The value there."""
+        """Interpolated value at a point."""
         i, u = _place(self.rows, row)
         j, v = _place(self.columns, column)
         low = self.values[i]
@@ -184,17 +184,17 @@ class Cell:
 
     @property
     def data(self) -> str:
-        """The pin a flop takes its next state from."""
+        """Data pin, from which a flop takes its next state."""
         return self.following.strip("!() ")
 
     @property
     def inputs(self) -> list[Pin]:
-        """Its input pins."""
+        """Input pins of the cell."""
         return [pin for pin in self.pins.values() if not pin.output]
 
     @property
     def outputs(self) -> list[Pin]:
-        """Its output pins."""
+        """Output pins of the cell."""
         return [pin for pin in self.pins.values() if pin.output]
 
 

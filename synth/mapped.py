@@ -1,5 +1,5 @@
-"""A netlist of library cells, as Yosys writes it in JSON: what drives what, and whether it may be measured at
-all."""
+"""Mapped netlist of library cells, as Yosys writes it in JSON: what drives what, and whether it may be
+measured at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CONSTANTS = {"0": -1, "1": -2, "x": -1, "z": -1}
 
 
 class NetlistError(WarpbankError):
-    """A netlist that cannot be built: cells without a library cell, latches, loops."""
+    """Error of a netlist that cannot be built: cells without a library cell, latches, loops."""
 
 
 @dataclass
 class Instance:
-    """A cell: its name, type, and the net at each pin. Pins of a black box are `PORT[bit]`."""
+    """Instance of a cell: its name, type, and the net at each pin. Pins of a black box are `PORT[bit]`."""
 
     name: str
     type: str
@@ -32,7 +32,7 @@ class Instance:
 
 @dataclass
 class Netlist:
-    """Cells and nets of one module.
+    """Netlist of one module: cells and nets.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Netlist:
     initial: dict[int, int] = field(default_factory=dict)
 
     def name(self, net: int) -> str:
-        """A readable name."""
+        """Readable name of a net."""
         return {-1: "0", -2: "1"}.get(net) or self.names.get(net, f"net {net}")
 
     def count(self) -> Counter[str]:
@@ -60,7 +60,7 @@ class Netlist:
 
 
 def read(path: Path, top: str, boxes: Container[str] = ()) -> Netlist:
-    """The module `top` of a JSON netlist; `boxes`: types whose pins are vectors."""
+    """Module `top` of a JSON netlist; `boxes`: types whose pins are vectors."""
     module = json.loads(path.read_text())["modules"][top]
     names: dict[int, tuple[bool, int, str]] = {}
     initial: dict[int, int] = {}

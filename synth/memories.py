@@ -34,7 +34,7 @@ SLICE = 16
 
 @dataclass(frozen=True)
 class Macro:
-    """An SRAM macro: see `synth/memories.toml`."""
+    """SRAM macro of `synth/memories.toml`."""
 
     rows: int
     width: int
@@ -54,7 +54,7 @@ class Tiling:
 
     @property
     def area(self) -> float:
-        """In um2."""
+        """Area in um2."""
         return self.macro.area_um2 * self.down * self.across
 
 
@@ -89,20 +89,20 @@ class Memory:
 
     @property
     def bits(self) -> int:
-        """Its size."""
+        """Size in bits."""
         return self.rows * self.width
 
     @property
     def kind(self) -> str:
-        """`sram`, `array` or `registers`."""
+        """Kind: `sram`, `array` or `registers`."""
         if self.rows >= SRAM_ROWS and all(self.synchronous) and len(self.reads) <= 1 and self.writes <= 1:
             return "sram"
         return "array" if self.writes and (self.width >= ARRAY_WIDTH or self.tall) else "registers"
 
     @property
     def tall(self) -> bool:
-        """A narrow array: slices of it are rows. One that is read at fixed rows has none that are like the
-        others."""
+        """Whether the array is narrow, so that slices of it are rows. One that is read at fixed rows has none
+        that are like the others."""
         return (
             self.width < ARRAY_WIDTH
             and self.bits > ARRAY_BITS
@@ -112,11 +112,11 @@ class Memory:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What memories of the same price have in common."""
+        """Shape, which memories of one price have in common."""
         return self.rows, self.width, self.group, self.reads, self.synchronous, self.transparent, self.writes
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Memory as a JSON object."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -176,13 +176,13 @@ def _memory(name: str, cell: dict[str, Any], used: set[int | str]) -> Memory:
 
 @cache
 def table() -> dict[str, Any]:
-    """`synth/memories.toml`."""
+    """Contents of `synth/memories.toml`."""
     return tomllib.loads((Path(__file__).parent / "memories.toml").read_text())
 
 
 @cache
 def macros() -> tuple[Macro, ...]:
-    """The macros."""
+    """SRAM macros of the table."""
     return tuple(Macro(**row) for row in table()["macro"])
 
 
@@ -196,8 +196,8 @@ def tiling(memory: Memory) -> Tiling:
 
 @dataclass(frozen=True)
 class Sram:
-    """What a memory of SRAM macros costs: area in um2, energy of an access in pJ, leakage in mW, clock to
-    data in ns."""
+    """Cost of a memory of SRAM macros: area in um2, energy of an access in pJ, leakage in mW, clock to data
+    in ns."""
 
     area: float
     picojoules: float
@@ -206,7 +206,7 @@ class Sram:
 
 
 def sram(rows: int, width: int) -> Sram:
-    """A memory with one port of SRAM macros; an access takes one macro of every column."""
+    """Cost of a memory with one port of SRAM macros; an access takes one macro of every column."""
     way = tiling(Memory("", rows, width, width, (None,), (True,), False, 1, max(1, (rows - 1).bit_length())))
     macro = way.macro
     return Sram(
@@ -215,7 +215,7 @@ def sram(rows: int, width: int) -> Sram:
 
 
 def box(name: str, cell: Memory) -> str:
-    """An empty module with the ports of the cell, so that it can be a black box."""
+    """Black box, an empty module with the ports of the cell."""
     reads, writes = len(cell.reads), cell.writes
     read = {
         "RD_CLK": 1,
@@ -241,7 +241,7 @@ def slice_widths(memory: Memory) -> tuple[int, int]:
 
 
 def array(memory: Memory, columns: int) -> str:
-    """A slice of an array in Verilog, module `slice`: the same rows and ports, fewer columns."""
+    """Slice of an array in Verilog, module `slice`: all its rows and ports, fewer columns."""
     group = min(memory.group, columns)
     address = max(1, (memory.rows - 1).bit_length())
     ports, body = ["input clk"], [f"  reg [{columns - 1}:0] word [0:{memory.rows - 1}];"]

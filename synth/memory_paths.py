@@ -1,4 +1,5 @@
-"""The logic before and behind memories that are read within a cycle, apart from the rest of a netlist.
+"""Memory paths: the logic before and behind memories that are read within a cycle, apart from the rest of a
+netlist.
 
 Yosys hands the mapper all gates between registers, ports and black boxes, and the mapper takes each of these
 for the start and end of a path: it does not see that an address has to be early and that data come late. So

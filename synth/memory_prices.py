@@ -1,4 +1,4 @@
-"""What a memory that is a black box costs: SRAM by its macros, an array of flip-flops by two slices that are
+"""Prices of memories that are black boxes: SRAM by its macros, an array of flip-flops by two slices that are
 mapped."""
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ FAN = 8
 
 @dataclass(frozen=True)
 class Price:
-    """Area in um2, flip-flops, timing; how it was found: the macros, or the larger slice with its columns and
-    area."""
+    """Price of a memory: area in um2, flip-flops, timing; how it was found: the macros, or the larger slice
+    with its columns and area."""
 
     area: float
     flops: int
@@ -31,7 +31,7 @@ class Price:
     sample: tuple[Netlist, int, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Price as a JSON object."""
         found: dict[str, Any] = {"area_um2": round(self.area, 3), "flops": self.flops}
         if self.tiling is not None:
             macro = self.tiling.macro
@@ -44,7 +44,7 @@ class Price:
 def prices(
     found: Sequence[Memory], tools: Tools, folder: Path, clock: float, tell: Callable[[str], None]
 ) -> dict[Any, Price]:
-    """The price of each shape among the memories. Raises what mapping raises."""
+    """Prices of the shapes among the memories. Raises what mapping raises."""
     made: dict[Any, Price] = {}
     for memory in found:
         if memory.shape in made:
@@ -121,7 +121,7 @@ def _slice(memory: Memory, columns: int, tools: Tools, folder: Path, clock: floa
 
 
 def _tree(tools: Tools, times: float) -> float:
-    """Time in ns that buffers take to bring a signal to so many slices."""
+    """Time in ns that buffers take to bring a signal to `times` slices."""
     if times <= 1:
         return 0.0
     buffer = tools.driver

@@ -1,4 +1,4 @@
-"""What the cells of a library do, as Verilog, so that a mapped netlist can be simulated."""
+"""Verilog models of a library's cells, so that a mapped netlist can be simulated."""
 
 from __future__ import annotations
 

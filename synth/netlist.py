@@ -1,4 +1,4 @@
-"""From an Amaranth component to RTLIL and Verilog."""
+"""Netlist writer from an Amaranth component to RTLIL and Verilog."""
 
 from __future__ import annotations
 

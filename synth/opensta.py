@@ -1,5 +1,5 @@
-"""The slowest path by OpenSTA, where it is installed: the same question as `warpbank.synth.timing`, asked of
-a signoff-grade tool."""
+"""OpenSTA, where it is installed: a signoff-grade tool finds the slowest path, as `warpbank.synth.timing`
+does."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _LINE = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+)\s+[v^]\s+(\S+)\s+\((\S+)\)", re
 
 @cache
 def program() -> str | None:
-    """Where OpenSTA is, if anywhere."""
+    """Path of OpenSTA, if it is anywhere."""
     return shutil.which("sta") or shutil.which("opensta")
 
 
 @cache
 def version() -> str:
-    """Its version."""
+    """Version of OpenSTA."""
     done = subprocess.run(
         [str(program()), "-version"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
     )

@@ -26,7 +26,7 @@ _TYPICAL = (
 
 
 def find(given: Sequence[str] | None) -> list[Path]:
-    """The Liberty files to use: those given, else those of $WARPBANK_LIBERTY, else an installed PDK's; [] if
+    """Liberty files to use: those given, else those of $WARPBANK_LIBERTY, else an installed PDK's; [] if
     there is none.
 
     `none` given means none. Raises LibertyError for a file that is not there.

@@ -23,7 +23,7 @@ _SLEW = 0.02
 
 @dataclass(frozen=True)
 class Stimulus:
-    """What a unit's ports were in a simulation, one value a cycle, and where that came from."""
+    """Stimulus of a simulation: a unit's ports, one value a cycle, and where they came from."""
 
     inputs: dict[str, list[int]]
     outputs: dict[str, list[int]]
@@ -31,7 +31,7 @@ class Stimulus:
 
 
 def estimate(net: Netlist, tools: Tools, stimulus: Stimulus, clock: float) -> dict[str, float]:
-    """Milliwatts at a clock of `clock` ns.
+    """Power estimate in milliwatts at a clock of `clock` ns.
 
     Raises NetlistError if the netlist's outputs are not those of the simulation: it is not the same unit
     then.

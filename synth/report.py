@@ -1,5 +1,4 @@
-"""The tables of docs/synthesis.md: what every unit costs at its paper's size, and what the papers say beside
-it.
+"""Tables of docs/synthesis.md: what every unit costs at its paper's size, and what the papers say beside it.
 
 Everything is read from `synth/baselines/` and computed from the machines: nothing is synthesized here.
 """
@@ -125,13 +124,13 @@ TITLES = {
 
 
 def cost(unit: str) -> dict[str, Any] | None:
-    """What was recorded for a unit in `LIBRARY`."""
+    """Recorded cost of a unit in `LIBRARY`."""
     known = baselines.recorded(unit)
     return None if known is None else known["results"].get(LIBRARY)
 
 
 def tables() -> dict[str, str]:
-    """The tables by name, in Markdown."""
+    """Tables by name, in Markdown."""
     return {
         "units": markdown(units()),
         "clock": markdown(slow()),
@@ -141,13 +140,13 @@ def tables() -> dict[str, str]:
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as a table; the first is its head."""
+    """Markdown table of rows; the first is its head."""
     head, *body = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
 
 
 def units() -> Sequence[Row]:
-    """Every unit with a size: what was recorded."""
+    """Costs of every unit with a size, as rows."""
     rows: list[Row] = [
         (
             "unit",
@@ -214,7 +213,7 @@ def missing_the_clock() -> list[str]:
 
 
 def signoff() -> Sequence[Row]:
-    """The unit in which OpenSTA and our own timing differ most, each way."""
+    """Largest differences between OpenSTA and our own timing, each way, with their units."""
     rows: list[Row] = [("OpenSTA", "unit", "ours, ns", "OpenSTA, ns", "difference", "of units")]
     found = {
         unit: one for unit in baselines.SIZES if (one := cost(unit)) is not None and one.get("opensta_ns")

@@ -1,5 +1,5 @@
-"""A unit's cost: area, critical path, memories; in a cell library's units, or in generic gates where there is
-none."""
+"""Synthesis of a unit, its cost: area, critical path, memories; in a cell library's units, or in generic
+gates where there is none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SHORTER = (0.05, 0.08, 0.11, 0.14)
 
 @dataclass
 class Synthesis:
-    """What a unit costs.
+    """Cost of a unit.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Synthesis:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Cost as a JSON object."""
         delay = self.path.delay if self.path else None
         return {
             "unit": self.unit,

@@ -29,8 +29,8 @@ _EDGES = ("rise", "fall")
 
 @dataclass(frozen=True)
 class BoxTiming:
-    """A memory as a black box, in ns: from its clock, from its address, and what it wants before the next
-    edge."""
+    """Timing of a memory as a black box, in ns: from its clock, from its address, and what it wants before
+    the next edge."""
 
     clock: float
     address: float
@@ -39,7 +39,7 @@ class BoxTiming:
 
 @dataclass(frozen=True)
 class Step:
-    """A cell on a path: its output net and when that settles, in ns after the clock edge."""
+    """Step of a path through a cell: its output net and when that settles, in ns after the clock edge."""
 
     cell: str
     net: str
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Path:
-    """The slowest path, in ns.
+    """Slowest path, in ns.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Path:
     steps: tuple[Step, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Path as a JSON object."""
         steps = [
             {"cell": step.cell, "net": step.net, "arrival_ns": round(step.arrival, 4)} for step in self.steps
         ]
@@ -89,7 +89,7 @@ class _At:
 
 
 def passes(library: Library, boxes: Mapping[str, BoxTiming]) -> Any:
-    """What depends on what within a cycle, for `sorted_cells`."""
+    """Dependences within a cycle, for `sorted_cells`."""
 
     def through(cell: Instance) -> list[tuple[list[str], list[str]]]:
         if cell.type in boxes:
@@ -282,7 +282,7 @@ def _setup(cell: Cell, pin: str) -> Any:
 def loads(
     net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], output: float, guard: float
 ) -> dict[int, float]:
-    """The capacitance of every net in fF. A memory has one pin for all columns that are written together."""
+    """Capacitance of every net in fF. A memory has one pin for all columns that are written together."""
     pins: dict[int, list[float]] = {}
     box = library.buffers[0].inputs[0].capacitance
     for cell in net.cells:
@@ -307,7 +307,7 @@ def loads(
 
 
 def launch(library: Library, load: float) -> float:
-    """From the clock of a register to its output, in ns."""
+    """Launch delay from the clock of a register to its output, in ns."""
     times = [
         max(arc.tables[name].at(0.0, load) for name in ("cell_rise", "cell_fall") if name in arc.tables)
         for pin in library.flop.outputs
@@ -318,6 +318,6 @@ def launch(library: Library, load: float) -> float:
 
 
 def overhead(library: Library, load: float) -> float:
-    """What a register alone takes of a cycle, in ns: clock to output plus setup."""
+    """Register overhead, what a register alone takes of a cycle, in ns: clock to output plus setup."""
     flop = library.flop
     return launch(library, load) + max(_setup(flop, flop.data)(0.02, edge) for edge in (0, 1))

@@ -1,5 +1,4 @@
-"""The units that can be exported one by one: name, component, and the configuration it takes. A new unit is
-one row."""
+"""Exportable units, one by one: name, component, and the configuration it takes. A new unit is one row."""
 
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ Factory = Callable[[SmConfig, Scheme, bool], Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: its name on the command line, its class, and how one is made."""
+    """Unit that can be exported: its name on the command line, its class, and how one is made."""
 
     name: str
     component: type
@@ -85,7 +84,7 @@ class Unit:
 
     @property
     def source(self) -> str:
-        """The file it is in, from the root of the repository."""
+        """Source file, from the root of the repository."""
         return self.component.__module__.removeprefix("warpbank.").replace(".", "/") + ".py"
 
 
@@ -208,15 +207,15 @@ UNITS: dict[str, Unit] = {
 
 
 def find(name: str) -> Unit:
-    """The unit of that name. Raises WarpbankError for an unknown one."""
+    """Unit of that name. Raises WarpbankError for an unknown one."""
     if name not in UNITS:
         raise WarpbankError(unknown("unit", name, UNITS))
     return UNITS[name]
 
 
 def make(name: str, config: SmConfig, scheme: Scheme, *, probe: bool = False) -> Any:
-    """The component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be
-    built for."""
+    """Component of that name. Raises WarpbankError for an unknown name or a configuration it cannot be built
+    for."""
     unit = find(name)
     try:
         return unit.make(config, scheme, probe)

@@ -19,7 +19,7 @@ for line in sys.stdin.read().splitlines():
 
 
 class YosysError(WarpbankError):
-    """Yosys is missing or refused a design."""
+    """Error of Yosys that is missing or refused a design."""
 
 
 def version() -> str:

@@ -1,5 +1,5 @@
-"""The kernels Warpbank ships: our own CUDA sources, the PTX that LLVM makes of them, their launches and numpy
-references.
+"""Kernels that Warpbank ships: our own CUDA sources, the PTX that LLVM makes of them, their launches and
+numpy references.
 
 Every module of this package that defines `WORKLOAD` is a kernel; `warpbank.workloads.names()` lists them and
 `warpbank.workloads.get(name)` returns one. The CUDA source is `cuda/<name>.cu`, its committed PTX
@@ -22,7 +22,7 @@ SIZES = ("tiny", "small", "full")
 
 @dataclass(frozen=True)
 class Workload:
-    """One shipped kernel.
+    """Kernel that is shipped.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""A scheme from outside the package: `warpbank --load examples/last_value run sgemm --scheme last-value`.
-docs/tutorial.md"""
+"""Last-value collector, a scheme from outside the package: `warpbank --load examples/last_value run sgemm
+--scheme last-value`. docs/tutorial.md"""
 
 import warpbank.golden.registry
 from warpbank.arch.schemes import Row, register_scheme

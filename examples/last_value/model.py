@@ -1,4 +1,4 @@
-"""The golden model of the last-value collector."""
+"""Golden model of the last-value collector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from warpbank.golden.values import Value
 
 
 class LastValue(Ocu):
-    """One operand collector per warp, whose source slots keep what was last read into them.
+    """Last-value collector: one operand collector per warp, whose source slots keep what was last read into
+    them.
 
     A source that its slot has already costs no bank read: a hit. A slot forgets its value when a uop that
     writes the register issues: uops issue in order, so whoever reads the register later wants the new value.
@@ -27,7 +28,7 @@ class LastValue(Ocu):
         self._hits: list[list[int]] = [[] for _ in self._uops]  # registers of the uop in collection that hit
 
     def start(self, warp: int) -> None:
-        """A new warp starts: nothing of the one before is left."""
+        """Start of a warp: nothing of the one before is left."""
         self._kept[warp].clear()
 
     def allocate(self, uop: TraceUop) -> None:
@@ -70,7 +71,7 @@ class LastValue(Ocu):
         super().deliver(collector, slot, tag, value)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """As in an `Ocu`; now the hits count as read."""
+        """Dispatch of complete uops, after which the hits count as read."""
         before = self.free
         refused = super().dispatch(cycle, pipelines)
         for collector in range(self._count):

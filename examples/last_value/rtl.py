@@ -1,4 +1,4 @@
-"""The RTL of the last-value collector."""
+"""RTL of the last-value collector."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from warpbank.hdl.probe import emit
 
 
 class LastValueRtl(Ocu):
-    """One operand collector per warp, whose source slots keep what was last read into them: see `LastValue`,
-    the model.
+    """Last-value collector in RTL: one operand collector per warp, whose source slots keep what was last read
+    into them.
 
     The values stay in the slots' memories, where they are; all that is added is the register that each slot
     has, and whether. Ports and latency are those of an `Ocu`.

@@ -1,5 +1,4 @@
-"""What the memory system sees of a warp's addresses: lines of global and local memory, passes over the shared
-banks."""
+"""Memory coalescing of a warp's addresses: lines of global and local memory, passes over the shared banks."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ def global_lines(addresses: Iterable[int], size: int) -> list[int]:
 
 
 def local_lines(addresses: Iterable[int], size: int, warp: int) -> list[int]:
-    """The same for local memory, where the same word of all lanes of a warp stands in one line. `warp`: its
-    number in the job."""
+    """Distinct lines of local memory in order of first touch, where one word of all lanes of a warp stands in
+    one line. `warp`: its number in the job."""
     words = (word for address in addresses for word in range(address // 4, (address + size - 1) // 4 + 1))
     return list(dict.fromkeys(_LOCAL + warp * _LOCAL_LINES + word % _LOCAL_LINES for word in words))
 

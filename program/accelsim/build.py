@@ -1,4 +1,4 @@
-"""From `.traceg` files to a trace of ours."""
+"""Trace builder from Accel-Sim's `.traceg` files, without values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _ACCESSES = {
 
 
 def read_accelsim(paths: Iterable[Path]) -> Trace:
-    """The trace of these kernels, one launch each, in order.
+    """Trace of these Accel-Sim kernels, one launch each, in order.
 
     It has no values: all results are zero, `meta["values"]` is False. `meta["unknown"]` lists opcodes of
     which nothing is known; they count as arithmetic on single registers.

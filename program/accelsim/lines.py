@@ -1,4 +1,4 @@
-"""The lines of a `.traceg` file: header, thread blocks, warps, instructions."""
+"""Line reader of a `.traceg` file: header, thread blocks, warps, instructions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNIFORM = re.compile(r"UR\d+")
 
 
 class Malformed(WarpbankError):
-    """A line is not what the format asks for."""
+    """Error of a line that is not what the format asks for."""
 
     def __init__(self, path: Path, number: int, what: str) -> None:
         super().__init__(f"{path}, line {number}: {what}")
@@ -35,7 +35,7 @@ class Malformed(WarpbankError):
 
 @dataclass
 class Header:
-    """What stands before the instructions.
+    """Header of a `.traceg` file, which stands before the instructions.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """What all executions of an instruction have in common: source line, address, opcode, registers as the
-    trace lists them."""
+    """Static part of an instruction, which all its executions share: source line, address, opcode, registers
+    as the trace lists them."""
 
     line: int
     pc: int
@@ -82,14 +82,15 @@ class Executed:
 
 @dataclass
 class Block:
-    """A thread block: linear number in its grid, and the instructions of each warp."""
+    """Thread block of a `.traceg` file: linear number in its grid, and the instructions of each warp."""
 
     number: int
     warps: dict[int, list[Executed]] = field(default_factory=dict)
 
 
 class Reader:
-    """Reads one file: first `header`, then `blocks`. Raises Malformed that names file and line."""
+    """Reader of one `.traceg` file: first `header`, then `blocks`. Raises Malformed that names file and
+    line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -112,7 +113,7 @@ class Reader:
             raise WarpbankError(f"{self._path} cannot be read: {error}") from None
 
     def fail(self, what: str) -> Malformed:
-        """What to raise: the current line is wrong."""
+        """Error to raise for the current line."""
         return Malformed(self._path, self._number, what)
 
     def _number_in(self, text: str, what: str, base: int = 10) -> int:
@@ -178,7 +179,7 @@ class Reader:
                 )
 
     def blocks(self) -> Iterator[Block]:
-        """The thread blocks in the order of the file."""
+        """Thread blocks in the order of the file."""
         block: Block | None = None
         warp: list[Executed] = []
         expected = 0

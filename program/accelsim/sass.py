@@ -1,5 +1,4 @@
-"""What the opcodes of NVIDIA machine code say about an instruction: unit, memory operation, widths of its
-registers.
+"""Opcodes of NVIDIA machine code (SASS): unit, memory operation and register widths of an instruction.
 
 A trace names the first register of an operand only. What follows is what opcodes tell; docs/accelsim.md lists
 it.
@@ -208,7 +207,7 @@ _TENSOR = {
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an opcode says.
+    """Properties of an instruction that follow from its opcode.
 
     Parameters
     ----------
@@ -229,7 +228,7 @@ class Meaning:
 
 
 def meaning(opcode: str, sources: int) -> Meaning:
-    """What `opcode` says of an instruction for which the trace lists so many sources."""
+    """Properties of an instruction from its opcode and the number of sources that the trace lists."""
     base, *words = opcode.split(".")
     if base in _CONTROL:
         return Meaning(Unit.CONTROL, control=_CONTROL[base], destination=int(base == "BMOV"))

@@ -1,4 +1,4 @@
-"""Register allocation: from virtual registers and predicates to R0..R254 and P0..P6.
+"""Register allocation from virtual registers and predicates to R0..R254 and P0..P6.
 
 Sharing under SIMT. Two values may have one physical register if no *thread* ever needs both: a register is an
 array with one element per lane, a lane reads and writes its own element only, and a write under a partial

@@ -1,5 +1,5 @@
-"""The allocator: predicates first, then rounds of coalescing, colouring and spilling until every group has a
-register."""
+"""Register allocator: predicates first, then rounds of coalescing, colouring and spilling until every group
+has a register."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def allocate(kernel: Kernel, max_registers: int = MOST_REGISTERS) -> Kernel:
 def allocate_with_report(
     kernel: Kernel, max_registers: int = MOST_REGISTERS
 ) -> tuple[Kernel, AllocationReport]:
-    """The same, and what it took.
+    """A copy of `kernel` over at most `max_registers` physical registers, and the report of its allocation.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""An independent check of an allocation: does every use read the value it read before?
+"""Independent check of a register allocation: every use must read the value that it read before.
 
 It knows nothing of interference or colours. A forward data flow follows, for every place (physical register,
 predicate, word of local memory), the set of virtual words and predicates whose current value the place holds
@@ -37,7 +37,8 @@ from warpbank.program.verify import MachineCodeError
 
 
 class AllocationError(MachineCodeError):
-    """An allocation that changes what the code means: an error of the allocator, never of the user."""
+    """Error of an allocation that changes what the code means, which is the allocator's fault and never the
+    user's."""
 
 
 @dataclass

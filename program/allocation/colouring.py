@@ -18,7 +18,8 @@ from warpbank.program.liveness import members
 
 @dataclass
 class Colouring:
-    """Places found (base word -> register), how many registers they take, and the groups that found none."""
+    """Result of a colouring: places found (base word -> register), how many registers they take, and the
+    groups that found none."""
 
     used: int = 0
     places: dict[int, int] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Colourer:
         self.cost = {b: float("inf") if b + VIRTUAL in fixed else c for b, c in graph.costs.items()}
 
     def run(self) -> Colouring:
+        """Colour the graph; the result names the groups that found no place."""
         places = self.result.places
         served = [b for b in self.first if b in self.graph.widths]
         served.sort(key=lambda b: (-self.graph.widths[b], b))

@@ -1,4 +1,5 @@
-"""Which register words may not share a physical register, and the merging of words that a move connects.
+"""Interference of register words, which may then not share a physical register, and the merging of words that
+a move connects.
 
 Interference is kept per 32-bit word: a word is in conflict with what is alive while it is written. The words
 of a group then constrain each other only through the group's place, so a pair whose high word is dead costs

@@ -1,5 +1,5 @@
-"""Predicates: P0..P6 for the virtual ones. What does not fit is kept as 0 or 1 in a register: SEL sets it,
-ISETP reads it back."""
+"""Predicate allocation: P0..P6 for the virtual predicates. What does not fit is kept as 0 or 1 in a register:
+SEL sets it, ISETP reads it back."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
 
 
 def select(home: Reg, predicate: int, guard: Pred | None) -> Instr:
-    """home = predicate ? 1 : 0."""
+    """Select instruction of predicate spilling: home = predicate ? 1 : 0."""
     return Instr(Op.SEL, dst=home, srcs=(Imm(1), Imm(0)), psrc=(Pred(predicate),), guard=guard)
 
 

@@ -76,7 +76,6 @@ def spill(work: Work, groups: list[int]) -> None:
             work.report.rematerialized += 1
         else:
             work.slots[base] = work.new_slot(kernel.groups[base])
-            work.report.spilled_groups += 1
     owner = {base + i: base for base in sorted(chosen) for i in range(kernel.groups[base])}
     single = _in_one_cluster(work, owner)
     for b in range(len(kernel.blocks)):

@@ -1,4 +1,4 @@
-"""The code that the allocator works on: a copy of the kernel, and where each instruction came from."""
+"""Kernel copy that the allocator works on, with the origin of each instruction."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from warpbank.program.isa import Block, Const, Imm, Instr, Kernel, Op, Reg, Sreg
 
 @dataclass
 class AllocationReport:
-    """What an allocation did.
+    """Report of an allocation, with what it took.
 
     Parameters
     ----------
     registers, predicates : how many of R0.. and P0.. the code uses (highest + 1).
     max_registers : the limit it was given.
     rounds : colourings tried.
-    spilled_groups : register groups that went to local memory.
     rematerialized : register groups recomputed at their uses instead.
     spill_loads, spill_stores : instructions inserted for them.
     spill_bytes : local memory per thread taken.
@@ -31,7 +30,6 @@ class AllocationReport:
     predicates: int = 0
     max_registers: int = 0
     rounds: int = 0
-    spilled_groups: int = 0
     rematerialized: int = 0
     spill_loads: int = 0
     spill_stores: int = 0
@@ -49,7 +47,7 @@ _CLOCKS = (Sreg.CLOCK, Sreg.CLOCK_HI, Sreg.GLOBALTIMER, Sreg.GLOBALTIMER_HI)
 
 
 def recipes(instr: Instr) -> list[Recipe] | None:
-    """How to compute each word that an instruction writes, if it can be computed anywhere; None: it
+    """Recipe to compute each word that an instruction writes, if it can be computed anywhere; None: it
     cannot."""
     if instr.dst is None or instr.guard is not None or instr.volatile or instr.pdst:
         return None
@@ -89,7 +87,7 @@ def joined_groups(kernel: Kernel) -> dict[int, int]:
 
 
 class Work:
-    """A kernel under allocation; `source` stays as it is.
+    """Kernel under allocation; `source` stays as it is.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ from warpbank.program.emulator.layout import (
 
 @jit
 def reset_barrier(m, b):
-    """Nobody is at the barrier."""
+    """Reset a barrier: nobody is there."""
     m.barriers[b, B_THREADS], m.barriers[b, B_COUNT], m.barriers[b, B_AND], m.barriers[b, B_OR] = 0, 0, 1, 0
     for w in range(m.warps.shape[0]):
         m.arrived[w, b] = 0
@@ -43,7 +43,7 @@ def reset_barrier(m, b):
 
 @jit
 def arrive(m, w, b, lanes, threads, query, mode):
-    """Lanes of warp w reach barrier b; `query` is the predicate of bar.red."""
+    """Arrival of lanes of warp w at barrier b; `query` is the predicate of bar.red."""
     m.arrived[w, b] |= lanes
     m.warps[w, PENDING] |= np.int64(1) << b
     if threads > 0:
@@ -56,7 +56,7 @@ def arrive(m, w, b, lanes, threads, query, mode):
 
 @jit
 def deliver(m, w, e, b):
-    """The result of bar.red to the lanes of an entry that waited for it, and into the trace."""
+    """Delivery of bar.red's result to the lanes of an entry that waited for it, and into the trace."""
     pc, lanes = m.entries[w, e, E_BARRIER_PC], m.entries[w, e, E_MASK]
     mode = m.code[pc, AUX]
     if mode == 2:

@@ -1,4 +1,4 @@
-"""Final memory against what the job expects."""
+"""Memory check of a job: final buffers against what it expects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpbank.program.launch import Expected, Job
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One wrong element."""
+    """Wrong element of a buffer."""
 
     buffer: str
     index: tuple[int, ...]
@@ -28,7 +28,8 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class MemoryCheck:
-    """Buffers and elements compared, elements that are wrong, and the first of them."""
+    """Result of a memory check: buffers and elements compared, elements that are wrong, and the first of
+    them."""
 
     buffers: int
     elements: int
@@ -37,6 +38,7 @@ class MemoryCheck:
 
     @property
     def passed(self) -> bool:
+        """Whether no element is wrong."""
         return self.wrong == 0
 
 

@@ -1,4 +1,4 @@
-"""One instruction on a warp's registers and predicates; memory and control stand elsewhere."""
+"""Execution of one instruction on a warp's registers and predicates; memory and control stand elsewhere."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _ALL = 0xFFFFFFFF
 
 @jit
 def special(which, R, w, G, cta, clock):
-    """S2R."""
+    """S2R: special registers of every lane."""
     bx, by = G[G_BLOCK], G[G_BLOCK + 1]
     gx, gy = G[G_GRID], G[G_GRID + 1]
     for lane in range(32):
@@ -120,7 +120,8 @@ def move(code, pc, R, a, b, query):
 
 @jit
 def compute(code, pc, R, P, mask, w, G, cta, clock):
-    """Everything but memory and control: results into the OUT rows; returns the two predicate results."""
+    """Execution of everything but memory and control: results into the OUT rows; returns the two predicate
+    results."""
     group, op, dtype, aux = code[pc, GROUP], code[pc, OP], code[pc, DTYPE], code[pc, AUX]
     a, b, c = code[pc, SOURCE], code[pc, SOURCE + 1], code[pc, SOURCE + 2]
     query = P[code[pc, QUERY]] ^ code[pc, QUERY_NOT]
@@ -180,7 +181,7 @@ def compute(code, pc, R, P, mask, w, G, cta, clock):
 
 @jit
 def write_back(code, pc, R, P, mask, p0, p1):
-    """Results to registers and predicates, in the lanes that executed."""
+    """Write-back of results to registers and predicates, in the lanes that executed."""
     d = code[pc, DESTINATION]
     for k in range(code[pc, COUNT]):
         if mask == _ALL:

@@ -38,6 +38,7 @@ class Region:
 
     @property
     def end(self) -> int:
+        """Address behind the last byte."""
         return self.start + self.size
 
     def __str__(self) -> str:
@@ -49,8 +50,8 @@ def _round_up(n: int, to: int) -> int:
 
 
 class Device:
-    """Memory of one job, laid out once: global memory, then room for the constant bank, shared and local
-    memory of any launch."""
+    """Device memory of one job, laid out once: global memory, then room for the constant bank, shared and
+    local memory of any launch."""
 
     def __init__(self, job: Job, kernels: Mapping[str, Kernel]) -> None:
         self.job, self.kernels = job, kernels
@@ -139,7 +140,7 @@ class Device:
         return found
 
     def constant_bank(self, launch: Launch, kernel: Kernel) -> bytes:
-        """The constant bank of a launch: dimensions, parameters, variables."""
+        """Constant bank of a launch: dimensions, parameters, variables."""
         bank = bytearray(bank_size(kernel))
         bank[: len(kernel.constants)] = kernel.constants
         struct.pack_into("<3I", bank, CONST_NTID, *launch.block)

@@ -1,4 +1,4 @@
-"""A kernel as arrays: one row of numbers per instruction, every operand a row of the register file.
+"""Kernel encoding as arrays: one row of numbers per instruction, every operand a row of the register file.
 
 Registers are numbered densely (so code runs before and after allocation alike), and every immediate and
 constant-bank operand gets a row of its own behind them, filled when the launch is known.

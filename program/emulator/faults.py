@@ -1,4 +1,4 @@
-"""What went wrong, as one paragraph for the user."""
+"""Fault messages of the emulator, each one paragraph for the user."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ACTS = {Op.LD: "reads", Op.ST: "writes", Op.ATOM: "updates"}
 
 
 def split(index: int, dims: tuple[int, int, int]) -> tuple[int, int, int]:
-    """(x, y, z) of a linear index."""
+    """Coordinates (x, y, z) of a linear index."""
     return index % dims[0], index // dims[0] % dims[1], index // (dims[0] * dims[1])
 
 
 class Explainer:
-    """Words for the state in which a launch stopped."""
+    """Fault explainer, with words for the state in which a launch stopped."""
 
     def __init__(self, device: Device, launch: Launch, kernel: Kernel, arrays: Arrays) -> None:
         self.device, self.launch, self.kernel, self.arrays = device, launch, kernel, arrays
@@ -29,7 +29,7 @@ class Explainer:
         self.instrs = kernel.instructions()
 
     def error(self) -> ExecutionError:
-        """The error for the current STATUS."""
+        """Error for the current STATUS."""
         status = self.state[at.STATUS]
         if status == at.DEADLOCK:
             return ExecutionError(self._deadlock())
@@ -168,7 +168,7 @@ class Explainer:
                 at_pc = f"; {self._instruction(min(waits))}" if waits else ""
                 needs.append(f"barrier {b} needs {wanted} and has {arrived}{at_pc}")
         if len(lines) > 8:
-            lines[8:] = [f"{len(lines) - 8} more wait likewise"]
+            lines[8:] = [f"{len(lines) - 8} more warps wait"]
         gone = f" Warps {', '.join(map(str, exited))} have exited." if exited else ""
         return (
             f"{self._block()}: deadlock at a barrier. {'; '.join(lines)}.{gone} {'. '.join(needs)}.".replace(
@@ -178,6 +178,6 @@ class Explainer:
 
 
 def explain(device: Device, launch: Launch, kernel: Kernel, arrays: Arrays) -> ExecutionError:
-    """The error that says why a launch stopped."""
+    """Error that says why a launch stopped."""
     with np.errstate(all="ignore"):
         return Explainer(device, launch, kernel, arrays).error()

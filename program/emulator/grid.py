@@ -1,4 +1,4 @@
-"""The CTAs of a grid, one after the other; the warps of a CTA in turns, a slice each, so one may wait for
+"""Grid execution: CTAs one after the other, the warps of a CTA in turns, a slice each, so one may wait for
 another's store."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from warpbank.program.emulator.warp import run_warp
 
 @jit
 def start_cta(m):
-    """A fresh CTA: registers, shared and local memory zero, every warp at pc 0."""
+    """Start of a CTA: registers, shared and local memory zero, every warp at pc 0."""
     G, S = m.geometry, m.state
     warps = m.warps.shape[0]
     m.registers[:, FIRST : G[G_ROWS], :] = np.uint32(0)

@@ -15,6 +15,7 @@ from typing import Any
 
 from numba import njit
 
+from warpbank.arch import uop
 from warpbank.program import isa
 from warpbank.program.emulator import layout
 from warpbank.program.trace import schema
@@ -28,7 +29,7 @@ def source_stamp() -> str:
         text = path.read_bytes()
         if b"@jit" in text or path.name in ("bits.py", "state.py"):
             digest.update(path.name.encode() + text)
-    for module in (isa, layout, schema):
+    for module in (uop, isa, layout, schema):
         for name, value in vars(module).items():
             if isinstance(value, (int, EnumType)):
                 digest.update(f"{name}={list(value) if isinstance(value, EnumType) else value}".encode())
@@ -38,7 +39,7 @@ def source_stamp() -> str:
 def jit(function: Callable[..., Any]) -> Any:
     """`function` compiled on first use; division by zero follows IEEE, wherever a cache can be kept it is.
 
-    Raises nothing if no folder is writable: then every process compiles anew.
+    Raises nothing if no folder is writable: then every process compiles for itself.
     """
     try:
         compiled: Any = njit(cache=True, error_model="numpy")(function)

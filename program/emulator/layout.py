@@ -1,5 +1,5 @@
-"""Where things are: rows of a warp's register file, columns of an encoded instruction, and state words.
-Compiled code and the Python around it share these numbers."""
+"""Array layout of the emulator: rows of a warp's register file, columns of an encoded instruction, and state
+words. Compiled code and the Python around it share these numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a job: its launches one after the other over one device memory."""
+"""Job execution: launches one after the other over one device memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from warpbank.program.trace.schema import Trace
 
 @dataclass
 class Execution:
-    """What a job left behind.
+    """Result of a job's execution: final buffers, counts and, if asked for, the trace.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The trace under way: arrays that grow, and their assembly into a `Trace`."""
+"""Trace recorder: arrays that grow, and their assembly into a `Trace`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _CONTROL = {Op.BRA: Control.BRANCH, Op.EXIT: Control.EXIT, Op.BAR: Control.BARRI
 
 
 def memory_operation(instr: Instr) -> Memory:
-    """What the load/store unit does for an instruction; a generic address is taken for a global one."""
+    """Memory operation that the load/store unit does for an instruction; a generic address is taken for a
+    global one."""
     if instr.op is Op.SHFL:
         return Memory.SHUFFLE
     if instr.op is Op.MEMBAR:
@@ -59,7 +60,7 @@ def code_rows(instrs: list[Instr]) -> np.ndarray:
 
 
 def check_traceable(kernel: Kernel) -> None:
-    """A trace names real registers: 0..254, P0..P6."""
+    """Check that a kernel names real registers only, as a trace does: 0..254, P0..P6."""
     instrs = kernel.instructions()
     registers = max((r for i in instrs for r in (*i.registers_read(), *i.registers_written())), default=0)
     predicates = max((p for i in instrs for p in (*i.predicates_read(), *i.predicates_written())), default=0)
@@ -71,7 +72,7 @@ def check_traceable(kernel: Kernel) -> None:
 
 
 class Recorder:
-    """Owns the arrays that the compiled loops write the trace into."""
+    """Trace recorder, which owns the arrays that the compiled loops write."""
 
     def __init__(self, tracing: bool) -> None:
         room = 2 * SLICE if tracing else 1

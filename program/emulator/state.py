@@ -1,4 +1,4 @@
-"""The arrays that compiled code works on, in one bundle."""
+"""State arrays that compiled code works on, in one bundle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Arrays(NamedTuple):
-    """Everything a launch needs while it runs.
+    """State arrays of a launch while it runs.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
-"""Rows of the trace, as they are executed."""
+"""Trace rows, written as instructions are executed."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from warpbank.arch.uop import Memory
 from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.memory import KIND, conflict_passes, lines_touched
 from warpbank.program.emulator.layout import (
@@ -26,26 +27,26 @@ _ALL = 0xFFFFFFFF
 
 @jit
 def memory_kind(op, count, kind):
-    """arch.uop.Memory of an access whose first lane touches this space."""
+    """Memory operation (`arch.uop.Memory`) of an access whose first lane touches this space."""
     if kind == Space.GLOBAL:
         if op == Op.LD:
-            return 1
+            return Memory.LOAD_GLOBAL.value
         if op == Op.ST:
-            return 2
-        return 3 if count else 4
+            return Memory.STORE_GLOBAL.value
+        return Memory.ATOMIC_GLOBAL.value if count else Memory.REDUCE_GLOBAL.value
     if kind == Space.SHARED:
         if op == Op.LD:
-            return 5
-        return 6 if op == Op.ST else 7
+            return Memory.LOAD_SHARED.value
+        return Memory.STORE_SHARED.value if op == Op.ST else Memory.ATOMIC_SHARED.value
     if kind == Space.LOCAL:
-        return 8 if op == Op.LD else 9
-    return 10
+        return Memory.LOAD_LOCAL.value if op == Op.LD else Memory.STORE_LOCAL.value
+    return Memory.LOAD_CONST.value
 
 
 @jit
 def record(pc, mask, code, R, S, T, dynamic, all_values, all_lines):
-    """One row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is costly
-    to pass on.)"""
+    """Write one row of the trace. Barrier fields are filled in by control. (Arrays one by one: the bundle is
+    costly to pass on.)"""
     row = dynamic[S[ROWS]]
     S[ROWS] += 1
     row.pc = code[pc, TRACE_PC]
@@ -54,7 +55,7 @@ def record(pc, mask, code, R, S, T, dynamic, all_values, all_lines):
     row.line = S[LINES]
     row.line_count = 0
     row.passes = 0
-    row.memory = 0
+    row.memory = Memory.NONE.value
     row.flags = 0
     row.barrier = 0
     row.barrier_warps = 0
@@ -81,6 +82,6 @@ def record(pc, mask, code, R, S, T, dynamic, all_values, all_lines):
         S[LINES] += lines
         row.passes = conflict_passes(code[pc, SIZE], mask, op == Op.ATOM, T)
     elif op == Op.SHFL:
-        row.memory = 11
+        row.memory = Memory.SHUFFLE.value
     elif op == Op.MEMBAR:
-        row.memory = 12
+        row.memory = Memory.FENCE.value

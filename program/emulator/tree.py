@@ -1,4 +1,4 @@
-"""Divergence: a warp's lanes as a tree of entries.
+"""Divergence tree: a warp's lanes as a tree of entries.
 
 An entry is a set of lanes at one pc. A branch on which lanes part makes the entry wait, at the pc where they
 meet again, for two (or one) new entries below it; an entry that reaches its own meeting pc ends, and its
@@ -30,7 +30,7 @@ from warpbank.program.emulator.layout import (
 
 @jit
 def new_entry(E, warp, pc, mask, meet, parent):
-    """A new entry above all others; -1 if the tree is full."""
+    """New entry above all others; -1 if the tree is full."""
     at = warp[TOP]
     if at < ENTRIES:
         warp[TOP] += 1
@@ -51,7 +51,7 @@ def new_entry(E, warp, pc, mask, meet, parent):
 
 @jit
 def end_entry(E, warp, at):
-    """The entry's lanes have met their parent or exited. Parents left without lanes end too."""
+    """End of an entry whose lanes have met their parent or exited. Parents left without lanes end too."""
     while at >= 0:
         E[at, E_USED] = 0
         parent = E[at, E_PARENT]
@@ -68,7 +68,7 @@ def end_entry(E, warp, at):
 
 @jit
 def choose(E, warp):
-    """Make the newest entry that can run the current one; -1 if none can."""
+    """Choose the newest entry that can run as the current one; -1 if none can."""
     warp[CURRENT] = -1
     while warp[TOP] > 0 and not E[warp[TOP] - 1, E_USED]:
         warp[TOP] -= 1
@@ -87,8 +87,8 @@ def choose(E, warp):
 
 @jit
 def release(E, warp):
-    """Nothing can run: lanes that wait at the newest meeting pc go on as an entry on top; False: no lanes
-    wait at any."""
+    """Release of waiting lanes when no entry can run: those at the newest meeting pc go on as an entry on
+    top; False: no lanes wait at any."""
     for i in range(warp[TOP] - 1, -1, -1):
         if not E[i, E_USED] or E[i, E_CHILDREN] == 0:
             continue
@@ -108,8 +108,8 @@ def release(E, warp):
 
 @jit
 def part(E, warp, at, taken, target, following, meet):
-    """The current entry's lanes `taken` go to `target`, the others on to `following`; False: the tree is
-    full."""
+    """Split of the current entry: lanes `taken` go to `target`, the others on to `following`; False: the tree
+    is full."""
     others = E[at, E_MASK] & ~taken
     parent = at
     if meet < 0:

@@ -1,4 +1,4 @@
-"""One warp: fetch, guard, execute, write back, record, and go where control leads."""
+"""Warp execution: fetch, guard, execute, write back, record, and go where control leads."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT
 
 @jit
 def fail(m, w, pc, kind, lane):
-    """Note a fault."""
+    """Record of a fault in the status words."""
     S = m.state
     S[STATUS], S[FAULT], S[FAULT_WARP], S[FAULT_PC], S[FAULT_LANE] = FAULTED, kind, w, pc, lane
     return False
@@ -80,8 +80,8 @@ def fail(m, w, pc, kind, lane):
 
 @jit
 def settle(m, w):
-    """After an instruction that made lanes arrive or exit: does it complete the arrival? Then flag it, open
-    the barrier."""
+    """Completion check after an instruction that made lanes arrive or exit. Then flag it, open the
+    barrier."""
     S = m.state
     b = completed(m, w)
     if b < 0:

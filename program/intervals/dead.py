@@ -9,7 +9,8 @@ from warpbank.program.simt_liveness import SimtLiveness
 
 
 def dead_operands(kernel: Kernel) -> np.ndarray:
-    """Per pc (u1), bit k: no lane reads source k again on any path still to run before it writes it.
+    """Dead-operand bits per pc (u1): at bit k no lane reads source k again on any path still to run before it
+    writes it.
 
     Sources in the order of `Instr.registers_read`, which is that of `Trace.code["sources"]`. A source that
     the same instruction overwrites is not marked. What lanes may read that are parked out of turn

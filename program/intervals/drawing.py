@@ -1,4 +1,4 @@
-"""A kernel's control flow graph with its intervals, as SVG."""
+"""Drawing of a kernel's control flow graph with its intervals, as SVG."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MARGIN, _TITLE = 70, 40
 
 
 def draw(kernels: Mapping[str, Kernel], made: Mapping[str, Intervals]) -> str:
-    """One graph under the other. A box is a piece of a block, its colour the interval; a thick border marks
-    where it prefetches. Backward edges are dashed."""
+    """SVG drawing of control flow graphs, one under the other. A box is a piece of a block, its colour the
+    interval; a thick border marks where it prefetches. Backward edges are dashed."""
     root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg")
     arrow = xml.SubElement(
         xml.SubElement(root, "defs"),

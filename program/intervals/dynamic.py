@@ -1,5 +1,5 @@
-"""Intervals on a trace: which executed instructions a PREFETCH precedes, and how long intervals are (LTRF,
-Table 4).
+"""Dynamic register-intervals on a trace: which executed instructions a PREFETCH precedes, and how long
+intervals are (LTRF, Table 4).
 
 A warp prefetches when the next instruction belongs to another interval than the one before it, and before its
 first. That covers what the control flow graph does not show: a warp that goes from one side of a divergent
@@ -42,8 +42,8 @@ def form_all(kernels: Mapping[str, Kernel], limit: int, rule: Rule = Rule.INTERV
 
 
 def prefetches(intervals: Intervals, trace: Trace) -> np.ndarray:
-    """Per row of `trace.dynamic` (bool): whether the warp prefetches `intervals.interval[pc]` before this
-    instruction."""
+    """Prefetches of a trace, per row of `trace.dynamic` (bool): whether the warp prefetches
+    `intervals.interval[pc]` before this instruction."""
     numbers = intervals.interval[trace.dynamic["pc"]]
     found = np.ones(len(numbers), bool)
     found[1:] = numbers[1:] != numbers[:-1]
@@ -53,7 +53,7 @@ def prefetches(intervals: Intervals, trace: Trace) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths in instructions.
+    """Statistics of interval lengths in instructions.
 
     Parameters
     ----------
@@ -68,6 +68,7 @@ class Lengths:
 
     @staticmethod
     def of(lengths: np.ndarray) -> Lengths:
+        """Statistics of these lengths."""
         if not len(lengths):
             return Lengths(0, 0.0, 0, 0)
         return Lengths(len(lengths), float(lengths.mean()), int(lengths.min()), int(lengths.max()))
@@ -75,7 +76,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Report:
-    """What a division into intervals amounts to.
+    """Statistics of a division into intervals: lengths and code growth.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class Report:
 
 
 def report(intervals: Intervals, trace: Trace, instruction_bytes: int = 8) -> Report:
-    """Lengths on a trace, and code growth for instructions of `instruction_bytes` (8: Maxwell)."""
+    """Report of lengths on a trace, and code growth for instructions of `instruction_bytes` (8: Maxwell)."""
     rows = np.flatnonzero(prefetches(intervals, trace))
     size = instruction_bytes * max(len(intervals.interval), 1)
     vector = VECTOR_BITS // 8

@@ -33,7 +33,7 @@ VECTOR_BITS = 256
 
 
 class Rule(StrEnum):
-    """What the code is divided into."""
+    """Rule of division: register-intervals or strands."""
 
     INTERVAL = "interval"
     STRAND = "strand"

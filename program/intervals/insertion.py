@@ -14,7 +14,7 @@ from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
 
 
 def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
-    """The trace with a PREFETCH for every interval behind its code, and executed where `prefetches` says.
+    """Trace with a PREFETCH for every interval behind its code, and executed where `prefetches` says.
 
     A PREFETCH is a control instruction without register operands; the registers it names are
     `Trace.working_sets` of its pc. It runs under the mask of the instruction that it precedes, since the

@@ -1,4 +1,4 @@
-"""Straight pieces of code and the edges between them: what intervals are made of.
+"""Straight pieces of code, of which intervals are made, and the edges between them.
 
 A piece begins as a basic block and may be cut in two, when its registers do not fit into what is left of an
 interval.
@@ -15,7 +15,7 @@ from warpbank.program.liveness import mask_of
 
 @dataclass(frozen=True, slots=True, order=True)
 class Piece:
-    """Instructions `start` .. `end` - 1 (pcs) of one block; empty if the block is."""
+    """Straight piece of code: instructions `start` .. `end` - 1 (pcs) of one block; empty if the block is."""
 
     block: int
     start: int
@@ -28,7 +28,7 @@ def touched(instr: Instr) -> int:
 
 
 class Pieces:
-    """The code as a graph of pieces.
+    """Graph of straight pieces of code.
 
     Attributes
     ----------

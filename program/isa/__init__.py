@@ -1,4 +1,4 @@
-"""The machine instruction set that PTX is lowered to: 32-bit registers, pairs and quads, as in GPU hardware.
+"""Machine instruction set that PTX is lowered to: 32-bit registers, pairs and quads, as in GPU hardware.
 
 Conventions
 -----------

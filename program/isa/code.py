@@ -79,6 +79,7 @@ class Instr:
         return [p for p in self.pdst if p != PT]
 
     def copy(self, **changes: object) -> Instr:
+        """Copy whose operand lists can be changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
@@ -147,6 +148,7 @@ class Kernel:
 
     @property
     def allocated(self) -> bool:
+        """Whether the code is over physical registers."""
         return not self.groups
 
     def instructions(self) -> list[Instr]:

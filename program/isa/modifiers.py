@@ -1,4 +1,4 @@
-"""What an opcode alone does not say: types, comparisons, roundings, functions, special registers."""
+"""Modifiers of an opcode: types, comparisons, roundings, functions, special registers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ class DType(IntEnum):
 
     @property
     def bits(self) -> int:
+        """Width in bits."""
         return (8, 8, 16, 16, 32, 32, 64, 64, 16, 16, 32, 64, 32, 32)[self]
 
     @property
     def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
         return self >= DType.F16
 
     @property
     def is_signed(self) -> bool:
+        """Whether it is a signed integer type."""
         return self in (DType.S8, DType.S16, DType.S32, DType.S64)
 
 
@@ -66,7 +69,7 @@ class Cmp(IntEnum):
 
 
 class BoolOp(IntEnum):
-    """How setp combines its comparison with its predicate operand."""
+    """Boolean operation by which setp combines its comparison with its predicate operand."""
 
     AND = 0
     OR = 1

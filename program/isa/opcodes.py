@@ -1,4 +1,4 @@
-"""The opcodes."""
+"""Opcodes of the machine instruction set."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from enum import IntEnum
 
 
 class Op(IntEnum):
-    """Opcodes. a, b, c are the sources in order, d the destination, p the predicate results, q the predicate
-    sources.
+    """Opcode of a machine instruction.
 
     Widths are 1 (32-bit) unless the line says otherwise.
     """
@@ -29,7 +28,7 @@ class Op(IntEnum):
     IMADHI = 18  # d = high word of a * b, + c (dtype)
     IMADW = 19  # d(2) = a * b + c(2) (dtype of the product; modulo 2**64)
     IDIV = 20  # d = a / b, dtype U32 S32 U64 S64 (64: all operands pairs); by zero: all ones
-    IREM = 21  # d = a % b, likewise; by zero: a
+    IREM = 21  # d = a % b, dtypes of IDIV; by zero: a
     IMIN = 22  # dtype U32 S32
     IMAX = 23
     IABS = 24  # d = |a| (S32)
@@ -61,7 +60,7 @@ class Op(IntEnum):
     ISETPX = 51
     #              EQ: a==b and q0; NE: a!=b or q0; ordered: strictly (a cmp b) or (a==b and q0); then boolop
     #              q1 (if any)
-    FSETP = 52  # likewise ISETP, dtype F32 F64 F16 BF16 (F64: pairs)
+    FSETP = 52  # results of ISETP, dtype F32 F64 F16 BF16 (F64: pairs)
     PLOP = 53  # p0 = truth table aux (8 bits) of q0, q1, q2 (bit index q0<<2 | q1<<1 | q2, missing q = true)
     # floating point, dtype F32, F64 (pairs), F16X2, BF16X2, F16, BF16 (low half); source modifiers neg/abs
     # apply
@@ -71,8 +70,8 @@ class Op(IntEnum):
     FMIN = 63  # aux bit 0: NaN if either is NaN; bit 1: xorsign.abs
     FMAX = 64
     FDIV = 65  # correctly rounded by rnd; F32, F64
-    FRCP = 66  # likewise
-    FSQRT = 67  # likewise
+    FRCP = 66  # correctly rounded by rnd; F32, F64
+    FSQRT = 67  # correctly rounded by rnd; F32, F64
     # approximate function aux; F32; RCP and RSQRT also F64 (pairs; approx.ftz.f64: the low 20+ bits may be
     # zero)
     MUFU = 68

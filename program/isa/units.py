@@ -1,4 +1,4 @@
-"""Which execution unit runs an instruction."""
+"""Execution units by opcode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things lie in memory: the constant bank, and the windows of generic addresses."""
+"""Memory windows: the constant bank, and the windows of generic addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering: one PTX `.entry` becomes machine code over virtual registers. docs/lowering.md is its table."""
+"""Lowering of one PTX `.entry` to machine code over virtual registers. docs/lowering.md is its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""atom and red."""
+"""Lowering of atom and red."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _OPERATIONS = {
 
 @lowers("atom", "red")
 def atomic(ctx: Context, form: Form) -> None:
-    """atom gives the old value, red does not. Orders stronger than relaxed become fences around it."""
+    """atom and red: atom gives the old value, red does not. Orders stronger than relaxed become fences around
+    it."""
     if form.flag("async"):
         form.refuse("asynchronous reductions are not supported: use red without .async")
     _, release, acquire = take_order(form)

@@ -1,4 +1,4 @@
-"""Logic, shifts, bit fields and bit counts."""
+"""Lowering of logic, shifts, bit fields and bit counts."""
 
 from __future__ import annotations
 

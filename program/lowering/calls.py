@@ -1,5 +1,5 @@
-"""Calls: every call of a function with a body is inlined; one through a register is a choice among
-functions."""
+"""Lowering of calls: every call of a function with a body is inlined; one through a register is a choice
+among functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Additions that keep or take the carry flag, and additions that saturate."""
+"""Lowering of additions that keep or take the carry flag, and of additions that saturate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpbank.program.lowering.types import PtxType
 
 #: Table of LOP3 for (a ^ c) & (b ^ c): the sign bit tells whether a + b = c overflowed.
 _OVERFLOW_ADD = sum(1 << i for i in range(8) if ((i >> 2 ^ i) & (i >> 1 ^ i)) & 1)
-#: Table of LOP3 for (a ^ b) & (a ^ c): likewise for a - b = c.
+#: Table of LOP3 for (a ^ b) & (a ^ c): its counterpart for a - b = c.
 _OVERFLOW_SUB = sum(1 << i for i in range(8) if ((i >> 2 ^ i >> 1) & (i >> 2 ^ i)) & 1)
 
 

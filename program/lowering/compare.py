@@ -1,4 +1,4 @@
-"""setp, set, selp, slct."""
+"""Lowering of setp, set, selp, slct."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The state of one lowering: emission under the current guard, operands as machine sources, blocks and
-labels."""
+"""Lowering context: emission under the current guard, operands as machine sources, blocks and labels."""
 
 from __future__ import annotations
 
@@ -29,7 +28,6 @@ from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, fl
 from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
 
 MASK32 = 0xFFFFFFFF
-MASK64 = 0xFFFFFFFFFFFFFFFF
 #: Inlining multiplies code; beyond this a kernel is refused.
 MAX_INSTRUCTIONS = 400_000
 #: Ops that must stay under their guard even if they write a temporary only.
@@ -97,7 +95,7 @@ def word(source: Source, index: int) -> Source:
 
 
 class Context:
-    """Lowers one kernel, one statement at a time.
+    """Lowering context of one kernel, which is lowered one statement at a time.
 
     Parameters
     ----------
@@ -141,11 +139,11 @@ class Context:
         self._temporary_predicates.clear()
 
     def delay(self, hazards: Iterable[str]) -> None:
-        """From here on, destinations with these names are written at the end of the statement."""
+        """Delay of destinations: those with these names are written at the end of the statement."""
         self._hazards = frozenset(hazards)
 
     def finish(self) -> None:
-        """Ends a statement: moves what had to wait into its destination."""
+        """End of a statement: moves what had to wait into its destination."""
         for real, temporary in self._moves:
             for i in range(real.width):
                 self.emit(Op.MOV, real.word(i), temporary.word(i))
@@ -212,7 +210,7 @@ class Context:
         self.form.refuse(why)
 
     def dst(self, operand: Operand | None, width: int | None = None) -> Reg:
-        """Where a result goes. `_` gives a temporary. The register may be wider than `width`: the handler
+        """Destination of a result. `_` gives a temporary. The register may be wider than `width`: the handler
         extends.
 
         Raises PtxError if the operand is no register, or is narrower than `width` words.
@@ -233,7 +231,7 @@ class Context:
         return temporary
 
     def pdst(self, operand: Operand | None) -> int:
-        """The predicate that a result goes to."""
+        """Destination predicate of a result."""
         if operand is None:
             return self.temp_predicate()
         if not isinstance(operand, Register) or self.register_type(operand).kind != "pred":

@@ -1,4 +1,4 @@
-"""Branches, exits, traps, barriers."""
+"""Lowering of branches, exits, traps, barriers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warpbank.program.ptx.ast import BranchTargets, Symbol
 
 @lowers("bra")
 def branch(ctx: Context, form: Form) -> None:
-    """bra; .uni promises what the machine finds out by itself."""
+    """bra: a branch; .uni promises what the machine finds out by itself."""
     form.flag("uni")
     form.arity(1)
     form.done()
@@ -70,7 +70,7 @@ def leave(ctx: Context, form: Form) -> None:
 
 @lowers("exit")
 def end_thread(ctx: Context, form: Form) -> None:
-    """exit."""
+    """exit: the end of the thread."""
     form.done()
     end(ctx)
 

@@ -1,4 +1,4 @@
-"""cvt between every pair of types, and cvta."""
+"""Lowering of cvt between every pair of types, and cvta."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NARROW = (
 
 @lowers("cvt")
 def convert(ctx: Context, form: Form) -> None:
-    """cvt.dtype.stype."""
+    """cvt.dtype.stype: a conversion."""
     if any(m in _NARROW for m in form.left):
         form.refuse(
             "conversions to 8-bit and smaller floats and to tf32 are not supported: f16, bf16, f32 and f64 "

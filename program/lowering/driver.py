@@ -1,4 +1,4 @@
-"""Walks a function's statements and gives each to its rule."""
+"""Lowering driver: walks a function's statements and gives each to its rule."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def lower_instruction(ctx: Context, instruction: Instruction) -> None:
 
 
 def finish_kernel(ctx: Context) -> None:
-    """The end of the entry's body is its return."""
+    """End the kernel: the end of the entry's body is its return."""
     ctx.guard = None
     ctx.emit(Op.EXIT)

@@ -1,4 +1,4 @@
-"""Floating point: f32, f64, f16, bf16 and packed pairs."""
+"""Lowering of floating point: f32, f64, f16, bf16 and packed pairs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def fused(ctx: Context, form: Form) -> None:
 
 
 def extremum(ctx: Context, form: Form, relu: bool) -> None:
-    """min, max with .NaN, .xorsign.abs and .relu."""
+    """min, max of floats, with .NaN, .xorsign.abs and .relu."""
     ftz = form.flag("ftz")
     aux = int(form.flag("NaN"))
     if form.flag("xorsign"):
@@ -135,8 +135,8 @@ def sign(ctx: Context, form: Form) -> None:
 
 
 def divide(ctx: Context, form: Form) -> None:
-    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full the same with operands
-    scaled into range."""
+    """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full one with operands scaled
+    into range."""
     approximate, full = form.flag("approx"), form.flag("full")
     rnd = form.choice(ROUNDINGS, Rnd.RN)
     ftz = form.flag("ftz")

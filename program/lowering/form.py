@@ -1,4 +1,4 @@
-"""One PTX instruction while it is being lowered: its modifiers are consumed by name, so that none is silently
+"""PTX instruction while it is being lowered: its modifiers are consumed by name, so that none is silently
 ignored."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Form:
-    """An instruction and the modifiers that no one has asked for yet.
+    """PTX instruction and the modifiers that no one has asked for yet.
 
     Parameters
     ----------
@@ -29,10 +29,12 @@ class Form:
 
     @property
     def opcode(self) -> str:
+        """Opcode without its modifiers."""
         return self.instruction.opcode
 
     @property
     def operands(self) -> tuple[Operand | None, ...]:
+        """Operands in the order of the text."""
         return self.instruction.operands
 
     def flag(self, *names: str) -> bool:
@@ -45,7 +47,7 @@ class Form:
         return found
 
     def choice(self, options: Mapping[str, T], default: T | None = None) -> T:
-        """The meaning of the first modifier that is one of `options`; consumes it."""
+        """Meaning of the first modifier that is one of `options`; consumes it."""
         for i, name in enumerate(self.left):
             if name in options:
                 del self.left[i]
@@ -55,7 +57,7 @@ class Form:
         return default
 
     def maybe(self, options: Mapping[str, T]) -> T | None:
-        """Like `choice`, None where no modifier fits."""
+        """Meaning of the first modifier that is one of `options`, which is consumed; None where none fits."""
         for i, name in enumerate(self.left):
             if name in options:
                 del self.left[i]

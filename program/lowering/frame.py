@@ -1,4 +1,5 @@
-"""One inlined instance of a function: its registers, labels, local variables and parameter buffers."""
+"""Function frame, one inlined instance of a function: its registers, labels, local variables and parameter
+buffers."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Buffer:
 
 
 class Frame:
-    """The names of one function instance.
+    """Frame of one function instance, with its names.
 
     Parameters
     ----------

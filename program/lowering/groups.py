@@ -1,4 +1,4 @@
-"""Which words of the virtual register file belong together."""
+"""Register groups: which words of the virtual register file belong together."""
 
 from __future__ import annotations
 

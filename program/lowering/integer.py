@@ -1,4 +1,4 @@
-"""Integer arithmetic of 8, 16 and 32 bits, carries included; 64 bits go to `wide`."""
+"""Lowering of integer arithmetic of 8, 16 and 32 bits, carries included; 64 bits go to `wide`."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def multiply_24(ctx: Context, form: Form) -> None:
 
 @lowers("div", "rem")
 def divide(ctx: Context, form: Form) -> None:
-    """Integer division is a macro op; float division goes to `floating`."""
+    """div: integer division is a macro op; float division goes to `floating`."""
     kinds = [TYPES[m] for m in form.left if m in TYPES]
     if kinds and kinds[0].is_float:
         floating.divide(ctx, form)

@@ -1,4 +1,4 @@
-"""Exchange between lanes: shuffles, votes, matches, reductions."""
+"""Lowering of exchange between lanes: shuffles, votes, matches, reductions."""
 
 from __future__ import annotations
 

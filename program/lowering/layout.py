@@ -1,4 +1,4 @@
-"""Where a kernel's parameters and variables live: constant bank, shared memory, global slots."""
+"""Memory layout of a kernel's parameters and variables: constant bank, shared memory, global slots."""
 
 from __future__ import annotations
 
@@ -187,8 +187,8 @@ class Layout:
             self.offsets[scope, variable.name] = base
 
     def find(self, function: Function, name: str) -> tuple[str, int] | None:
-        """(space, address) of a .const, .shared or kernel parameter symbol as the function sees it; None: not
-        one of those."""
+        """Place (space, address) of a .const, .shared or kernel parameter symbol as the function sees it;
+        None: not one of those."""
         for scope in (function.name, ""):
             offset = self.offsets.get((scope, name))
             if offset is not None:

@@ -1,4 +1,4 @@
-"""Loads and stores of every space, width and vector; parameters; prefetches and fences."""
+"""Lowering of loads and stores of every space, width and vector; of parameters; of prefetches and fences."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
 
 @lowers("prefetch", "prefetchu", "discard", "applypriority", "pmevent", "nanosleep", "brkpt")
 def nothing(ctx: Context, form: Form) -> None:
-    """Hints, and waits that a deterministic machine does not need: no code."""
+    """Hints, and waits that a deterministic machine does not need: no code is made."""
 
 
 @lowers("createpolicy")

@@ -1,4 +1,5 @@
-"""mov in all its forms: registers, constants, special registers, addresses, packing and unpacking."""
+"""Lowering of mov in all its forms: registers, constants, special registers, addresses, packing and
+unpacking."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from warpbank.program.ptx.ast import Register, Special, Vector
 
 @lowers("mov")
 def move(ctx: Context, form: Form) -> None:
-    """mov."""
+    """mov: a copy."""
     width = form.maybe({"v2": 2, "v4": 4})
     ptx = form.type()
     form.arity(2)

@@ -1,5 +1,4 @@
-"""Functions by address: what the address of one is, and which functions a call through a register may
-reach."""
+"""Function pointers: the address of a function, and which functions a call through a register may reach."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ _STEP = 16
 
 
 def function_address(module: Module, name: str) -> int:
-    """A number that only this function of the module has: its place in the file, in a window of its own;
-    never 0."""
+    """Address of a function, a number that only it has in the module: its place in the file, in a window of
+    its own; never 0."""
     return CODE_WINDOW + _STEP * (1 + list(module.functions).index(name))
 
 
@@ -35,9 +34,8 @@ def address_taken(module: Module) -> list[str]:
 
 
 def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
-    """The functions that a call through a register may reach: those of its .calltargets list, or else every
-    function whose address is taken; of these the ones that have a body and take and give what the call
-    passes."""
+    """Candidates of a call through a register: those of its .calltargets list, or else every function whose
+    address is taken; of these the ones that have a body and take and give what the call passes."""
     sizes = {v.name: v.size for v in (*caller.variables, *caller.parameters, *caller.returns)}
 
     def fits(given: list[str | None], formals: list[int]) -> bool:

@@ -1,4 +1,4 @@
-"""From global to shared memory and from there into matrix fragments: cp.async and ldmatrix."""
+"""Lowering of cp.async and ldmatrix: from global to shared memory and from there into matrix fragments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry: which function lowers which PTX opcode."""
+"""Registry of lowering rules: which function lowers which PTX opcode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Handler = Callable[[Context, Form], None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an opcode is lowered.
+    """Lowering rule of a PTX opcode.
 
     Parameters
     ----------

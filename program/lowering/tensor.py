@@ -1,4 +1,4 @@
-"""mma.sync, cracked into two halves of eight rows."""
+"""Lowering of mma.sync, cracked into two halves of eight rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PTX type names as the lowering sees them."""
+"""PTX types and their names, as the lowering needs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpbank.program.isa import DType
 
 @dataclass(frozen=True, slots=True)
 class PtxType:
-    """One PTX scalar type.
+    """PTX scalar type.
 
     Parameters
     ----------
@@ -28,15 +28,17 @@ class PtxType:
 
     @property
     def signed(self) -> bool:
+        """Whether it is a signed integer type."""
         return self.kind == "s"
 
     @property
     def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
         return self.kind == "f"
 
     @property
     def packed(self) -> bool:
-        """Two 16-bit floats in one register."""
+        """Whether it is a pair of 16-bit floats in one register."""
         return self.name in ("f16x2", "bf16x2")
 
     @property

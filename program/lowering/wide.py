@@ -1,4 +1,4 @@
-"""64-bit integers in pairs of registers."""
+"""Lowering of 64-bit integers in pairs of registers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpbank.program.lowering.types import B32, PtxType
 
 
 def add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool = False) -> Reg:
-    """dst = a + b or a - b."""
+    """Add or subtract: dst = a + b or a - b."""
     carry = ctx.temp_predicate()
     ctx.emit(Op.ISUB if subtract else Op.IADD, dst.word(0), word(a, 0), word(b, 0), pdst=(carry,))
     ctx.emit(Op.ISUBC if subtract else Op.IADDC, dst.word(1), word(a, 1), word(b, 1), psrc=(Pred(carry),))
@@ -18,14 +18,14 @@ def add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool = False) ->
 
 
 def both(ctx: Context, op: Op, dst: Reg, a: Source, b: Source) -> Reg:
-    """A bitwise op on both words."""
+    """Bitwise operation on both words."""
     for i in (0, 1):
         ctx.emit(op, dst.word(i), word(a, i), word(b, i))
     return dst
 
 
 def shift_left(ctx: Context, dst: Reg, a: Source, amount: Source) -> Reg:
-    """dst = a << min(amount, 64). dst may not share a's registers."""
+    """Shift left: dst = a << min(amount, 64)."""
     if isinstance(amount, Imm):
         n = min(amount.value & MASK32, 64)
         if n >= 32:
@@ -43,7 +43,7 @@ def shift_left(ctx: Context, dst: Reg, a: Source, amount: Source) -> Reg:
 
 
 def shift_right(ctx: Context, dst: Reg, a: Source, amount: Source, signed: bool) -> Reg:
-    """dst = a >> min(amount, 64). dst may not share a's registers."""
+    """Shift right: dst = a >> min(amount, 64)."""
     dtype = DType.S32 if signed else DType.U32
     if isinstance(amount, Imm):
         n = min(amount.value & MASK32, 64)
@@ -92,26 +92,26 @@ def compare(
 
 
 def select(ctx: Context, dst: Reg, predicate: Pred, a: Source, b: Source) -> Reg:
-    """dst = predicate ? a : b."""
+    """Select: dst = predicate ? a : b."""
     for i in (0, 1):
         ctx.emit(Op.SEL, dst.word(i), word(a, i), word(b, i), psrc=(predicate,))
     return dst
 
 
 def extremum_of(ctx: Context, dst: Reg, a: Source, b: Source, signed: bool, maximum: bool) -> Reg:
-    """dst = the smaller or the larger. dst may not share the sources' registers."""
+    """Minimum or maximum: dst = the smaller or the larger."""
     first = compare(ctx, Cmp.GT if maximum else Cmp.LT, a, b, signed)
     return select(ctx, dst, Pred(first), a, b)
 
 
 def extremum(ctx: Context, form: Form, ptx: PtxType) -> None:
-    """min.s64 and the like."""
+    """min, max of 64-bit integers."""
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     extremum_of(ctx, ctx.dst(form.operands[0], 2), a, b, ptx.signed, form.opcode == "max")
 
 
 def absolute(ctx: Context, dst: Reg, a: Source) -> Reg:
-    """dst = |a|: flip by the sign, then subtract it."""
+    """Absolute value, dst = |a|: flip by the sign, then subtract it."""
     mask = ctx.temp()
     flipped = ctx.temp(2)
     ctx.emit(Op.SHR, mask, word(a, 1), Imm(31), dtype=DType.S32)
@@ -143,7 +143,7 @@ def absolute_difference(ctx: Context, form: Form, ptx: PtxType) -> None:
 
 
 def product_low(ctx: Context, dst: Reg, a: Source, b: Source, c: Source | None) -> Reg:
-    """dst = low 64 bits of a * b + c: one wide product and two that only reach the high word."""
+    """Low product, dst = low 64 bits of a * b + c: one wide product and two that only reach the high word."""
     low = ctx.temp(2)
     high = ctx.temp()
     if c is None:
@@ -157,7 +157,7 @@ def product_low(ctx: Context, dst: Reg, a: Source, b: Source, c: Source | None) 
 
 
 def product_high(ctx: Context, dst: Reg, a: Source, b: Source, signed: bool) -> Reg:
-    """dst = high 64 bits of a * b by schoolbook; a signed product corrects the unsigned one."""
+    """High product, dst = high 64 bits of a * b by schoolbook; a signed product corrects the unsigned one."""
     low, first, second = ctx.temp(2), ctx.temp(2), ctx.temp(2)
     ctx.emit(Op.IMULW, low, word(a, 0), word(b, 0), dtype=DType.U32)
     ctx.emit(Op.IMADW, first, word(a, 0), word(b, 1), ctx.pair(low.word(1), Imm(0)), dtype=DType.U32)

@@ -1,5 +1,5 @@
-"""What the PTX parser gives: a module of variables and functions, one record per statement, nothing
-interpreted yet."""
+"""Syntax tree of PTX: a module of variables and functions, one record per statement, nothing interpreted
+yet."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """`%r1`, `%p2`, `%SP`: a declared virtual register."""
+    """Virtual register that is declared: `%r1`, `%p2`, `%SP`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """`%tid.x`, `%laneid`, `%clock64`: a predefined special register, with its dot suffix."""
+    """Special register that is predefined, with its dot suffix: `%tid.x`, `%laneid`, `%clock64`."""
 
     name: str
 
@@ -48,8 +48,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol (offset folded in) or an
-    Immediate."""
+    """Address operand: `[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol (offset folded
+    in) or an Immediate."""
 
     base: Register | Symbol | Immediate
     offset: int = 0
@@ -57,21 +57,21 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`{%r1, %r2}`; an element may be `_` (None: value not wanted)."""
+    """Vector operand, `{%r1, %r2}`; an element may be `_` (None: value not wanted)."""
 
     elements: tuple[Register | Immediate | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """`!%p1` as a predicate operand."""
+    """Negated predicate operand, `!%p1`."""
 
     register: Register
 
 
 @dataclass(frozen=True, slots=True)
 class PredicatePair:
-    """`%p1|%p2`: the two results of setp, or value|predicate of shfl. None stands for `_`."""
+    """Predicate pair, `%p1|%p2`: the two results of setp, or value|predicate of shfl. None stands for `_`."""
 
     first: Register | None
     second: Register | None
@@ -98,7 +98,7 @@ Operand = Register | Special | Immediate | Symbol | Address | Vector | Negated |
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """`$L__BB0_2:`."""
+    """Label statement, `$L__BB0_2:`."""
 
     name: str
     line: int
@@ -106,7 +106,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class BranchTargets:
-    """`label: .branchtargets $L1, $L2;` for brx.idx."""
+    """Branch target list, `label: .branchtargets $L1, $L2;`, for brx.idx."""
 
     name: str
     labels: tuple[str, ...]
@@ -171,7 +171,7 @@ class Variable:
 
 @dataclass
 class Function:
-    """A `.entry` (entry=True) or a `.func`.
+    """Function: a `.entry` (entry=True) or a `.func`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Function bodies: scopes, labels, guards, instructions and their operands."""
+"""Function body parser: scopes, labels, guards, instructions and their operands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_REGISTERS = 1 << 20
 
 
 class BodyParser(OperandParser):
-    """Parses one function's body.
+    """Parser of one function's body.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""A place in a token list: looking, expecting, failing with a good message, and reading constants."""
+"""Token cursor, a place in a token list: looking, expecting, failing with a good message, and reading
+constants."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def number(text: str) -> Immediate:
 
 
 class Cursor:
-    """Walks over tokens.
+    """Cursor that walks over tokens.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Variable and parameter declarations with their initial values."""
+"""Declaration parser of variables and parameters with their initial values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FLOAT_FORMATS = {"f16": "<e", "f32": "<f", "tf32": "<f", "f64": "<d"}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What stands between a declaration's state space and its names."""
+    """Shape of a declaration: what stands between its state space and its names."""
 
     type: str
     width: int = 1

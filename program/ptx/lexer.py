@@ -1,5 +1,5 @@
-"""Splits PTX text into tokens. PTX needs no context to be split, so this is one regular expression run over
-the file."""
+"""Lexer that splits PTX text into tokens. PTX needs no context to be split, so this is one regular expression
+run over the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operands of an instruction: registers, constants, vectors, addresses, predicate pairs, calls."""
+"""Operand parser: registers, constants, vectors, addresses, predicate pairs, calls."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BRANCHES = ("bra", "brx")
 
 @dataclass(slots=True)
 class Use:
-    """A name that no declaration before it explains: a label, or a symbol of the module. Settled when all of
-    them are known."""
+    """Use of a name that no declaration before it explains: a label, or a symbol of the module. Settled when
+    all of them are known."""
 
     name: str
     scope: Scope
@@ -36,7 +36,7 @@ class Use:
 
 
 class OperandParser:
-    """Reads operands; what a name means depends on the scope that the reader of the body is in.
+    """Operand parser, for which the reader of the body says by its scope what a name means.
 
     Parameters
     ----------
@@ -149,6 +149,7 @@ class OperandParser:
         return Address(Symbol(found.name, index * self.sizes[found.name]))
 
     def register(self, what: str) -> Register:
+        """Steps over a register and returns it."""
         cursor = self.cursor
         if cursor.kind != "word":
             cursor.fail(what)

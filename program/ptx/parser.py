@@ -1,4 +1,4 @@
-"""The PTX parser: module-scope statements. LLVM, nvcc, Triton and Numba print the dialects it is meant for.
+"""PTX parser of module-scope statements. LLVM, nvcc, Triton and Numba print the dialects it is meant for.
 
 It knows the grammar, not the instruction set: any opcode is accepted here and judged by the lowering. What it
 guarantees to the lowering is that every name an instruction uses is declared, that names are unique in their

@@ -1,4 +1,5 @@
-"""Names inside a function: nested `{ }` scopes, and names made unique so that the parsed function is flat."""
+"""Scopes of names inside a function: nested `{ }`, and names made unique so that the parsed function is
+flat."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ SPECIAL = frozenset(
 
 
 class OperandLookup:
-    """All names that a function uses; hands out unique ones.
+    """Name table of a function, which hands out unique names.
 
     Inline assembly and call sequences declare the same names in one scope after the other. The second
     `param0` becomes `param0#2`: `#` cannot occur in PTX, so no written name is ever hit.
@@ -39,14 +40,14 @@ class OperandLookup:
         self._count: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        """`name` the first time, `name#2` the second, and so on."""
+        """Unique name: `name` the first time, `name#2` the second, and so on."""
         count = self._count.get(name, 0) + 1
         self._count[name] = count
         return name if count == 1 else f"{name}#{count}"
 
 
 class Scope:
-    """One `{ }` of a function.
+    """Scope of names, one `{ }` of a function.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Scope:
         self.targets: dict[str, tuple[str, ...]] = {}
 
     def find(self, name: str) -> Register | Symbol | Vector | None:
-        """What `name` stands for here; None if it is not declared in this scope or around it."""
+        """Meaning of `name` here; None if it is not declared in this scope or around it."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.values.get(name)

@@ -1,4 +1,5 @@
-"""Registers that are not renamed, so that the renaming table keeps to its size (renaming, section 7.1).
+"""Renaming exemption: registers that are not renamed, so that the renaming table keeps to its size (renaming,
+section 7.1).
 
 The longer a register holds its values, the less is gained by renaming it: such registers are exempted first,
 and of those that hold theirs for equally long the one that is written more often. How long is counted in the
@@ -23,7 +24,7 @@ TABLE_BYTES = 1024
 
 @dataclass(frozen=True)
 class Held:
-    """How long a register is held.
+    """Lifetime of a register in the code.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def exempt_registers(
     warps : warps whose registers the table maps.
     physical : physical registers there are.
     table_bytes : size of the table.
-    at_most : so many registers, even if the table does not fit then.
+    at_most : limit of registers, even if the table does not fit then.
     """
     renamed = kernel.registers
     exempt: list[int] = []

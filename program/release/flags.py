@@ -1,4 +1,5 @@
-"""Where registers may be released: after a read, or at the start of a block (renaming, section 4.3).
+"""Release flags: where registers may be released, after a read or at the start of a block (renaming, section
+4.3).
 
 A register may be released where it holds a value that no lane of the warp reads any more (`SimtLiveness`).
 Hence
@@ -52,7 +53,7 @@ class Flags:
 
 
 def operands(instr: Instr) -> list[Reg]:
-    """The register operands of an instruction that have a flag: the first three."""
+    """Register operands of an instruction that have a flag: the first three."""
     return [s for s in instr.srcs if isinstance(s, Reg) and s.index != RZ][:OPERANDS]
 
 

@@ -1,4 +1,4 @@
-"""Flag instructions in a trace: where a warp meets them in its code (renaming, section 6.2)."""
+"""Insertion of flag instructions in a trace, where a warp meets them in its code (renaming, section 6.2)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def release_all(
 
 
 def met(trace: Trace, release: Release) -> tuple[np.ndarray, np.ndarray]:
-    """Where warps meet flag instructions: rows of `trace.dynamic` and, for each, the number of a word that
-    stands before it.
+    """Meetings of warps with flag instructions: rows of `trace.dynamic` and, for each, the number of a word
+    that stands before it.
 
     A warp meets a pbr whenever it starts its block, and a pir whenever it comes among the instructions that
     it covers, from elsewhere or by starting them again: after a barrier on one side of a divergent branch
@@ -92,8 +92,8 @@ def met(trace: Trace, release: Release) -> tuple[np.ndarray, np.ndarray]:
 
 
 def insert_flags(trace: Trace, release: Release) -> Trace:
-    """The trace with its flag instructions behind the code, executed where `met` says, and with the flags as
-    the hint `dead`.
+    """Trace with its flag instructions behind the code, executed where `met` says, and with the flags as the
+    hint `dead`.
 
     A flag instruction is a control uop without register operands, under the mask of the warp's existing
     lanes; what it holds is `Trace.flag_words` of its pc.

@@ -1,5 +1,5 @@
-"""What registers hold over time, and what flags cost, from traces: no machine runs (renaming, Fig. 2, 3a, 9,
-12).
+"""Statistics of register lifetimes and of the cost of flags, from traces: no machine runs (renaming, Fig. 2,
+3a, 9, 12).
 
 Time is counted in instructions of a warp. A register is live if some lane reads its value later; with flags
 it is held from the first write until a flag releases it, live or not.
@@ -22,20 +22,19 @@ LIFETIME = np.dtype([("warp", "u4"), ("register", "u1"), ("first", "u8"), ("last
 
 
 def live_registers(trace: Trace) -> np.ndarray:
-    """Per row of `trace.dynamic` (i4): registers of the warp that are live after the instruction."""
+    """Live registers of the warp after each row of `trace.dynamic` (i4)."""
     return _live(_columns(trace))[0]
 
 
 def lifetimes(trace: Trace) -> np.ndarray:
-    """Every stay of values in a register (`LIFETIME`): from the first write to the last read before lanes
-    write it that read no more of it. Writes of other lanes before that belong to the same stay; results that
-    nobody reads have none."""
+    """Lifetimes of values in registers (`LIFETIME`): from the first write to the last read before lanes write
+    it that read no more of it. Writes of other lanes before that belong to the same stay; results that nobody
+    reads have none."""
     return _live(_columns(trace))[1]
 
 
 def held_registers(trace: Trace) -> np.ndarray:
-    """Per row of `trace.dynamic` (i4): registers that the warp holds after the instruction, with the flags of
-    `insert_flags`.
+    """Registers that the warp holds after each row of `trace.dynamic` (i4), with the flags of `insert_flags`.
 
     Registers that are not renamed are held always.
     """
@@ -63,7 +62,7 @@ def in_step(trace: Trace, counts: np.ndarray, warps: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Growth:
-    """What flag instructions add (Fig. 12).
+    """Code growth by flag instructions (Fig. 12).
 
     Parameters
     ----------

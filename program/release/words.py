@@ -32,7 +32,7 @@ _LOW = 4
 
 @dataclass(frozen=True)
 class FlagWord:
-    """One flag instruction.
+    """Flag instruction of the code.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class FlagWord:
 
     @property
     def bits(self) -> int:
-        """The instruction: 64 bits."""
+        """Encoding of the instruction, 64 bits."""
         opcode = PIR_OPCODE if self.control is Control.PIR else PBR_OPCODE
         return opcode >> _LOW << _LOW + PAYLOAD_BITS | self.payload << _LOW | opcode & (1 << _LOW) - 1
 
     @property
     def text(self) -> str:
-        """As a line of disassembly."""
+        """Disassembly, one line."""
         if self.control is Control.PIR:
             flags = (f"{self.payload >> OPERANDS * i & 7:03b}" for i in range(self.covers))
             return f"PIR {' '.join(flags)}"

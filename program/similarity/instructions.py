@@ -1,5 +1,5 @@
-"""What G-Scalar's statistics have to know of the code: which instructions one lane could execute for all, and
-where lanes meet.
+"""Instruction classes for G-Scalar's statistics: which instructions one lane could execute for all, and where
+lanes meet.
 
 One lane can do the work of all if the result depends on the operands alone. That leaves out instructions that
 look at other lanes (shuffles, votes, `MMA`), atomics, accesses to local memory, whose addresses mean another

@@ -1,4 +1,4 @@
-"""The pass over a trace that all statistics of values come from: compiled, one warp after the other, with its
+"""Scan of a trace that all statistics of values come from: compiled, one warp after the other, with its
 registers."""
 
 from __future__ import annotations

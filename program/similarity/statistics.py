@@ -50,13 +50,14 @@ class Eligible:
 
     @property
     def total(self) -> int:
+        """Sum of all classes."""
         return self.alu + self.sfu + self.memory + self.part + self.divergent
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of the results of all register writes, each as its register is stored; divergent writes are not
-    compressed.
+    """Compressed sizes: bytes of the results of all register writes, each as its register is stored;
+    divergent writes are not compressed.
 
     Parameters
     ----------

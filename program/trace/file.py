@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
+from warpbank.program.cache import whole
 from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import DType, Op
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
@@ -66,21 +67,16 @@ def write_trace(trace: Trace, path: Path | str) -> None:
     arrays |= {name: getattr(trace, name) for name in (*_MEMBERS, *_PLAIN)}
     try:
         temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
-        try:
-            with temporary.open("xb") as file:
-                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-                    for name, array in arrays.items():
-                        # A fixed date: the same trace is the same file.
-                        info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-                        info.compress_type = zipfile.ZIP_DEFLATED
-                        with archive.open(info, "w", force_zip64=True) as member:
-                            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with whole(path, temporary), temporary.open("xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+                for name, array in arrays.items():
+                    # A fixed date: the same trace is the same file.
+                    info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+                    info.compress_type = zipfile.ZIP_DEFLATED
+                    with archive.open(info, "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise WarpbankError(f"trace file {path} cannot be written: {error.strerror or error}.") from error
 

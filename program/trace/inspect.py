@@ -1,4 +1,4 @@
-"""What a trace holds, in numbers."""
+"""Trace summary in numbers, for `warpbank trace inspect`."""
 
 from __future__ import annotations
 

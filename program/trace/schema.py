@@ -1,4 +1,4 @@
-"""What a trace holds: static machine code and, per warp in program order, what each executed instruction did.
+"""Trace schema: static machine code and, per warp in program order, what each executed instruction did.
 
 A trace is everything the cycle-accurate simulation of a job needs, so that no arithmetic has to be simulated:
 which instruction, which lanes, which memory lines, and the values every destination received.
@@ -90,7 +90,7 @@ FLAG_LAST = 4
 
 @dataclass
 class Trace:
-    """A whole job's trace.
+    """Trace of a whole job.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Trace:
 
     @property
     def immediates(self) -> np.ndarray:
-        """Per pc 32 bytes: what stands behind an instruction in the code; bit r of a PREFETCH's (byte r // 8)
-        is register r."""
+        """Immediate data per pc, 32 bytes: what stands behind an instruction in the code; bit r of a
+        PREFETCH's (byte r // 8) is register r."""
         found = np.zeros((len(self.code), 32), np.uint8)
         for pc, registers in self.working_sets.items():
             found[pc] = np.frombuffer(registers.to_bytes(32, "little"), np.uint8)
@@ -136,4 +136,5 @@ class Trace:
 
     @property
     def warp_instructions(self) -> int:
+        """Executed warp instructions."""
         return len(self.dynamic)

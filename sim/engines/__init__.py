@@ -1,4 +1,4 @@
-"""One scenario, three engines: the golden model, the RTL in Amaranth's simulator, and the RTL compiled by
+"""Engines of a scenario: the golden model, the RTL in Amaranth's simulator, and the RTL compiled by
 Verilator."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENGINES = {
 
 
 def engine(name: str, *, fast: bool = True) -> Engine:
-    """The engine of that name; `fast`: Verilator's model is compiled for speed.
+    """Engine of that name; `fast`: Verilator's model is compiled for speed.
 
     Raises EngineError that lists the known ones, or names what has to be installed.
     """
@@ -29,7 +29,7 @@ def engine(name: str, *, fast: bool = True) -> Engine:
 
 
 def rtl_engine(name: str, *, fast: bool = True) -> RtlEngine:
-    """The engine of that name that simulates the RTL. Raises EngineError, as `engine` does."""
+    """Engine of that name that simulates the RTL. Raises EngineError, as `engine` does."""
     if name not in ENGINES or name == "golden":
         raise EngineError(unknown("engine", name, ENGINES))
     try:

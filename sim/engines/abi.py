@@ -1,4 +1,4 @@
-"""The structures of harness/trace.h and harness.cpp for ctypes."""
+"""Structures of harness/trace.h and harness.cpp for ctypes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ assert (CODE.itemsize, LAUNCH.itemsize, WARP.itemsize, DYNAMIC.itemsize, RECORD.
 
 
 class State(IntEnum):
-    """How a call of `warpbank_run` ended."""
+    """Final state of a call of `warpbank_run`."""
 
     RUNNING = 0
     FINISHED = 1
@@ -32,7 +32,7 @@ class State(IntEnum):
 
 
 class Setup(ctypes.Structure):
-    """See harness/trace.h."""
+    """Setup of a run: the arrays of the trace and the limits, laid out as in harness/trace.h."""
 
     _fields_ = (
         *(
@@ -49,13 +49,13 @@ class Setup(ctypes.Structure):
 
 
 class Slot(ctypes.Structure):
-    """See harness/trace.h."""
+    """Slot of a warp: its row of the trace and progress, laid out as in harness/trace.h."""
 
     _fields_ = tuple((name, c_uint32) for name in ("row", "filled", "issued", "retired"))
 
 
 class Status(ctypes.Structure):
-    """See harness.cpp."""
+    """Status of a run: cycles, counters and the first mistake, laid out as in harness.cpp."""
 
     _fields_ = (
         *((name, c_uint64) for name in ("cycle", "checked", "records", "ended")),

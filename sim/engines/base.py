@@ -1,4 +1,4 @@
-"""What every engine is: one way to run a trace on a machine."""
+"""Engine interface: one way to run a trace on a machine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Progress = Callable[[int, int], None]
 
 
 class EngineError(WarpbankError):
-    """An engine cannot run what it was asked to run."""
+    """Error of an engine that cannot run what it was asked to run."""
 
 
 @dataclass(frozen=True)
 class Waves:
-    """Waves on request.
+    """Waveform request.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Waves:
 
 
 class Engine(Protocol):
-    """A simulator of the SM."""
+    """Simulator of the SM."""
 
     @property
     def name(self) -> str:
-        """As the command line calls it."""
+        """Name on the command line."""
 
     def run(
         self,

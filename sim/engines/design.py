@@ -1,4 +1,4 @@
-"""The SM of hdl/ as a testbench sees it: which of its ports is what. Both RTL engines read it."""
+"""SM of hdl/ as a testbench sees it: which of its ports is what. Both RTL engines read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class EventPath:
-    """One instance of an event: sub-core (-1: shared), event name, and the path of its bundle of signals."""
+    """Event source in the RTL: sub-core (-1: shared), event name, and the path of its bundle of signals."""
 
     core: int
     name: str
@@ -38,7 +38,7 @@ class EventPath:
 
 @dataclass
 class Design:
-    """The SM and the paths of what the testbench serves and listens to.
+    """SM component and the paths of what the testbench serves and listens to.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class Design:
 
 
 def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
-    """Make the SM with its probe; `apart`: see `warpbank.hdl.sm.Sm`. Raises EngineError if this machine
-    cannot be built in RTL."""
+    """Make the SM with its probe; `apart` is the parameter of `warpbank.hdl.sm.Sm`. Raises EngineError if
+    this machine cannot be built in RTL."""
     try:
         made = Design(Sm(config, scheme, probe=True, apart=apart))
     except (ValueError, KeyError, NotImplementedError) as error:
@@ -130,5 +130,5 @@ def field_names(event: str) -> list[str]:
 
 
 def tail(config: SmConfig) -> int:
-    """Cycles that the L2 may need to serve what waits when the last warp has drained."""
+    """Drain time: cycles that the L2 may need to serve what waits when the last warp has drained."""
     return config.memory.queue * max(config.memory.l2_interval, config.memory.atomic_interval) + 8

@@ -1,5 +1,5 @@
-"""device.h: the one generated part of the harness. It names the ports of the SM of one configuration for
-harness/*.cpp."""
+"""Generator of device.h, the one generated part of the harness. It names the ports of the SM of one
+configuration for harness/*.cpp."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cpp_name(path: Path) -> str:
 
 
 def header(design: Design, config: SmConfig, top: str, operands: list[str], places: list[str]) -> str:
-    """The text of device.h.
+    """Text of device.h.
 
     Parameters
     ----------

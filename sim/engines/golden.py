@@ -1,4 +1,4 @@
-"""The golden model as an engine."""
+"""Golden engine, the Python model as an engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from warpbank.sim.events import Batcher, BatchSink
 
 
 class GoldenEngine:
-    """golden/ itself. It jumps over idle cycles unless somebody wants the events of every one of them."""
+    """Engine of the golden model. It jumps over idle cycles unless somebody wants the events of every one of
+    them."""
 
     name = "golden"
 
@@ -27,7 +28,7 @@ class GoldenEngine:
         check_operands: bool = True,
         waves: Waves | None = None,
     ) -> Result:
-        """See `Engine.run`."""
+        """Run the trace to its end on the golden model."""
         if waves is not None:
             raise EngineError(
                 "the golden model has no signals, so it cannot write waves; use --engine verilator or pysim"

@@ -1,4 +1,4 @@
-"""The testbench of the SM in Python: what harness/*.cpp is for Verilator, on the golden model's streams and
+"""Testbench of the SM in Python: what harness/*.cpp is for Verilator, on the golden model's streams and
 operand checker."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from warpbank.sim.engines.rtl import stuck
 
 
 class Host:
-    """Serves the streams, checks operands, counts events.
+    """Testbench host that serves the streams, checks operands and counts events.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class Host:
         return number
 
     def offer(self) -> int | None:
-        """The launch that the RTL may take, as its layout has it."""
+        """Offer of the launch that the RTL may take, as its layout has it."""
         number = self._next(self._launch + 1) if self._begun else self._launch
         return self._payloads[number] if number < len(self._payloads) else None
 
     def begin(self, cycle: int) -> None:
-        """The RTL took the launch that was offered."""
+        """Begin the launch that was offered, since the RTL took it."""
         self._begun = True
         if self._launch == len(self._trace.launches):
             return
@@ -89,7 +89,7 @@ class Host:
         self._launched = cycle
 
     def start(self, begin: int, masks: list[int]) -> None:
-        """A CTA starts: warp i is in sub-core (begin + i) mod sub-cores, there in the lowest free one of the
+        """Start a CTA: warp i is in sub-core (begin + i) mod sub-cores, there in the lowest free one of the
         slots in `masks`."""
         slots = [[slot for slot in range(self._config.sub_core.warps) if mask >> slot & 1] for mask in masks]
         for index in range(sum(len(found) for found in slots)):
@@ -109,7 +109,7 @@ class Host:
                 self._checker.start(*place, row)
 
     def next_cycle(self, cycle: int) -> None:
-        """The clock edge after which cycle `cycle` begins."""
+        """Clock edge after which cycle `cycle` begins."""
         if self._left or self.ended:
             return
         self._launch_cycles[self._launch] = cycle - self._launched
@@ -123,7 +123,7 @@ class Host:
     # --- Questions.
 
     def fill(self, core: int, warp: int) -> int:
-        """The next uop of a warp's stream, as its layout has it."""
+        """Next uop of a warp's stream, as its layout has it."""
         stream = self._streams.get((core, warp))
         if stream is None or stream.position == stream.length:
             raise EngineError("the RTL asks for a uop beyond the end of a warp's stream")
@@ -142,7 +142,7 @@ class Host:
         return uops[seq]
 
     def value(self, core: int, warp: int, seq: int, register: int) -> int:
-        """The value of a result register."""
+        """Value of a result register."""
         uop = self._uop(core, warp, seq)
         if not 0 <= register - uop.destination < uop.count:
             raise EngineError(
@@ -153,11 +153,11 @@ class Host:
         )
 
     def immediate(self, pc: int) -> int:
-        """What stands behind the instruction at `pc`."""
+        """Immediate data that stand behind the instruction at `pc`."""
         return int.from_bytes(self._immediates[pc].tobytes(), "little")
 
     def line(self, core: int, warp: int, seq: int, index: int) -> int:
-        """A memory line of a uop."""
+        """Memory line of a uop."""
         lines = self._uop(core, warp, seq).lines
         if index >= len(lines):
             raise EngineError(
@@ -189,7 +189,7 @@ class Host:
             self._left -= 1
 
     def dispatch(self, core: int, warp: int, seq: int, slots: list[int]) -> None:
-        """A uop is dispatched: compare what the slots of its collector hold."""
+        """Check of a dispatch: compare what the slots of the uop's collector hold."""
         if self._checker is None and not seq & MOVE:
             return
         uop = self._uop(core, warp, seq)
@@ -214,7 +214,7 @@ class Host:
         return cycle - self._moved[1]
 
     def deadlock(self, cycle: int) -> ExecutionError:
-        """The error of a machine that stands still."""
+        """Error of a machine that stands still."""
         slots = [
             (*place, row, self._issued[place], self._retired[place])
             for place, row in sorted(self._rows.items())
@@ -223,7 +223,7 @@ class Host:
         return stuck(self._trace, cycle, slots)
 
     def result(self) -> Result:
-        """The result of a finished run."""
+        """Result of a finished run."""
         reasons = [reason.name.lower() for reason in Stall]
         per_scheduler = [dict(zip(reasons, counts, strict=True)) for counts in self.stalls]
         return Result(

@@ -1,5 +1,5 @@
-"""The SM as a shared library: RTL, Verilog, C++, machine code. Built once per configuration and kept in the
-model cache."""
+"""Shared library of the SM, in four steps: RTL, Verilog, C++, machine code. Built once per configuration and
+kept in the model cache."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", 
 
 @dataclass(frozen=True)
 class Build:
-    """How a model is compiled.
+    """Build options of a model.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Build:
 def library(
     config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callable[[], None] | None = None
 ) -> Path:
-    """The shared library of the SM, from the cache or built now; `on_build` is called before that.
+    """Shared library of the SM, from the cache or built now; `on_build` is called before that.
 
     `config` is the machine as the scheme changes it (`Scheme.machine`); engines see to that.
 
@@ -129,7 +129,7 @@ def _processor() -> str:
 
 @lru_cache(maxsize=1)
 def source_digest() -> str:
-    """A digest of all sources of ours that a model is made of."""
+    """Digest of all sources of ours that a model is made of."""
     digest = hashlib.sha256()
     for source in _SOURCES:
         at = _ROOT / source
@@ -213,7 +213,7 @@ def _runtime(build: Build, sources: list[Path]) -> list[Path]:
 
 
 def jobs() -> int:
-    """Compilers to run at a time."""
+    """Number of compilers to run at a time."""
     return max(
         1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     )

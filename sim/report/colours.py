@@ -1,4 +1,4 @@
-"""Colours of bars, the same on every page."""
+"""Bar colours of every page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ COLOURS = ("#999999", "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#0
 
 
 def marker(place: int) -> dict[str, Any]:
-    """Of the bars of that place: a colour, and stripes once all colours are taken."""
+    """Marker of the bars of that place: a colour, and stripes once all colours are taken."""
     again, colour = divmod(place, len(COLOURS))
     return {"color": COLOURS[colour], "pattern": {"shape": ("", "/", "x")[again % 3]}}

@@ -1,4 +1,4 @@
-"""What a page is made of, and the page as text.
+"""Page elements, and the page as text.
 
 Plots are descriptions that plotly.js draws (https://plotly.com/javascript/reference); it comes with the
 plotly package and is written into the page. Colours of text and grid are the page's own, by the reader's
@@ -14,8 +14,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot: its traces and layout, a sentence for those who cannot see it, and the width in pixels below
-    which it scrolls."""
+    """Plot of a page: its traces and layout, a sentence for those who cannot see it, and the width in pixels
+    below which it scrolls."""
 
     name: str
     text: str
@@ -65,7 +65,7 @@ class Page:
 
 
 def html(page: Page) -> str:
-    """The page as one file."""
+    """Page as one file."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
@@ -81,7 +81,7 @@ def html(page: Page) -> str:
 
 
 def inline(value: object) -> str:
-    """A value of `made_by` as text."""
+    """Text of a value of `made_by`."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {part}" for key, part in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

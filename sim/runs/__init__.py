@@ -1,5 +1,5 @@
-"""Many runs: described, executed over all cores or on other machines, kept by content so that none is done
-twice."""
+"""Task runner: runs are described, executed over all cores or on other machines, and kept by content so that
+none is done twice."""
 
 from warpbank.sim.runs.execute import execute
 from warpbank.sim.runs.spec import RunSpec, Task

@@ -1,4 +1,4 @@
-"""A dask cluster: one that is there already, or one of this process alone."""
+"""Dask cluster: one that is there already, or one of this process alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _apart: dict[str, dict[int, Executor]] = {}
 
 
 class Cluster:
-    """What takes tasks, as a pool of processes does.
+    """Cluster that takes tasks, as a pool of processes does.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Cluster:
         self._client, self._does, self._first = client, does, first
 
     def submit(self, task: Task) -> Future[Outcome]:
-        """Give it a task. What it returns ends as the task does, or is cancelled where the cluster loses
-        it."""
+        """Submit a task to the cluster. What it returns ends as the task does, or is cancelled where the
+        cluster loses it."""
         # dask's own executor takes a result for an exception if its worker dies just then.
         remote = self._client.submit(self._does, *self._first, task, pure=False, retries=0)
         local: Future[Outcome] = Future()
@@ -60,7 +60,7 @@ class Cluster:
         return local
 
     def idle(self) -> bool:
-        """Whether it has workers, and none of them executes anything."""
+        """Whether the cluster has workers, and none of them executes anything."""
         try:
             if not self._client.nthreads():
                 return False  # workers may still come
@@ -72,8 +72,8 @@ class Cluster:
 
 @contextmanager
 def connect(address: str, workers: int) -> Iterator[Cluster]:
-    """The cluster whose scheduler is there, or a `LOCAL` one of so many workers. Workers elsewhere need this
-    version of Warpbank.
+    """Connection to the cluster whose scheduler is there, or to a `LOCAL` one of `workers` workers. Workers
+    elsewhere need this version of Warpbank.
 
     Raises WarpbankError if dask is not installed, or if no scheduler answers.
     """

@@ -1,4 +1,4 @@
-"""What is to be run: plain descriptions that travel to worker processes and other machines."""
+"""Task descriptions: plain data that travel to worker processes and other machines."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from warpbank.sim.runs import store
 
 
 class Task(Protocol):
-    """Anything that `execute` can do: hashable, picklable, and named by its content."""
+    """Task that `execute` can do: hashable, picklable, and named by its content."""
 
     @property
     def label(self) -> str:
-        """A few words that tell people what this is."""
+        """Label of a few words that tells people which task this is."""
 
     def check(self) -> None:
         """Raise WarpbankError if the description itself is wrong. Cheap: it runs before anything is
@@ -38,7 +38,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One simulation.
+    """Description of one simulation.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class RunSpec:
 
     @property
     def label(self) -> str:
-        """Kernel, scheme and what else is unusual."""
+        """Label: kernel, scheme and what else is unusual."""
         return " ".join((self.kernel, self.scheme, *self.overrides))
 
     def check(self) -> None:
@@ -97,7 +97,7 @@ class RunSpec:
         )
 
     def key(self) -> str:
-        """Job, machine, scheme, engine, observer, and the code that runs them."""
+        """Key of job, machine, scheme, engine, observer, and the code that runs them."""
         e = self.experiment()
         code = ["warpbank.arch", "warpbank.golden", "warpbank.sim.engines", "warpbank.sim.experiment"]
         if self.engine != "golden":
@@ -118,7 +118,7 @@ class RunSpec:
         )
 
     def compute(self) -> dict[str, Any]:
-        """`Report.to_dict()` of the run."""
+        """Result of the run, a `Report.to_dict()`."""
         simulator = engines.engine(self.engine)
         if not self.observer:
             return exp.run(self.experiment(), simulator).to_dict()
@@ -128,7 +128,7 @@ class RunSpec:
 
 
 class Observed:
-    """An engine whose events go to an observer."""
+    """Engine whose events go to an observer."""
 
     def __init__(self, engine: Engine, observer: Any) -> None:
         self.name = engine.name
@@ -136,14 +136,14 @@ class Observed:
         self._observer = observer
 
     def run(self, trace: Any, config: Any, scheme: Any, **options: Any) -> Any:
-        """See `Engine.run`."""
+        """Run the trace to its end on the engine that is observed."""
         self._observer.start(trace, config)
         return self._engine.run(trace, config, scheme, events=self._observer, **options)
 
 
 @dataclass(frozen=True)
 class AnalysisSpec:
-    """A study of a kernel's code or trace that needs no machine.
+    """Description of a study of a kernel's code or trace that needs no machine.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class AnalysisSpec:
 
     @property
     def label(self) -> str:
-        """Kernel and analysis."""
+        """Label: kernel and analysis."""
         return f"{self.kernel} {self.function.partition(':')[2]}"
 
     def check(self) -> None:
@@ -170,7 +170,7 @@ class AnalysisSpec:
         self._compiled.check()
 
     def key(self) -> str:
-        """Job, analysis, and the code that does it."""
+        """Key of job, analysis, and the code that does it."""
         module = self.function.partition(":")[0]
         e = self._compiled.experiment()
         trace = runner.job_key(e.job, exp.compile_options(e))
@@ -183,7 +183,7 @@ class AnalysisSpec:
         )
 
     def compute(self) -> dict[str, Any]:
-        """What the function returns."""
+        """Result of the analysis function."""
         e = self._compiled.experiment()
         result = load(self.function)(e.job, exp.compile_options(e), **dict(self.arguments))
         assert isinstance(result, dict)
@@ -196,6 +196,6 @@ class AnalysisSpec:
 
 
 def load(name: str) -> Any:
-    """What `module:attribute` names."""
+    """Object that `module:attribute` names."""
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -1,25 +1,20 @@
-"""Results kept in the user's cache folder, by content hash.
+"""Store of results in the user's cache folder, by content hash (`warpbank.program.cache`).
 
 A result is a JSON file whose name is its key, in the folder `results` beside the cached traces
-(`warpbank.program.trace.cache`, which reads WARPBANK_CACHE). It is written whole or not at all. A file lock
-per key makes one process compute a result while others that want the same wait for it; the system drops the
-lock of a killed one.
+(`warpbank.program.trace.cache`). Results are small, so their folder has no limit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
+from warpbank.program.cache import Cache, whole
 from warpbank.program.runner import source_digest
 from warpbank.program.trace import cache as trace_cache
 
@@ -28,7 +23,7 @@ RESULT_VERSION = 2
 
 
 def folder() -> Path:
-    """Where results are kept."""
+    """Folder of the results."""
     return trace_cache.folder() / "results"
 
 
@@ -55,7 +50,7 @@ def code_digest(*modules: str) -> str:
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """The result of this key; None if there is none, or none that can be read."""
+    """Result of this key; None if there is none, or none that can be read."""
     try:
         data = json.loads((folder() / f"{name}.json").read_text())
     except (OSError, ValueError):
@@ -71,43 +66,15 @@ def put(name: str, data: dict[str, Any]) -> None:
 
 
 def get(name: str, compute: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], bool]:
-    """The result of this key, computed unless it is there; and whether it was. Raises what `compute`
-    raises."""
-    found = read(name)
-    if found is not None:
-        return found, True
-    try:
-        folder().mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder() / f"{name}.lock")
-        lock.acquire()
-    except OSError as error:
-        _warn(error)
-        return compute(), False
-    try:
-        found = read(name)  # another process may have made it while this one waited
-        if found is not None:
-            return found, True
-        data = compute()
-        _write(name, data)
-    finally:
-        lock.release()
-    return data, False
+    """Result of this key, computed unless it is there; and whether it was there.
+
+    Raises what `compute` raises.
+    """
+    return Cache(folder(), f"results cannot be kept in {folder()}", read, _write).get(name, compute)
 
 
 def _write(name: str, data: dict[str, Any]) -> None:
     """Write a result, with its lock held: what a killed process left half written is written over."""
     path = folder() / f"{name}.json"
-    temporary = path.with_name(f".{name}.part")
-    try:
-        try:
-            temporary.write_text(json.dumps(data))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        _warn(error)
-
-
-def _warn(error: OSError) -> None:
-    remedy = "set WARPBANK_CACHE to a folder that can be written"
-    warnings.warn(f"results cannot be kept in {folder()} ({error}); {remedy}", stacklevel=3)
+    with whole(path, path.with_name(f".{name}.part")) as temporary:
+        temporary.write_text(json.dumps(data))

@@ -1,4 +1,4 @@
-"""What does a task: one process, which ends with the one it works for."""
+"""Worker process that does tasks and ends with the process that it works for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended.
+    """Outcome of a task.
 
     Parameters
     ----------
@@ -57,16 +57,16 @@ def perform(task: Task) -> Outcome:
 
 
 def cause(error: BaseException) -> str:
-    """A failure in one paragraph: a user's mistake or a wrong register file in its own words, a defect of
-    ours with its type."""
+    """Cause of a failure in one paragraph: a user's mistake or a wrong register file in its own words, a
+    defect of ours with its type."""
     text = str(error)
     return text if isinstance(error, (WarpbankError, OperandMismatch)) else f"{type(error).__name__}: {text}"
 
 
 @contextmanager
 def children() -> Iterator[None]:
-    """Processes that are started in here have one thread each. An exception, Ctrl-C included, ends them at
-    once: what they had in hand was not stored."""
+    """Context in which processes that are started have one thread each. An exception, Ctrl-C included, ends
+    them at once: what they had in hand was not stored."""
     before = set(multiprocessing.active_children())
     saved = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
@@ -85,7 +85,7 @@ def children() -> Iterator[None]:
 
 
 def pool(workers: int) -> Executor:
-    """That many processes, to be made within `children`."""
+    """Pool of `workers` processes, to be made within `children`."""
     return ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker
     )
@@ -93,7 +93,7 @@ def pool(workers: int) -> Executor:
 
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
-    """That many processes for as long as this lasts."""
+    """Context of a pool of `workers` processes, which lasts as long as it."""
     with children():
         executor = pool(workers)
         try:

@@ -1,2 +1,2 @@
-"""`warpbank view`: some cycles of a run as a pipeline for Konata or Perfetto, or as register banks over time.
-docs/view.md."""
+"""Views of some cycles of a run, for `warpbank view`: a pipeline for Konata or Perfetto, or register banks
+over time. docs/view.md."""

@@ -35,7 +35,7 @@ def per_bank(timeline: Timeline, marks: Mapping[tuple[int, int], list[Mark]], st
 
 
 def page(timeline: Timeline, experiment: exp.Experiment) -> str:
-    """Two heat maps, bank by cycle: accesses, and cycles in which a read waited. One file, no network
+    """Page of two heat maps, bank by cycle: accesses, and cycles in which a read waited. One file, no network
     needed."""
     cycles = timeline.end - timeline.start
     step = -(-cycles // COLUMNS)

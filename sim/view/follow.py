@@ -1,4 +1,4 @@
-"""Follows a run's events and makes a timeline of some of its cycles."""
+"""Timeline recorder that follows a run's events and makes a timeline of some of its cycles."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _predicates(mask: int) -> list[int]:
 
 
 class Follower:
-    """An observer of a golden run (see `warpbank.sim.runs.RunSpec`) that makes a `Timeline` of the cycles
-    from `start` to `end`.
+    """Observer of a golden run (see `warpbank.sim.runs.RunSpec`) that makes a `Timeline` of the cycles from
+    `start` to `end`.
 
     What a view does not know by name it puts with the uop, warp, collector or bank that the event names, so
     that a new scheme's events are drawn like all others.
@@ -114,7 +114,7 @@ class Follower:
         }
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         self._text = trace.text
         counts = trace.code["source_count"].tolist()
         self._sources = [
@@ -160,7 +160,7 @@ class Follower:
             raise Enough
 
     def finish(self) -> Timeline:
-        """The timeline, with the uops that are still in flight."""
+        """Finished timeline, with the uops that are still in flight."""
         self.timeline.uops += self._flying.values()
         self.timeline.uops = sorted(
             (uop for uop in self.timeline.uops if uop.retired is None or uop.retired >= self._begin),
@@ -417,7 +417,7 @@ class Follower:
 
 
 class Enough(Exception):
-    """The view's cycles have been seen: the rest of the run is not needed."""
+    """Signal that the view's cycles have been seen, so that the rest of the run is not needed."""
 
 
 def _first(uop: Uop) -> int:
@@ -434,7 +434,8 @@ def follow(experiment: exp.Experiment, start: int, end: int) -> Timeline:
 
 
 def follow_trace(trace: Trace, config: SmConfig, scheme: Scheme, start: int, end: int) -> Timeline:
-    """The same for a trace that is there."""
+    """Run a trace that is there on the golden model up to cycle `end`, and return the cycles from `start`
+    on."""
     return _follow(Follower(scheme, start, end), lambda engine: engine.run(trace, config, scheme))
 
 

@@ -1,4 +1,4 @@
-"""A timeline in the Kanata log format, version 4, which Konata shows."""
+"""Kanata log, version 4, of a timeline, which Konata shows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Log:
 
 
 def kanata(timeline: Timeline) -> str:
-    """The timeline as a Kanata log.
+    """Timeline as a Kanata log.
 
     First a row per scheduler, with what it did as stages; a row per bank, with accesses in lane 0 and
     conflicts in lane 1; a row per warp that a scheme did something for. Then a row per uop, its stages in

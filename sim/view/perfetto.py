@@ -1,4 +1,4 @@
-"""A timeline as Chrome trace events in JSON, which Perfetto shows."""
+"""Chrome trace events in JSON of a timeline, which Perfetto shows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CORE = 2_000_000
 
 
 def perfetto(timeline: Timeline) -> str:
-    """The timeline as Chrome trace events: a process per sub-core; in it the scheduler, the banks, and a lane
-    per warp.
+    """Timeline as Chrome trace events: a process per sub-core; in it the scheduler, the banks, and a lane per
+    warp.
 
     A uop is a slice with its stages inside; what happened to it are instants. Uops of a warp that overlap are
     in further lanes below the first. A microsecond of the viewer is a cycle.

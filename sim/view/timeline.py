@@ -1,4 +1,4 @@
-"""Some cycles of a run, as the pipeline views draw them."""
+"""Timeline of some cycles of a run, as the pipeline views draw them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {
 
 
 def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
-    """The kind of an event; "" if it has none.
+    """Kind of an event; "" if it has none.
 
     A value found in a caching collector (`caching`) is a hit; a value that a compressing bank keeps as it is,
     is not compressed.
@@ -40,8 +40,8 @@ def kind_of(name: str, fields: Mapping[str, int], caching: bool) -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened in a cycle: the event's name (`warpbank.arch.events.EVENTS`), its fields in
-    words, its kind (`kind_of`)."""
+    """Mark of something that happened in a cycle: the event's name (`warpbank.arch.events.EVENTS`), its
+    fields in words, its kind (`kind_of`)."""
 
     cycle: int
     name: str
@@ -51,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Span:
-    """Cycles from `start` up to, not including, `end` in which one thing held."""
+    """Span of cycles from `start` up to, not including, `end` in which one thing held."""
 
     start: int
     end: int
@@ -60,7 +60,7 @@ class Span:
 
 @dataclass
 class Uop:
-    """A uop's way through the pipeline, as far as it has come.
+    """Way of a uop through the pipeline, as far as it has come.
 
     Parameters
     ----------
@@ -94,7 +94,8 @@ class Uop:
     marks: list[Mark] = field(default_factory=list)
 
     def stages(self, end: int) -> Iterator[tuple[str, int, int]]:
-        """(stage, first cycle, cycle after the last), cut off at `end`; stages of no cycle are left out."""
+        """Stages (stage, first cycle, cycle after the last), cut off at `end`; stages of no cycle are left
+        out."""
         begins = [("buffer", self.filled)]
         if self.issued is not None:
             begins.append(("issue", self.issued))
@@ -113,7 +114,7 @@ class Uop:
 
 @dataclass
 class Timeline:
-    """What happened in the cycles from `start` up to, not including, `end`.
+    """Timeline of what happened in the cycles from `start` up to, not including, `end`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From counters to picojoules."""
+"""Energy model: from counters to picojoules."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Energy:
 
     @property
     def dynamic_total(self) -> float:
-        """All structures' dynamic energy in pJ."""
+        """Dynamic energy of all structures in pJ."""
         return sum(self.dynamic.values())
 
     @property
     def leakage_total(self) -> float:
-        """All structures' leakage in pJ."""
+        """Leakage of all structures in pJ."""
         return sum(self.leakage.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON; energies in pJ."""
+        """Energy as plain dictionaries for JSON, in pJ."""
         return {
             "table": self.table,
             "unit": "pJ",
@@ -58,7 +58,7 @@ class Energy:
 
 
 def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> Energy:
-    """The register file's energy in a run.
+    """Energy of the register file in a run.
 
     Parameters
     ----------

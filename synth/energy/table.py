@@ -68,7 +68,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class EventRow(_Row):
-    """Energy of events: `picojoules` for each that one of `counters` counts."""
+    """Event row of a table: `picojoules` for each event that one of `counters` counts."""
 
     counters: tuple[str, ...] = ()
     picojoules: float = 0.0
@@ -76,7 +76,7 @@ class EventRow(_Row):
 
 @dataclass(frozen=True)
 class LeakageRow(_Row):
-    """Leakage: `milliwatts` for every `amount` of `per` (a key of `AMOUNTS`)."""
+    """Leakage row of a table: `milliwatts` for every `amount` of `per` (a key of `AMOUNTS`)."""
 
     milliwatts: float = 0.0
     per: str = "sm"
@@ -85,7 +85,7 @@ class LeakageRow(_Row):
 
 @dataclass(frozen=True)
 class FreeRow:
-    """Events that cost nothing here, and why."""
+    """Free row of a table: events that cost nothing here, and why."""
 
     reason: str
     events: tuple[str, ...]
@@ -93,7 +93,7 @@ class FreeRow:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """A table: name, what it is, clock in MHz that turns cycles into time, rows, and what is left out on
+    """Energy table: name, what it is, clock in MHz that turns cycles into time, rows, and what is left out on
     purpose."""
 
     name: str
@@ -135,7 +135,7 @@ def own_tables(scheme: Scheme) -> list[str]:
 
 @cache
 def table(name: str) -> EnergyTable:
-    """The table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong
+    """Table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong
     with it."""
     if name.endswith(".toml"):
         return read_table(Path(name))

@@ -1,2 +1,2 @@
-"""A self-checking demonstrator for an FPGA board: one sub-core, an integer execution unit, a program made
+"""Demonstrator for an FPGA board that checks itself: one sub-core, an integer execution unit, a program made
 from a real kernel."""

@@ -1,5 +1,5 @@
-"""The demonstrator on a board: amaranth-boards names the pins, Yosys, nextpnr and ecppack from wheels make
-the bitstream."""
+"""Board build of the demonstrator: amaranth-boards names the pins, Yosys, nextpnr and ecppack from wheels
+make the bitstream."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _INSTALL = "install it with: pip install 'warpbank[fpga]'"
 
 
 class BoardError(WarpbankError):
-    """A tool is missing or refused the design."""
+    """Error of a tool that is missing or refused the design."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A bitstream: its file, look-up tables (as logic, carry and memory), flip-flops, block RAMs and
-    multipliers used and there, the fastest clock in MHz that nextpnr's timing allows, the machine's clock,
-    and the tools."""
+    """Bitstream that was built: its file, look-up tables (as logic, carry and memory), flip-flops, block RAMs
+    and multipliers used and there, the fastest clock in MHz that nextpnr's timing allows, the machine's
+    clock, and the tools."""
 
     bitstream: str
     luts: tuple[int, int]
@@ -57,7 +57,7 @@ class Built:
     tools: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Bitstream's figures as a JSON object."""
         return asdict(self)
 
 
@@ -91,7 +91,8 @@ class OnBoard(Elaboratable):
 
 
 def check(board: str, divide: int = 1) -> None:
-    """BoardError: the board is unknown, a package is missing, the clock cannot be divided so."""
+    """Check a board and its clock; raises BoardError if the board is unknown, a package is missing, or the
+    clock cannot be divided so."""
     if board not in BOARDS:
         raise BoardError(f"there is no board {board!r}; boards are {', '.join(BOARDS)}.")
     if divide < 1 or divide & (divide - 1):

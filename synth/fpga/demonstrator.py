@@ -1,5 +1,5 @@
-"""The self-checking machine: an SM of one sub-core, ROMs in the place of fetch and memory, and an integer
-unit that computes."""
+"""Demonstrator, the self-checking machine: an SM of one sub-core, ROMs in the place of fetch and memory, and
+an integer unit that computes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READY = {Unit.ALU: 3, Unit.FMA: 4}
 
 
 class Demonstrator(wiring.Component):
-    """Runs one launch of a kernel and checks it.
+    """Demonstrator that runs one launch of a kernel and checks it.
 
     The SM is the one of every lockstep run; what a testbench answers comes from hardware here. Uops, memory
     lines and what loads return stand in ROMs. Results are computed from the operands that the register file

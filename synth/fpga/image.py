@@ -1,5 +1,5 @@
-"""What the demonstrator's ROMs hold: one launch of a kernel, as the machine's front end and its execution
-unit need it."""
+"""ROM image of the demonstrator: one launch of a kernel, as the machine's front end and its execution unit
+need it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from warpbank.arch.uop import MAX_SOURCES
 
 
 class Do(IntEnum):
-    """What the integer unit computes from a, b, c and the predicates q0, q1, q2. `warpbank.program.isa.Op`
-    says what each means."""
+    """Operation of the integer unit on a, b, c and the predicates q0, q1, q2. `warpbank.program.isa.Op` says
+    what each means."""
 
     NOTHING = 0
     GIVEN = 1  # from the ROM of values: what the special registers hold, and other lanes
@@ -72,7 +72,7 @@ MICRO = data.StructLayout(
 
 @dataclass(frozen=True)
 class Step:
-    """One executed uop of a warp.
+    """Executed uop of a warp.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Image:
-    """One launch, all of whose CTAs fit the machine at once, so that warp i of the launch is in slot i.
+    """Image of one launch, all of whose CTAs fit the machine at once, so that warp i of the launch is in slot
+    i.
 
     Parameters
     ----------

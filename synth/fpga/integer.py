@@ -1,4 +1,4 @@
-"""The demonstrator's integer unit: one lane of what `warpbank.program.isa` calls integer, bit and predicate
+"""Integer unit of the demonstrator: one lane of what `warpbank.program.isa` calls integer, bit and predicate
 instructions."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from warpbank.synth.fpga.image import Do
 
 @dataclass(frozen=True)
 class Lane:
-    """What a lane reads: operand words, and up to three predicates."""
+    """Inputs of a lane: operand words, and up to three predicates."""
 
     a: Value
     b: Value
@@ -38,8 +38,8 @@ class Lane:
 def arithmetic(
     m: Module, micro: Any, lane: Lane, name: str, operations: frozenset[Do] = frozenset(Do)
 ) -> tuple[Signal, Signal, Signal]:
-    """Everything but products, for one lane: those of `operations`. Combinational. Returns the result and the
-    predicates p0 and p1 (p1: the comparison the other way round)."""
+    """Arithmetic of one lane, all but products: the operations of `operations`. Combinational. Returns the
+    result and the predicates p0 and p1 (p1: the comparison the other way round)."""
     a, b = lane.a, lane.b
     result, p0, p1 = Signal(32, name=f"result_{name}"), Signal(name=f"p0_{name}"), Signal(name=f"p1_{name}")
     less = Signal(name=f"less_{name}")
@@ -168,8 +168,8 @@ def _shifted(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> 
 
 
 def product(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:
-    """a * b + c, 64 bits, of one lane; a cycle later. `c` is 64 bits. The upper word alone is asked for by
-    MULHI, which adds c to it."""
+    """Product a * b + c, 64 bits, of one lane; a cycle later. `c` is 64 bits. The upper word alone is asked
+    for by MULHI, which adds c to it."""
     long_a, long_b = Cat(a, micro.signed & a[31]).as_signed(), Cat(b, micro.signed & b[31]).as_signed()
     found = Signal(64, name=f"product_{name}", reset_less=True)
     m.d.sync += found.eq((long_a * long_b)[:64] + c)

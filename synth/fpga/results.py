@@ -1,5 +1,5 @@
-"""Results of the demonstrator's units until the register file takes them, in the order in which their uops
-leave."""
+"""Result buffers of the demonstrator's units until the register file takes them, in the order in which their
+uops leave."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warpbank.hdl.async_memory import read_at, write_at
 
 
 class Computed(wiring.Component):
-    """A FIFO of what a unit with a constant latency has computed: its uops leave in the order in which they
+    """FIFO of what a unit with a constant latency has computed: its uops leave in the order in which they
     entered.
 
     Parameters
@@ -48,7 +48,7 @@ class Computed(wiring.Component):
 
 
 class Given(wiring.Component):
-    """What loads give: a FIFO of row numbers, and the row of the oldest one, read from a block RAM a cycle
+    """FIFO of what loads give: row numbers, and the row of the oldest one, read from a block RAM a cycle
     ahead.
 
     Parameters
@@ -99,7 +99,7 @@ class Given(wiring.Component):
 
 
 def block_rom(width: int, rows: tuple[int, ...]) -> Memory:
-    """A ROM in block RAMs."""
+    """ROM in block RAMs."""
     return Memory(
         shape=width,
         depth=max(2, len(rows)),
@@ -109,7 +109,7 @@ def block_rom(width: int, rows: tuple[int, ...]) -> Memory:
 
 
 def read_next(m: Module, memory: Memory, address: Any) -> Any:
-    """What stands at `address`, in the next cycle."""
+    """Word that stands at `address`, in the next cycle."""
     port = memory.read_port(domain="sync")
     m.d.comb += [port.addr.eq(address), port.en.eq(1)]
     return port.data

@@ -1,4 +1,4 @@
-"""The demonstrator with its lamps and its serial line, for any board."""
+"""Top level of the demonstrator with its lamps and its serial line, for any board."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BAUD = 115_200
 
 
 class Top(wiring.Component):
-    """Runs the demonstrator once and says how it went, on lamps and on a serial line.
+    """Top level that runs the demonstrator once and says how it went, on lamps and on a serial line.
 
     The line says "PASS" or "FAIL", memory instructions compared and clock cycles in hexadecimal digits, again
     and again: `PASS 0010 000002C7`.

@@ -1,4 +1,4 @@
-"""A serial transmitter: eight data bits, no parity, one stop bit."""
+"""UART transmitter: eight data bits, no parity, one stop bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class Transmitter(wiring.Component):
-    """Sends bytes.
+    """Serial transmitter of bytes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Every combination of the rooms' units: which are legal, and whether golden and RTL agree on them cycle by
+"""Combinations of the rooms' units: which are legal, and whether golden and RTL agree on them cycle by
 cycle."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class Combination:
-    """A row of every room that is changed.
+    """Combination of a row of every room that is changed.
 
     Parameters
     ----------
@@ -50,21 +50,21 @@ class Combination:
 
     @property
     def legal(self) -> bool:
-        """The machine can be built."""
+        """Whether the machine can be built."""
         return not self.reason
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Combination as a JSON object."""
         return {**asdict(self), "legal": self.legal}
 
 
 def room_of(row: Row) -> str:
-    """The room that a row is about: the first of `ROOMS` that it changes; "": none."""
+    """Room that a row is about: the first of `ROOMS` that it changes; "": none."""
     return next((room for room in ROOMS if getattr(row, room)), "")
 
 
 def combinations() -> list[Combination]:
-    """All choices of at most one row per room, in the order of the rooms and of the registry. The first
+    """Combinations of at most one row per room, in the order of the rooms and of the registry. The first
     changes nothing."""
     choices: list[list[Row | None]] = []
     for room in ROOMS:
@@ -104,7 +104,7 @@ class LockstepRun:
 
     @property
     def label(self) -> str:
-        """For a progress line."""
+        """Label for a progress line."""
         return f"{self.scheme} {self.kernel}"
 
     def check(self) -> None:
@@ -114,7 +114,7 @@ class LockstepRun:
         rtl_engine(self.engine, fast=False)
 
     def key(self) -> str:
-        """Scheme, kernel, machine, engine, sources."""
+        """Key of scheme, kernel, machine, engine, sources."""
         config = exp.find_config(self.preset, None, list(self.overrides))
         return store.key(
             "combination",
@@ -127,7 +127,7 @@ class LockstepRun:
         )
 
     def compute(self) -> dict[str, Any]:
-        """Cycles, and seconds that building and running took."""
+        """Result: cycles, and seconds that building and running took."""
         experiment = exp.find(
             self.kernel,
             "tiny",
@@ -181,7 +181,7 @@ def check(
 
 
 def named(text: str | None) -> list[Combination]:
-    """The combinations whose scheme string has all the rows that `text` names, joined by `+`; None: all.
+    """Combinations whose scheme string has all the rows that `text` names, joined by `+`; None: all.
 
     Raises
     ------

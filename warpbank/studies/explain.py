@@ -1,4 +1,4 @@
-"""`warpbank explain`: a kernel's machine code as tables, or as data."""
+"""Explanation of a kernel (`warpbank explain`): its machine code as tables, or as data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from warpbank.program.simt_liveness import simt_liveness
 
 
 class Liveness(StrEnum):
-    """Which liveness to show: the thread's, or what is safe for the whole warp."""
+    """Liveness to show: the thread's, or what is safe for the whole warp."""
 
     THREAD = "thread"
     SIMT = "simt"
@@ -34,7 +34,7 @@ def _listing(kernel: Kernel, liveness: Liveness) -> Listing:
 
 
 def to_dict(kernels: Mapping[str, Kernel], liveness: Liveness) -> dict[str, Any]:
-    """Every kernel's listing as plain data."""
+    """Listings of all kernels as plain data."""
     return {
         "liveness": str(liveness),
         "kernels": [asdict(_listing(kernel, liveness)) for kernel in kernels.values()],
@@ -50,7 +50,7 @@ def _release(kernel: Kernel) -> tuple[Flags, list[FlagWord]]:
 
 
 def release_to_dict(kernels: Mapping[str, Kernel]) -> dict[str, Any]:
-    """Every kernel's release flags as plain data: a flag per pc, and the flag instructions."""
+    """Release flags of all kernels as plain data: a flag per pc, and the flag instructions."""
     made = []
     for kernel in kernels.values():
         flags, words = _release(kernel)
@@ -60,8 +60,8 @@ def release_to_dict(kernels: Mapping[str, Kernel]) -> dict[str, Any]:
 
 
 def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
-    """Every kernel's code with its flag instructions, and the registers that each instruction releases after
-    reading them."""
+    """Release tables: every kernel's code with its flag instructions, and the registers that each instruction
+    releases after reading them."""
     made: list[RenderableType] = []
     for kernel in kernels.values():
         flags, words = _release(kernel)
@@ -85,7 +85,8 @@ def release_tables(kernels: Mapping[str, Kernel]) -> list[RenderableType]:
 
 
 def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
-    """Every kernel's control flow graph with its register-intervals of at most `limit` registers, as SVG."""
+    """Interval drawing: every kernel's control flow graph with its register-intervals of at most `limit`
+    registers, as SVG."""
     from warpbank.program.intervals.drawing import (
         draw,
     )  # its library is slow to load, and no other command needs it
@@ -97,7 +98,7 @@ def interval_drawing(kernels: Mapping[str, Kernel], limit: int) -> str:
 
 
 def tables(kernels: Mapping[str, Kernel], liveness: Liveness) -> list[RenderableType]:
-    """Every kernel: what it needs, its loops, then each block with its instructions."""
+    """Tables of all kernels: what each needs, its loops, then each block with its instructions."""
     made: list[RenderableType] = []
     for kernel in kernels.values():
         code = _listing(kernel, liveness)

@@ -1,4 +1,4 @@
-"""The demonstrator's program, made from a kernel, and the demonstrator in simulation."""
+"""Demonstrator program, made from a kernel, and the demonstrator in simulation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _NOTHING = (Op.NOP, Op.BRA, Op.EXIT, Op.BAR, Op.MEMBAR)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a simulated demonstrator ended: passed, memory instructions compared, clock cycles."""
+    """Outcome of a simulated demonstrator: passed, memory instructions compared, clock cycles."""
 
     passed: bool
     checked: int
@@ -74,12 +74,12 @@ class Outcome:
 
 
 def machine() -> SmConfig:
-    """The demonstrator's machine."""
+    """Machine of the demonstrator."""
     return with_overrides(preset("tiny"), list(OVERRIDES))
 
 
 def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
-    """The program of a shipped kernel's first launch at `tiny`.
+    """Program of a shipped kernel's first launch at `tiny`.
 
     Raises WarpbankError for a kernel that the integer unit cannot compute, a launch that does not fit, a
     scheme that changes the code.

@@ -37,7 +37,7 @@ _EVENTS = [IDS[name] for name in (*_ACCESSES, "map", "unmap", "warp_start", "cta
 
 @dataclass(frozen=True)
 class Spans:
-    """When places are powered: of each span its place (a number), first cycle, and the one after its last
+    """Powered spans of places: of each span its place (a number), first cycle, and the one after its last
     cycle."""
 
     place: np.ndarray
@@ -45,7 +45,7 @@ class Spans:
     end: np.ndarray
 
     def count(self, cycles: int) -> np.ndarray:
-        """Per cycle, places that are powered. Spans of one place may overlap: it counts once."""
+        """Powered places per cycle. Spans of one place may overlap: it counts once."""
         size = len(self.place)
         place = np.concatenate([self.place, self.place])
         time = np.concatenate([self.start, self.end])
@@ -59,7 +59,7 @@ class Spans:
 
 
 class Gating:
-    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`).
+    """Observer of a run (`warpbank.sim.runs.RunSpec.observer`).
 
     Its result: `cycles`; `given`, registers that the running warps would have without renaming: greatest
     number; `allocated`, registers ever powered, in the launch with most; `registers` and `subarrays`, means
@@ -82,7 +82,7 @@ class Gating:
         self._end = 0
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         self._trace = trace
         self._config = (
             with_overrides(config, ["sub_core.mapping.release_flags=on"]) if trace.exempt else config
@@ -114,7 +114,7 @@ class Gating:
         self._rows.append(rows[~access])
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         assert self._trace is not None
         rows = np.concatenate(self._rows)
         rows = rows[np.argsort(rows["cycle"], kind="stable")]
@@ -252,7 +252,7 @@ def _parts(used: np.ndarray) -> list[float]:
 
 
 def _means(values: np.ndarray, step: int) -> list[float]:
-    """Means of so many cycles each."""
+    """Means over steps of cycles."""
     starts = np.arange(0, len(values), step)
     counts = np.diff(np.append(starts, len(values)))
     return np.round(np.add.reduceat(values, starts) / counts, 3).tolist()

@@ -1,4 +1,4 @@
-"""A drawing of what register renaming powers (Fig. 3a, and Fig. 2 and 10 over time)."""
+"""Drawing of what register renaming powers (Fig. 3a, and Fig. 2 and 10 over time)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CURVES = {
 
 
 def draw(title: str, renamed: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """Results of `warpbank.studies.gating.Gating` with and without renaming as SVG, over the cycles: stays of
-    a warp's registers in physical registers; registers that are powered; sub-arrays."""
+    """SVG drawing of results of `warpbank.studies.gating.Gating` with and without renaming over the cycles:
+    stays of a warp's registers in physical registers; registers that are powered; sub-arrays."""
     cycles = max(renamed["cycles"], base["cycles"])
     registers = sorted({register for register, _, _ in renamed["first"]})
     lanes = _LANE * max(len(registers), 1)

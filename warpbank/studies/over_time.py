@@ -1,4 +1,4 @@
-"""How a run goes over time: IPC, hit ratio, live registers, accesses, conflicts and power, interval by
+"""Time series of a run: IPC, hit ratio, live registers, accesses, conflicts and power, interval by
 interval."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _COLOURS = ("#0072b2", "#e69f00", "#d55e00")
 
 
 class OverTime:
-    """An observer of a run (see `warpbank.sim.runs.RunSpec`): every counter, and the live registers, by
+    """Observer of a run (`warpbank.sim.runs.RunSpec`) that sums every counter, and the live registers, by
     interval.
 
     Parameters
@@ -82,7 +82,7 @@ class OverTime:
         self._of: dict[tuple[int, int], int] = {}  # live registers of the warp there
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         self._after = live_registers(trace)
         self._rows = trace.warps["first"]
         self._ctas = CtaDispatch(self._scheme.machine(config), trace)
@@ -154,7 +154,7 @@ class OverTime:
             self._first[place] = int(self._rows[row])
 
     def table(self, prices: EnergyTable, config: SmConfig) -> list[dict[str, Any]]:
-        """A row per interval; keys: `COLUMNS`. Only after the run."""
+        """Table with a row per interval; keys: `COLUMNS`. Only after the run."""
         rows: list[dict[str, Any]] = []
         for place in range(-(-self.cycles // self.length)):
             counters = {name: int(values[place]) for name, values in self._counters.items()}
@@ -242,7 +242,7 @@ _WRITERS: dict[str, _Writer] = {".csv": _csv, ".json": _json, ".html": _html}
 
 
 def check_name(path: Path) -> None:
-    """Raise WarpbankError unless the file's name says what it is."""
+    """Check that the file's name says what it is; raises WarpbankError."""
     if path.suffix not in _WRITERS:
         raise WarpbankError(
             f"--over-time takes a file name that ends in {', '.join(_WRITERS)}, not {path.name!r}"

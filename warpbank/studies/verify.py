@@ -45,7 +45,7 @@ WHOLE = ("sm", "sub_core")
 
 @dataclass
 class Shown:
-    """What a rung showed: tests that passed, mutants among them that were killed, tests that failed or were
+    """Result of a rung: tests that passed, mutants among them that were killed, tests that failed or were
     skipped, seconds of wall time, and the failures, one line each."""
 
     rung: str
@@ -58,7 +58,7 @@ class Shown:
 
     @property
     def tests(self) -> int:
-        """Tests that ran or were skipped."""
+        """Number of tests that ran or were skipped."""
         return self.passed + self.failed + self.skipped
 
 
@@ -73,8 +73,8 @@ class Covered:
 
 
 def ladder(unit: Unit | None) -> dict[str, list[str]]:
-    """Test files or tests of every rung, from the root of the checkout; of all units if none is given.
-    WarpbankError: this is an installation without its tests."""
+    """Ladder of test files or tests of every rung, from the root of the checkout; of all units if none is
+    given. WarpbankError: this is an installation without its tests."""
     if not (ROOT / "tests").is_dir():
         raise WarpbankError(
             "warpbank verify runs the tests of a source checkout, and this installation has none; clone the "
@@ -98,7 +98,7 @@ def ladder(unit: Unit | None) -> dict[str, list[str]]:
 
 
 def check_simulator(name: str) -> None:
-    """Raise WarpbankError for what is no simulator of the cocotb rung, or is not installed."""
+    """Check that a simulator of the cocotb rung exists and is installed; raises WarpbankError."""
     if name not in SIMULATORS:
         raise WarpbankError(f"there is no simulator {name!r}; simulators are {', '.join(SIMULATORS)}.")
     if name == "icarus" and (shutil.which("iverilog") is None or shutil.which("vvp") is None):

@@ -1,5 +1,5 @@
-"""How the adaptive waiting time of caching collectors moves in a run (Malekeh, section IV-B3), as data and as
-a drawing."""
+"""Adaptive waiting time of caching collectors over a run (Malekeh, section IV-B3), as data and as a
+drawing."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _LEFT, _TOP, _GAP = 60, 40, 50
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval: its last cycle, its IPC (of the SM), the STHLD that counted in it, and the machine's state
-    after it."""
+    """Interval of the adaptation: its last cycle, its IPC (of the SM), the STHLD that counted in it, and the
+    machine's state after it."""
 
     end: int
     ipc: float
@@ -41,7 +41,7 @@ class Interval:
 
 
 class Waiting:
-    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`): the intervals that ended."""
+    """Observer of a run (`warpbank.sim.runs.RunSpec.observer`) that collects the intervals that ended."""
 
     def __init__(self) -> None:
         self._length = 1
@@ -49,7 +49,7 @@ class Waiting:
         self._ends: list[tuple[int, int, int]] = []  # last cycle, state and value from then on
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         self._length = config.sub_core.collector.sthld_interval
 
     def __call__(self, batch: Batch) -> None:
@@ -63,7 +63,7 @@ class Waiting:
 
     @property
     def intervals(self) -> list[Interval]:
-        """In order. Only after the run."""
+        """Intervals in order. Only after the run."""
         before = [0, *(value for _, _, value in self._ends)]
         return [
             Interval(end, self._issued.get(end // self._length, 0) / self._length, sthld, state)
@@ -71,12 +71,12 @@ class Waiting:
         ]
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         return to_dict(self.intervals)
 
 
 def to_dict(intervals: list[Interval]) -> dict[str, Any]:
-    """Plain dictionaries for JSON."""
+    """Intervals as plain dictionaries for JSON."""
     return {"intervals": [asdict(interval) for interval in intervals]}
 
 
@@ -107,8 +107,8 @@ def watch(experiment: exp.Experiment) -> list[Interval]:
 
 
 def draw(title: str, intervals: list[Interval]) -> str:
-    """STHLD and IPC over the run's intervals, as SVG; the colour of an STHLD is the state in which it was
-    set."""
+    """Drawing of STHLD and IPC over the run's intervals, as SVG; the colour of an STHLD is the state in which
+    it was set."""
     root = xml.Element(
         "svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif", "font-size": "12"}
     )

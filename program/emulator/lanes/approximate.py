@@ -1,4 +1,4 @@
-"""MUFU: the approximate functions.
+"""MUFU, the approximate functions of the special function unit.
 
 One definition each: the float64 value of the C library's function on the exact operand, rounded to float32.
 Real hardware differs from it by the error bounds that the PTX manual states. The `.approx.ftz.f64` forms of

@@ -97,7 +97,7 @@ def compare_high(is_signed, cmp, R, a, b, low):
 
 @jit
 def combine(boolop, x, y):
-    """One lane mask out of two."""
+    """Combination of two lane masks into one by AND, OR or XOR."""
     if boolop == BoolOp.AND:
         return x & y
     return x | y if boolop == BoolOp.OR else x ^ y
@@ -105,7 +105,7 @@ def combine(boolop, x, y):
 
 @jit
 def truth_table(table, x, y, z):
-    """PLOP."""
+    """PLOP: predicate logic by truth table."""
     result = np.int64(0)
     for k in range(8):
         if (table >> k) & 1:

@@ -93,12 +93,13 @@ def from_integer(bits, dtype, stype, rnd):
 
 @jit
 def is_float(dtype):
+    """Whether a number type is a floating-point format."""
     return dtype >= DType.F16
 
 
 @jit
 def one(bits, dtype, stype, rnd, sat, ftz, aux):
-    """Convert one number. `ftz` flushes single-precision operands and results."""
+    """Conversion of one number from type to type. `ftz` flushes single-precision operands and results."""
     if not is_float(stype):
         result = from_integer(bits, dtype, stype, rnd)
         return saturate(result, dtype) if sat else result

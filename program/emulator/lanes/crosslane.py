@@ -1,4 +1,4 @@
-"""Instructions in which a lane sees others: shuffles, votes, matches, reductions."""
+"""Cross-lane instructions: shuffles, votes, matches, reductions."""
 
 from __future__ import annotations
 

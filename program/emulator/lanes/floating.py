@@ -1,4 +1,4 @@
-"""Floating point: IEEE arithmetic, one rounding each, NaN results canonical.
+"""Floating-point instructions: IEEE arithmetic, one rounding each, NaN results canonical.
 
 Rounding to nearest in single and double precision is the processor's own; everything else goes through
 `softfloat`. Source modifiers and flushing are applied to the sources before, and flushing and saturation to
@@ -132,7 +132,7 @@ def extremum(op, dtype, aux, R, a, b):
 
 @jit
 def flush(bits, dtype):
-    """A subnormal becomes a zero of its sign; f16 pairs in one word."""
+    """Flush of subnormals to a zero of their sign; f16 pairs in one word."""
     if dtype == DType.F32:
         return bits & 0x80000000 if bits & 0x7F800000 == 0 else bits
     if dtype == DType.F64:

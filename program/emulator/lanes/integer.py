@@ -1,4 +1,4 @@
-"""Integer arithmetic."""
+"""Integer arithmetic instructions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pair(R, row, i):
 
 @jit
 def put_pair(R, i, value):
-    """64 bits into the result rows."""
+    """Write of 64 bits into the result rows."""
     R[OUT, i] = value & 0xFFFFFFFF
     R[OUT + 1, i] = (value >> 32) & 0xFFFFFFFF
 

@@ -1,4 +1,4 @@
-"""Bit operations."""
+"""Bit operations: shifts, fields, permutations and counts."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def highest(x, is_signed):
 
 @jit
 def lane(op, dtype, aux, x, y, z, w):
-    """The operations too long to be done on a row at a time."""
+    """Bit operations of one lane that are too long to be done on a row at a time."""
     is_signed = dtype == DType.S32
     if op == Op.SHF:
         return funnel(aux, dtype, x, y, z)

@@ -1,5 +1,5 @@
-"""Loads, stores and atomics. All memory is one byte array; `locate` turns the lanes' addresses into places in
-it.
+"""Memory instructions: loads, stores and atomics. All memory is one byte array; `locate` turns the lanes'
+addresses into places in it.
 
 Global memory stands first (place = address - GLOBAL_BASE), then the constant bank, shared and local memory.
 Local memory is interleaved: the same word of the 32 lanes is 128 consecutive bytes, so a lane's next word is
@@ -80,7 +80,7 @@ def find_buffer(B, count, address):
 
 @jit
 def fault(S, kind, lane, address, space):
-    """Note what went wrong."""
+    """Record of a memory fault in the status words."""
     S[FAULT], S[FAULT_LANE], S[FAULT_ADDRESS], S[FAULT_SPACE] = kind, lane, address, space
     return False
 
@@ -211,7 +211,7 @@ def combine_float(which, dtype, old, operand, flushing):
 
 @jit
 def combine(which, dtype, bits, old, operand, new, flushing):
-    """What an atomic operation leaves in memory. 32-bit operands come zero-extended."""
+    """New memory word of an atomic operation. 32-bit operands come zero-extended."""
     if which == Atomic.EXCH:
         return operand
     if which == Atomic.CAS:

@@ -1,4 +1,4 @@
-"""Exact rounding of any value to any of the four formats in any direction.
+"""Software floating point: exact rounding of any value to any of the four formats in any direction.
 
 A value under way is (negative, exponent, mantissa): mantissa * 2**exponent with a 64-bit mantissa whose
 lowest bit is sticky: it is 1 if anything was cut off below it. `pack` rounds such a value once. Arithmetic on
@@ -157,7 +157,7 @@ def widen(bits, dtype):
 
 @jit
 def odd(s, error):
-    """s + error rounded to odd, where s is that sum rounded to nearest and finite."""
+    """Sum s + error rounded to odd, where s is that sum rounded to nearest and finite."""
     bits = i64(s)
     if error != 0.0 and bits & 1 == 0:
         return f64(bits + 1 if (error > 0.0) == (s > 0.0) else bits - 1)
@@ -166,7 +166,7 @@ def odd(s, error):
 
 @jit
 def odd_result(op, x, y, z):
-    """One operation on numbers of at most 24 bits, in double precision rounded to odd."""
+    """Result of an operation on numbers of at most 24 bits, in double precision rounded to odd."""
     if op == Op.FADD:
         product, z = x, y
     elif op == Op.FMUL:
@@ -193,7 +193,7 @@ def odd_result(op, x, y, z):
 
 @jit
 def zero_sign(x, y, rnd):
-    """Sum of x and -x, or of zeros: the sign of a zero result."""
+    """Sign of a zero result of x + -x, or of a sum of zeros."""
     if np.int64(i64(x) < 0) == np.int64(i64(y) < 0):
         return x
     return -0.0 if rnd == Rnd.RM else 0.0

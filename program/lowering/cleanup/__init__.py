@@ -1,4 +1,4 @@
-"""Cleaning up after the word-by-word lowering."""
+"""Clean-up passes behind the word-by-word lowering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that only travel into another register are computed there at once."""
+"""Move coalescing: results that only travel into another register are computed there at once."""
 
 from __future__ import annotations
 

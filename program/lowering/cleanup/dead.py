@@ -1,4 +1,4 @@
-"""Dead code: results that no one reads, high words above all."""
+"""Dead-code removal: results that no one reads go, high words above all."""
 
 from __future__ import annotations
 

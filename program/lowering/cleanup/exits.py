@@ -1,4 +1,4 @@
-"""Lanes that return leave at once.
+"""Exit placement: lanes that return leave at once.
 
 Compilers merge all returns of a kernel into one block, and a branch to it looks like any other: its lanes
 would wait there for the rest of their warp, and a barrier that the rest waits at would never open. So a

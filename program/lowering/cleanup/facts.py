@@ -1,4 +1,4 @@
-"""What is known about registers and predicates at a point of the code, from their definitions.
+"""Known facts about registers and predicates at a point of the code, from their definitions.
 
 A word's definition is known everywhere it dominates if the word has one definition in the whole kernel and so
 has every register that definition mentions, each dominating it in turn. A path from it to a use on which one
@@ -15,7 +15,7 @@ from warpbank.program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Source
 
 
 class Definitions:
-    """How often each register word and each predicate is written in a kernel."""
+    """Definition counts: how often each register word and each predicate is written in a kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.registers: dict[int, int] = {}
@@ -80,7 +80,7 @@ class Facts:
         return block is not None and (block == self.block or self.cfg.dominates(block, self.block))
 
     def value(self, source: Source) -> Source:
-        """What a one-word register is a copy of; the source itself if nothing is known."""
+        """Source that a one-word register is a copy of; the source itself if nothing is known."""
         if isinstance(source, Reg):
             instr = self.definition(source.index)
             if instr is not None and instr.op == Op.MOV:
@@ -88,7 +88,7 @@ class Facts:
         return source
 
     def predicate(self, pred: Pred) -> Pred:
-        """What a predicate is a copy of, negation included."""
+        """Source that a predicate is a copy of, negation included."""
         if pred.index == PT:
             return pred
         found = self._local_predicates.get(pred.index)

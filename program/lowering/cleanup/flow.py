@@ -1,4 +1,4 @@
-"""Blocks: unreachable ones go, trivial ones are jumped over, chains become one."""
+"""Block clean-up: unreachable blocks go, trivial ones are jumped over, chains become one."""
 
 from __future__ import annotations
 

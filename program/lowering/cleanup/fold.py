@@ -1,4 +1,4 @@
-"""Instructions that known operands make simpler: constants computed, neutral elements dropped."""
+"""Constant folding: known operands make instructions simpler, neutral elements are dropped."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _COMPARE: dict[Cmp, Callable[[int, int], bool]] = {
 
 
 def fold(instr: Instr, facts: Facts) -> list[Instr] | None:
-    """What to put in an instruction's place; None: leave it. Its predicate results are made by instructions
+    """Simpler replacement of an instruction; None: leave it. Its predicate results are made by instructions
     of their own."""
     if instr.op == Op.IADDC and instr.psrc[0].index == PT:
         return _resolve_carry(instr, Op.IADD, int(not instr.psrc[0].negated))

@@ -1,4 +1,5 @@
-"""Products and the additions behind them become one IMADW or IMAD, as address arithmetic in GPU code is."""
+"""Multiply-add fusion: products and the additions behind them become one IMADW or IMAD, as address arithmetic
+in GPU code is."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from warpbank.program.lowering.cleanup.propagate import join
 
 
 def fuse(kernel: Kernel) -> bool:
-    """One walk; the products that lose their last reader are left for dead-code removal. True if anything
-    changed."""
+    """Fuse products in one walk; those that lose their last reader are left for dead-code removal. True if
+    anything changed."""
     cfg = Cfg(kernel)
     facts = Facts(kernel, cfg)
     uses: dict[int, int] = {}

@@ -1,5 +1,5 @@
-"""Copies and constants go where they are used; sign changes become source modifiers; addresses fold into
-their instructions."""
+"""Copy propagation: copies and constants go where they are used; sign changes become source modifiers;
+addresses fold into their instructions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WINDOW_SPACES = {1: Space.SHARED, 2: Space.LOCAL, 3: Space.CONST}
 
 
 def propagate(kernel: Kernel) -> bool:
-    """One walk over the kernel; True if anything changed."""
+    """Propagate copies in one walk over the kernel; True if anything changed."""
     cfg = Cfg(kernel)
     facts = Facts(kernel, cfg)
     changed = False

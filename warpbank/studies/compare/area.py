@@ -1,4 +1,4 @@
-"""What the units of a scheme cost, where synthesis has recorded it (`warpbank synth UNIT --record`,
+"""Area of the units of a scheme, where synthesis has recorded it (`warpbank synth UNIT --record`,
 docs/synthesis.md)."""
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NOTE = (
 
 
 def units(scheme: Scheme) -> list[str]:
-    """The units of the scheme that the baseline does not have, each followed by its parts; for the baseline
-    its own."""
+    """Units of the scheme that the baseline does not have, each followed by its parts; for the baseline its
+    own."""
     base = parse_scheme("baseline")
     found: list[str] = []
     for room in ("collector", "hierarchy", "mapping", "storage", "scheduler"):
@@ -43,8 +43,8 @@ def units(scheme: Scheme) -> list[str]:
 
 @cache
 def recorded(unit: str) -> dict[str, Any] | None:
-    """`area_um2`, `memory_um2`, `nand2_equivalents`, `delay_ns`, `library`, `preset` and `clock_ns` of a
-    unit; None: not recorded with a library."""
+    """Recorded figures of a unit (`area_um2`, `memory_um2`, `nand2_equivalents`, `delay_ns`, `library`,
+    `preset` and `clock_ns`); None: not recorded with a library."""
     path = files("warpbank.synth") / "baselines" / f"{unit}.json"
     if not path.is_file():
         return None
@@ -59,5 +59,5 @@ def recorded(unit: str) -> dict[str, Any] | None:
 
 
 def areas(schemes: tuple[str, ...]) -> dict[str, dict[str, dict[str, Any] | None]]:
-    """By scheme, then unit."""
+    """Areas by scheme, then unit."""
     return {name: {unit: recorded(unit) for unit in units(parse_scheme(name))} for name in schemes}

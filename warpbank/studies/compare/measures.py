@@ -1,4 +1,4 @@
-"""What is compared: one number of a run, and how runs of several kernels make one."""
+"""Measures of a comparison: one number of a run, and how runs of several kernels make one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONFLICTS = ("write", "port", "queue")
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of a comparison.
+    """Measure, a column of a comparison.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ MEASURES = (
 
 
 def shown(measure: Measure, run: Data, base: Data) -> float | None:
-    """The value that people see; None: there is none, or it would be a share of nothing."""
+    """Value that people see; None: there is none, or it would be a share of nothing."""
     value = measure.value(run, base)
     if value is None or not measure.relative:
         return value

@@ -1,4 +1,4 @@
-"""A comparison as a page, and as files."""
+"""Comparison page, and its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def write(made: Comparison, folder: Path) -> list[Path]:
 
 
 def page(made: Comparison) -> Page:
-    """Means first, then a plot for every measure, energy by structure, and scheduler cycles."""
+    """Page of a comparison: means first, then a plot for every measure, energy by structure, and scheduler
+    cycles."""
     sections = [Section("Means", _means_text(made), tables=[_means(made)])]
     sections += [_measure(made, measure) for measure in MEASURES if any(_numbers(made, measure))]
     sections += [

@@ -1,4 +1,4 @@
-"""All runs of a comparison."""
+"""Comparison runs, every scheme on every kernel."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def compare(
 
 
 def priced(result: dict[str, Any], config: SmConfig) -> dict[str, Any]:
-    """A run's report with its energy on the common table (`energy`) and on its scheme's own (`energy_own`;
-    None without one)."""
+    """Run's report with its energy on the common table (`energy`) and on its scheme's own (`energy_own`; None
+    without one)."""
     common = energy(result, table(COMMON), config).to_dict()
     return {**result, "energy": common, "energy_own": _own(result, result["scheme"], config)}
 

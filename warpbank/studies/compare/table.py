@@ -1,4 +1,4 @@
-"""The numbers of a comparison."""
+"""Comparison table, the numbers of a comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = dict[str, dict[str, float | None]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Schemes on kernels.
+    """Comparison of schemes on kernels.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Comparison:
     area: Mapping[str, Mapping[str, Data | None]] = field(default_factory=dict)
 
     def values(self, measure: Measure) -> Values:
-        """What is shown for every scheme and kernel that ran, where the baseline ran too."""
+        """Values that are shown for every scheme and kernel that ran, where the baseline ran too."""
         base = self.schemes[0]
         return {
             scheme: {
@@ -57,7 +57,7 @@ class Comparison:
         )
 
     def mean(self, measure: Measure, scheme: str) -> float | None:
-        """Over `mean_kernels`; geometric for ratios. None without a value for each."""
+        """Mean over `mean_kernels`; geometric for ratios. None without a value for each."""
         row = self.values(measure)[scheme]
         values = [value for kernel in self.mean_kernels if (value := row.get(kernel)) is not None]
         if not values or len(values) < len(self.mean_kernels):
@@ -101,7 +101,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON; docs/compare.md documents the keys."""
+        """Comparison as plain dictionaries for JSON; docs/compare.md documents the keys."""
         return {
             "schemes": list(self.schemes),
             "kernels": list(self.kernels),
@@ -135,5 +135,5 @@ def _run(run: Data) -> dict[str, Any]:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Kernels as people see them: a shipped one's name, a file's without its folder."""
+    """Labels of kernels: a shipped one's name, a file's without its folder."""
     return [name.rpartition("/")[2] for name in names]

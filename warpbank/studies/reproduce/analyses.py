@@ -1,4 +1,4 @@
-"""Studies of a kernel's code and trace that figures need; no machine runs."""
+"""Analyses of a kernel's code and trace that figures need; no machine runs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def destinations(job: Job, options: runner.Options, *, window: int) -> dict[str,
 
 
 def values(job: Job, options: runner.Options, *, warp_size: int) -> dict[str, Any]:
-    """How alike the values of warp registers are (`warpbank.program.similarity.statistics.Similarity`), for
+    """Similarity of the values of warp registers (`warpbank.program.similarity.statistics.Similarity`), for
     warps of 32 or 64 threads."""
     kernels = runner.compile_job(job, options)
     trace = runner.trace_job(job, options)
@@ -85,7 +85,7 @@ def lanes(job: Job, options: runner.Options) -> dict[str, int]:
 
 
 def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> dict[str, Any]:
-    """Release flags of register renaming, on a machine with so many warps and physical registers.
+    """Release flags of register renaming, on a machine with a number of warps and physical registers.
 
     `flags`, `all_flags`: `Growth`, without and with pir that hold no flag. `live`, `held`: mean and greatest
     share of their registers that the first warps have in use, running in step; held: with flags. `registers`,
@@ -118,8 +118,8 @@ def release(job: Job, options: runner.Options, *, warps: int, physical: int) -> 
 
 
 def patterns(job: Job, options: runner.Options) -> dict[str, int]:
-    """Registers of warps by how they are used, summed over warps: `long`, one value stays for half of the
-    warp's instructions or longer; else `once`, a single value that is read, and `again`, several."""
+    """Usage patterns of warps' registers, summed over warps: `long`, one value stays for half of the warp's
+    instructions or longer; else `once`, a single value that is read, and `again`, several."""
     trace = runner.trace_job(job, options)
     stays = lifetimes(trace)
     owners, which = np.unique(stays["warp"].astype(np.int64) * 256 + stays["register"], return_inverse=True)

@@ -1,5 +1,5 @@
-"""Figures without a run: storage counted from configurations, recorded synthesis, and what we have nothing
-beside."""
+"""Counted figures, without a run: storage counted from configurations, recorded synthesis, and what we have
+nothing beside."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def constant(
     digits: int = 1,
     about: str = "one SM",
 ) -> Figure:
-    """A figure whose one row needs no task."""
+    """Figure whose one row needs no task."""
     return Figure(
         name,
         title,
@@ -50,7 +50,7 @@ def constant(
 
 
 def absent(name: str, title: str, unit: str, columns: Sequence[str], reason: str) -> Figure:
-    """A figure that we have nothing beside."""
+    """Figure that we have nothing beside."""
     return Figure(name, title, unit, tuple(columns), lambda kernel, size: [], None, reason, digits=2)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of results that a collector keeps: whether a uop finds them there before they leave."""
+"""Observer of the results that a collector keeps: whether a uop finds them there before they leave."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from warpbank.sim.events import IDS, Batch
 
 
 class Kept:
-    """An observer of a run (`warpbank.sim.runs.RunSpec.observer`), of collectors that keep values.
+    """Observer of a run (`warpbank.sim.runs.RunSpec.observer`), of collectors that keep values.
 
     Its result: results written into collectors (`written`), and those of them that a later uop found there
-    (`reused`). A result that leaves, is replaced or forgotten before is not; what is fetched anew from the
+    (`reused`). A result that leaves, is replaced or forgotten before is not; what is fetched again from the
     banks later is no reuse of it.
     """
 
@@ -29,7 +29,7 @@ class Kept:
         self._written = self._reused = 0
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         counts = trace.code["source_count"].tolist()
         self._sources = [
             row[:count] for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)
@@ -55,7 +55,7 @@ class Kept:
             steps[order](core, values)
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         return {"written": self._written, "reused": self._reused}
 
     def _warp_start(self, core: int, values: list[int]) -> None:

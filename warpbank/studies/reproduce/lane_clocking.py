@@ -1,4 +1,4 @@
-"""How many lanes each execution unit clocks in a run."""
+"""Observer of the lanes that each execution unit clocks in a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LaneClocking:
         self._lanes = np.zeros(len(Unit), np.int64)
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run: it does not matter."""
+        """Start of the run, whose trace and machine do not matter."""
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
@@ -32,7 +32,7 @@ class LaneClocking:
         np.add.at(self._lanes, units, clocked)
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         return {unit.name.lower(): int(self._lanes[unit]) for unit in Unit}
 
     def _rows(self, batch: Batch, event: str, uop: tuple[int, int], wanted: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What several papers measure, from results of runs."""
+"""Measures that several papers share, from results of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What figures need to know of a run besides its counters: how long uops spend in each stage, how full
+"""Observer of a run for figures that need more than its counters: how long uops spend in each stage, how full
 collectors are."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Stages:
         self._end = 0
 
     def start(self, trace: Trace, config: SmConfig) -> None:
-        """What is about to run."""
+        """Start of the run, with its trace and machine."""
         counts = trace.code["source_count"].tolist()
         self._sources = [
             frozenset(row[:count]) for row, count in zip(trace.code["sources"].tolist(), counts, strict=True)
@@ -86,7 +86,7 @@ class Stages:
         self._end = batch.end
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         for collector in list(self._held):
             self._change(collector, self._end, 0)
         return {

@@ -1,5 +1,5 @@
-"""A reproduction as a page: each figure drawn in its paper's shape, our mean and the published values in it,
-and its numbers."""
+"""Reproduction page: each figure drawn in its paper's shape, our mean and the published values in it, and its
+numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = "#d62728"
 
 
 def page(made: Reproduction) -> Page:
-    """A section for each figure."""
+    """Page with a section for each figure."""
     text = "Ours from runs of our kernels; published values where the paper states them."
     return Page(
         made.paper.title,

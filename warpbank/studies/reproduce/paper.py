@@ -1,5 +1,5 @@
-"""What a paper is to us: figures, each with the runs it needs, a way from their results to a table, and
-published values."""
+"""Papers as figures, each with the runs it needs, a way from their results to a table, and published
+values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHAPES = ("bars", "parts", "lines", "curves")
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure or table of a paper.
+    """Figure or table of a paper.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper states of a figure, by column.
+    """Published values of a figure, by column.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Published:
 
     @property
     def rows(self) -> dict[str, Mapping[str, float]]:
-        """By their names in tables, those that state anything."""
+        """Rows by their names in tables, those that state anything."""
         named = {"published": self.values, "published, least": self.least, "published, most": self.most}
         return {name: values for name, values in named.items() if values}
 
@@ -101,7 +101,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure with our values and the published ones.
+    """Comparison of a figure with our values and the published ones.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Comparison:
 
     @property
     def sentences(self) -> list[str]:
-        """Ours beside the published value for each column that has one, and why they differ."""
+        """Sentences on ours beside the published value for each column that has one, and why they differ."""
         stated, said = self.published, []
         for place, column in enumerate(self.figure.columns):
             if column in stated.values:
@@ -147,7 +147,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Comparison as plain dictionaries for JSON."""
         figure = self.figure
         return {
             "figure": figure.name,
@@ -188,7 +188,7 @@ def compare(
     results: Results,
     failures: Mapping[Task, str],
 ) -> Comparison:
-    """The figure's table from what could be done of its tasks."""
+    """Table of the figure from what could be done of its tasks."""
     rows = {}
     failed: dict[str, str] = {}
     for kernel in figure.kernels or kernels:

@@ -1,4 +1,5 @@
-"""Power under G-Scalar and what it is compared with: of the register file, and of the GPU to first order."""
+"""Power under G-Scalar and of what it is compared with: of the register file, and of the GPU to first
+order."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _ARRAYS = 8
 
 
 def run(kernel: str, size: str, scheme: str) -> RunSpec:
-    """The run of a scheme; all but the baseline's tell the lanes of each unit."""
+    """Run of a scheme; all but the baseline's tell the lanes of each unit."""
     return RunSpec(
         kernel,
         size,
@@ -39,12 +40,12 @@ def _lanes(kernel: str, size: str) -> AnalysisSpec:
 
 
 def runs(kernel: str, size: str) -> list[Task]:
-    """All that the figures need."""
+    """Runs that the figures need."""
     return [_lanes(kernel, size), *(run(kernel, size, scheme) for scheme in (BASELINE, *SCHEMES))]
 
 
 def registers(kernel: str, size: str, scheme: str, results: Results) -> float:
-    """Dynamic energy of the register file, of the baseline's.
+    """Dynamic energy of the register file, as a share of the baseline's.
 
     A write of the baseline activates the arrays of its lanes: as many as a plain bank would in the run with
     compression, which counts them, decompress moves left out.
@@ -59,7 +60,7 @@ def registers(kernel: str, size: str, scheme: str, results: Results) -> float:
 
 
 def execution(kernel: str, size: str, scheme: str, results: Results) -> float:
-    """Energy of the execution units by the lanes that they clock, of the baseline's."""
+    """Energy of the execution units by the lanes that they clock, as a share of the baseline's."""
     before = _weighed(results[_lanes(kernel, size)])
     return _weighed(results[run(kernel, size, scheme)]["observed"]) / before if before else 1.0
 

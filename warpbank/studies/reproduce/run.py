@@ -1,4 +1,4 @@
-"""All runs of a paper's figures, then its tables."""
+"""Reproduction of a paper: all runs of its figures, then its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's figures, ours beside theirs.
+    """Reproduction of a paper's figures, ours beside theirs.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ class Reproduction:
 
     @property
     def failures(self) -> dict[str, str]:
-        """What failed in any figure, and why."""
+        """Failures in any figure, and why."""
         return {
             label: cause for comparison in self.comparisons for label, cause in comparison.failures.items()
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Reproduction as plain dictionaries for JSON."""
         return {
             "paper": self.paper.name,
             "title": self.paper.title,
@@ -57,7 +57,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Do what the paper's figures need and is not there yet, and make their tables.
+    """Run what the paper's figures need and is not there yet, and make their tables.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""BOW, Fig. 6: the BTREE snippet in machine code, with its registers, order and constants, and a run of it.
+"""BTREE snippet of BOW, Fig. 6, in machine code, with its registers, order and constants, and a run of it.
 
 Its global loads become shared ones, whose addresses are single registers as in the figure. The half-word
 products become whole ones. All registers start as zero, so every address is in range. NOPs follow it, so that
@@ -57,7 +57,7 @@ WRITTEN = 5
 
 
 def snippet_kernel(after: int = 0) -> Kernel:
-    """The snippet, so many NOPs, and an EXIT."""
+    """Kernel of the snippet, a number of NOPs, and an EXIT."""
     code = [*SNIPPET, *(Instr(Op.NOP) for _ in range(after)), Instr(Op.EXIT)]
     return Kernel("btree_snippet", [Block("entry", code)], {}, 1, registers=10, shared_bytes=4096)
 
@@ -79,7 +79,7 @@ def snippet_trace(after: int = 0) -> Trace:
 
 @dataclass(frozen=True)
 class SnippetSpec:
-    """A run of the snippet on the golden model, as a task of `warpbank.sim.runs`.
+    """Description of a run of the snippet on the golden model, as a task of `warpbank.sim.runs`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class SnippetSpec:
 
     @property
     def label(self) -> str:
-        """The snippet, scheme and what else is unusual."""
+        """Label: the snippet, scheme and what else is unusual."""
         return " ".join(("btree_snippet", self.scheme, *self.overrides))
 
     def check(self) -> None:
@@ -103,7 +103,7 @@ class SnippetSpec:
         exp.find_scheme(self.scheme)
 
     def key(self) -> str:
-        """Machine, scheme, and the code."""
+        """Key of machine, scheme, and the code."""
         machine = config_hash(with_overrides(preset(self.preset), list(self.overrides)))
         return store.key(
             "snippet",

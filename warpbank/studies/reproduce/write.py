@@ -1,5 +1,5 @@
-"""A reproduction as files: Markdown, JSON and a page for the paper, CSV for each figure, each written whole
-or not at all."""
+"""Reproduction files: Markdown, JSON and a page for the paper, CSV for each figure, each written whole or not
+at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def write(made: Reproduction, folder: Path) -> list[Path]:
 
 
 def csv_text(part: Comparison, made: Reproduction) -> str:
-    """One figure: a comment on what made it, a header, a row per kernel, the mean, the published values."""
+    """CSV of one figure: a comment on what made it, a header, a row per kernel, the mean, the published
+    values."""
     text = io.StringIO()
     text.write(f"# {json.dumps(made.made_by)}\n")
     writer = csv.writer(text, lineterminator="\n")
@@ -45,7 +46,7 @@ def csv_text(part: Comparison, made: Reproduction) -> str:
 
 
 def markdown(made: Reproduction) -> str:
-    """All figures as one page."""
+    """Markdown page of all figures."""
     lines = [
         f"# {made.paper.title}",
         "",
@@ -71,7 +72,7 @@ def markdown(made: Reproduction) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """A value as people read it; nothing for one that was not published."""
+    """Number as people read it; nothing for one that was not published."""
     return "" if value is None else f"{value:.{digits}f}"
 
 

@@ -1,4 +1,4 @@
-"""Many runs at once: machines x schemes x kernels, and one Parquet file (docs/sweep.md)."""
+"""Sweeps, many runs at once: machines x schemes x kernels, and one Parquet file (docs/sweep.md)."""
 
 from warpbank.studies.sweep.description import Sweep, read_sweep
 from warpbank.studies.sweep.run import sweep

@@ -1,4 +1,4 @@
-"""What a sweep is made of, in Python or as a TOML file."""
+"""Sweep description, in Python or as a TOML file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Value = int | str
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every kernel on every scheme, with every combination of the other values.
+    """Sweep of every kernel on every scheme, with every combination of the other values.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ class Sweep:
         return len(list(self.points()))
 
     def points(self) -> Iterator[tuple[RunSpec, dict[str, Value]]]:
-        """Runs and the values of their fields, in order: kernels change slowest, fields fastest."""
+        """Points of the sweep, runs and the values of their fields, in order: kernels change slowest, fields
+        fastest."""
         machines = [
             (registers, values)
             for registers in self.max_registers
@@ -106,7 +107,7 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
 
 
 def read_sweep(path: Path) -> Sweep:
-    """The sweep that a TOML file describes. Raises WarpbankError that names the file and the key."""
+    """Sweep that a TOML file describes. Raises WarpbankError that names the file and the key."""
     try:
         content = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError) as error:

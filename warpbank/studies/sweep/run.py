@@ -1,4 +1,4 @@
-"""All runs of a sweep."""
+"""Runner of all runs of a sweep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sweep(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Do what is not there yet, and return how every run ended, in the sweep's order.
+    """Run what is not there yet, and return how every run ended, in the sweep's order.
 
     Parameters
     ----------

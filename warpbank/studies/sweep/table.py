@@ -1,4 +1,4 @@
-"""A sweep as one Parquet file, whose columns docs/sweep.md documents."""
+"""Sweep table, one Parquet file whose columns docs/sweep.md documents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from warpbank.arch.events import COUNTERS, Stall
 from warpbank.arch.schemes import BASELINE
+from warpbank.program.cache import whole
 from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
@@ -40,7 +41,7 @@ RESULT = {
 
 
 def columns(description: Sweep) -> dict[str, str]:
-    """Names and kinds of all columns, in order: the same for every sweep but for its fields."""
+    """Columns, names and kinds, in order; only the fields differ from sweep to sweep."""
     kinds = dict(DESCRIPTION)
     for path, values in description.fields.items():
         kinds[FIELD + path] = "int" if all(isinstance(value, int) for value in values) else "text"
@@ -51,7 +52,7 @@ def columns(description: Sweep) -> dict[str, str]:
 
 
 def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
-    """One run; what a failed one has no value for is missing."""
+    """Row of one run; what a failed one has no value for is missing."""
     result = outcome.result
     made: dict[str, Any] = {
         "kernel": spec.kernel,
@@ -77,7 +78,7 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
 
 
 def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
-    """Write the file, whole or not at all. Raises WarpbankError if that fails."""
+    """Write the sweep's Parquet file, whole or not at all. Raises WarpbankError if that fails."""
     arrow, parquet = _pyarrow()
     types = {"text": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
     kinds = columns(description)
@@ -92,11 +93,8 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
     data = {name: [_cell(each.get(name), kind) for each in rows] for name, kind in kinds.items()}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
+        with whole(path, temporary):
             parquet.write_table(arrow.Table.from_pydict(data, schema=schema), temporary)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise WarpbankError(
             f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
@@ -104,7 +102,7 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise WarpbankError, before anything is run, if the file could not be written in the end."""
+    """Check, before anything is run, that the file can be written in the end; raises WarpbankError."""
     _pyarrow()
     if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
         raise WarpbankError(f"cannot write {path}; name a file in a folder that exists and can be written to")
