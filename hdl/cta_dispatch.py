@@ -3,16 +3,17 @@ CTA slots allow."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Start
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Start, StartInterface
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32
@@ -66,6 +67,15 @@ class Started(wiring.Signature):
         )
 
 
+class StartedInterface(Interface, Protocol):
+    """The signals of `Started`."""
+
+    valid: Signal
+    cta: Signal
+    begin: Signal
+    warps: Signal
+
+
 class CtaDispatch(wiring.Component):
     """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
 
@@ -95,6 +105,15 @@ class CtaDispatch(wiring.Component):
     ------
     TypeError : `config` is no SmConfig.
     """
+
+    launch: stream.Interface
+    start: list[StartInterface]
+    started: StartedInterface
+    drain: list[Signal]
+    warps: list[Signal]
+    ctas: list[Signal]
+    members: list[Signal]
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):

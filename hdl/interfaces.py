@@ -19,12 +19,17 @@ All of the RTL is one clock domain, `sync`.
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from amaranth.hdl import Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
+from warpbank.hdl.probe import EventsInterface
+from warpbank.hdl.typed import Interface, Record
 
 #: Units, in the order of `warpbank.arch.uop.Unit`: what is per unit below is an array of this size.
 UNITS = len(Unit)
@@ -196,6 +201,13 @@ class Always(wiring.Signature):
         super().__init__({"valid": Out(1), "payload": Out(shape)})
 
 
+class AlwaysInterface(Interface, Protocol):
+    """The signals of `Always`."""
+
+    valid: Signal
+    payload: Record
+
+
 class Fill(wiring.Signature):
     """The front end asks for a uop (seen from the sub-core).
 
@@ -211,6 +223,14 @@ class Fill(wiring.Signature):
         super().__init__(
             {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "uop": In(uop_layout(config))}
         )
+
+
+class FillInterface(Interface, Protocol):
+    """The signals of `Fill`."""
+
+    valid: Signal
+    warp: Signal
+    uop: Record
 
 
 class WriteBack(wiring.Signature):
@@ -233,6 +253,17 @@ class WriteBack(wiring.Signature):
                 "value": In(config.value_width),
             }
         )
+
+
+class WriteBackInterface(Interface, Protocol):
+    """The signals of `WriteBack`."""
+
+    valid: Signal
+    warp: Signal
+    seq: Signal
+    register: Signal
+    mask: Signal
+    value: Signal
 
 
 class Start(wiring.Signature):
@@ -264,6 +295,16 @@ class Start(wiring.Signature):
         )
 
 
+class StartInterface(Interface, Protocol):
+    """The signals of `Start`."""
+
+    warps: Signal
+    rows: Signal
+    registers: Signal
+    exempt: Signal
+    slots: Signal
+
+
 class Arrival(wiring.Signature):
     """A uop issued that concerns the barriers or ends its warp (seen from the sub-core). A function of
     registers.
@@ -284,6 +325,17 @@ class Arrival(wiring.Signature):
         super().__init__(
             {"warp": Out(config.sub_core.warp_width), **{name: Out(uop[name].shape) for name in names}}
         )
+
+
+class ArrivalInterface(Interface, Protocol):
+    """The signals of `Arrival`."""
+
+    warp: Signal
+    arrive: Signal
+    wait: Signal
+    barrier: Signal
+    barrier_warps: Signal
+    last: Signal
 
 
 class Delivery(wiring.Signature):
@@ -307,6 +359,15 @@ class Delivery(wiring.Signature):
         )
 
 
+class DeliveryInterface(Interface, Protocol):
+    """The signals of `Delivery`."""
+
+    valid: Signal
+    slot: Signal
+    value: Signal
+    tag: Signal
+
+
 class Location(wiring.Signature):
     """Seam 5: where a register is (seen from the hierarchy). Combinational.
 
@@ -326,6 +387,15 @@ class Location(wiring.Signature):
                 "row": In(core.row_width),
             }
         )
+
+
+class LocationInterface(Interface, Protocol):
+    """The signals of `Location`."""
+
+    warp: Signal
+    register: Signal
+    bank: Signal
+    row: Signal
 
 
 class BankPort(wiring.Signature):
@@ -353,6 +423,17 @@ class BankPort(wiring.Signature):
         )
 
 
+class BankPortInterface(Interface, Protocol):
+    """The signals of `BankPort`."""
+
+    row: Signal
+    read: Signal
+    write: Signal
+    mask: Signal
+    value: Signal
+    data: Signal
+
+
 class Immediate(wiring.Signature):
     """What stands behind an instruction in the code and is too long for its uop: the bit-vector of a PREFETCH
     (seen from the sub-core).
@@ -367,6 +448,14 @@ class Immediate(wiring.Signature):
         super().__init__({"valid": Out(1), "pc": Out(field_width("pc", config)), "bits": In(IMMEDIATE_WIDTH)})
 
 
+class ImmediateInterface(Interface, Protocol):
+    """The signals of `Immediate`."""
+
+    valid: Signal
+    pc: Signal
+    bits: Signal
+
+
 class ReadDone(wiring.Signature):
     """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a
     uop in collection.
@@ -378,6 +467,12 @@ class ReadDone(wiring.Signature):
         super().__init__({"slots": Out(config.sub_core.collector.slots)})
 
 
+class ReadDoneInterface(Interface, Protocol):
+    """The signals of `ReadDone`."""
+
+    slots: Signal
+
+
 class Written(wiring.Signature):
     """Seam 6: a register of a warp has been written, for the RAW and WAW hazards (seen from the
     hierarchy)."""
@@ -386,6 +481,14 @@ class Written(wiring.Signature):
         super().__init__(
             {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
         )
+
+
+class WrittenInterface(Interface, Protocol):
+    """The signals of `Written`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
 
 
 class Retired(wiring.Signature):
@@ -401,6 +504,16 @@ class Retired(wiring.Signature):
                 "fence": Out(1),
             }
         )
+
+
+class RetiredInterface(Interface, Protocol):
+    """The signals of `Retired`."""
+
+    valid: Signal
+    warp: Signal
+    seq: Signal
+    predicates: Signal
+    fence: Signal
 
 
 def dispatch_stream(config: SmConfig) -> stream.Signature:
@@ -448,6 +561,16 @@ class ResultOffer(wiring.Signature):
                 "absorbed": In(1),
             }
         )
+
+
+class ResultOfferInterface(Interface, Protocol):
+    """The signals of `ResultOffer`."""
+
+    valid: Signal
+    payload: Record
+    taken: Signal
+    held: Signal
+    absorbed: Signal
 
 
 def evicted_stream(config: SmConfig) -> stream.Signature:
@@ -517,3 +640,22 @@ class SubCorePorts(wiring.Signature):
                 **({} if events is None else {"events": Out(events)}),
             }
         )
+
+
+class SubCoreInterface(Interface, Protocol):
+    """The signals of `SubCorePorts`."""
+
+    start: StartInterface
+    launch: Signal
+    release: Signal
+    arrival: ArrivalInterface
+    drain: Signal
+    fill: FillInterface
+    write: list[WriteBackInterface]
+    issues: Signal
+    sthld: Signal
+    keep: list[WriteBackInterface]
+    immediate: ImmediateInterface
+    lsu: stream.Interface
+    returned: AlwaysInterface
+    events: EventsInterface

@@ -31,6 +31,9 @@ class Lfsr(wiring.Component):
     ValueError : the seed is 0, where the register would stay for ever, or has more than 16 bits.
     """
 
+    advance: Signal
+    state: Signal
+
     def __init__(self, seed: int) -> None:
         if not 0 < seed < 1 << WIDTH:
             raise ValueError(

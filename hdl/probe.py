@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -22,6 +22,7 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.events import EVENTS, field_width
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.typed import Interface
 
 
 class EventSignature(wiring.Signature):
@@ -59,6 +60,32 @@ class Events(wiring.Signature):
         super().__init__(
             {name: Out(EventSignature(name, config)).array(count) for name, count in self.counts.items()}
         )
+
+
+class EventInterface(Interface, Protocol):
+    """The signals of an `EventSignature`: `valid`, and the fields by name."""
+
+    valid: Signal
+
+    def __getattr__(self, field: str) -> Signal: ...
+
+
+class EventsInterface(Protocol):
+    """The instances of the events of an `Events`, by the name of the event."""
+
+    @property
+    def signature(self) -> Events:
+        """The signature that made it."""
+
+    def __getattr__(self, event: str) -> list[EventInterface]: ...
+
+
+class Reporter(Protocol):
+    """A component that reports events."""
+
+    @property
+    def events(self) -> EventsInterface:
+        """Its event ports."""
 
 
 @dataclass(frozen=True)

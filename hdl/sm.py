@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, cast
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.hdl.cta_dispatch import CtaDispatch, Started, launch_layout
-from warpbank.hdl.execute.lsu import Lines, Lsu
+from warpbank.hdl.cta_dispatch import CtaDispatch, Started, StartedInterface, launch_layout
+from warpbank.hdl.execute.lsu import Lines, LinesInterface, Lsu
+from warpbank.hdl.execute.pipelines import Pipelines
 from warpbank.hdl.front_end.barrier import Barriers
 from warpbank.hdl.front_end.sthld import Sthld
-from warpbank.hdl.interfaces import UNITS, Fill, Immediate, Start, WriteBack
-from warpbank.hdl.probe import Events, gather, total
+from warpbank.hdl.interfaces import (
+    UNITS,
+    Fill,
+    FillInterface,
+    Immediate,
+    ImmediateInterface,
+    Start,
+    StartInterface,
+    SubCoreInterface,
+    WriteBack,
+    WriteBackInterface,
+)
+from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
+
+
+class _Collectors(Protocol):
+    waits: bool
+
+
+class _Registers(Protocol):
+    prefetches: bool
+
+
+class _SubCore(SubCoreInterface, Protocol):
+    """What the SM uses of a sub-core: its ports, which of them there are, and its units' overflow."""
+
+    keeps: bool
+    collectors: _Collectors
+    registers: _Registers
+    pipelines: Pipelines
+
+    def elaborate(self, platform: object) -> Module: ...
 
 
 class Sm(wiring.Component):
@@ -55,12 +86,24 @@ class Sm(wiring.Component):
     ValueError : the scheme names a unit that has no RTL.
     """
 
+    launch: stream.Interface
+    started: StartedInterface
+    start: list[StartInterface]
+    fill: list[FillInterface]
+    write: list[list[WriteBackInterface]]
+    lines: LinesInterface
+    overflow: Signal
+    events: EventsInterface
+    core_events: list[EventsInterface]
+    keep: list[list[WriteBackInterface]]
+    immediate: list[ImmediateInterface]
+
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False, apart: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
         config = scheme.machine(config)
         self._apart = apart
-        self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
+        self.cores = [cast("_SubCore", SubCore(config, scheme, probe)) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)
@@ -69,7 +112,12 @@ class Sm(wiring.Component):
         self.sthld = (
             Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
         )
-        shared = [self.lsu, self.barriers, self.ctas, *([] if self.sthld is None else [self.sthld])]
+        shared: list[Reporter] = [
+            self.lsu,
+            self.barriers,
+            self.ctas,
+            *([] if self.sthld is None else [self.sthld]),
+        ]
         self._shared = shared if probe else []
         cores = config.sub_cores
         members: dict[str, Any] = {
@@ -150,10 +198,11 @@ class Sm(wiring.Component):
         return m
 
 
-def _instance(core: SubCore) -> Instance:
+def _instance(core: _SubCore) -> Instance:
     """A sub-core as an instance of the module `sub_core`."""
     ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-    for path, member, value in core.signature.flatten(core):
+    for path, found, value in core.signature.flatten(core):
+        member = cast("wiring.Member", found)  # the stubs say that it is the member's direction alone
         direction = "o" if member.flow is wiring.Out else "i"
         ports[f"{direction}_{'__'.join(str(part) for part in path)}"] = value
     return Instance("sub_core", **ports)

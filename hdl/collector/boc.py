@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -18,22 +18,28 @@ from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
-from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     ResultOffer,
+    ResultOfferInterface,
     WriteBack,
+    WriteBackInterface,
     dispatch_stream,
     evicted_stream,
     issue_stream,
     read_stream,
     uop_layout,
 )
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
+from warpbank.hdl.typed import Record, record
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")
@@ -93,6 +99,28 @@ class Boc(wiring.Component):
     dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
     its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    result: list[ResultOfferInterface]
+    first: Signal
+    keep: list[WriteBackInterface]
+    operands: list[list[Signal]]
+    offered: list[Signal]
+    evicted: stream.Interface
+    events: EventsInterface
+    operand: list[WithMetadataInterface]
+    kept: list[list[Record]]
 
     #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
     caches, evicts, per_warp, waits = True, True, True, False
@@ -237,12 +265,12 @@ class Boc(wiring.Component):
             {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}}
         )
         waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
-        self._own = own = Signal(kept, name="issued")
+        self._own = own = record(kept, name="issued")
         m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in INSERTED]
         m.d.comb += [own.tag.eq(tag), own.full.eq(issue.uop.mask.all())]
         write_at(m, waiting, issue.warp, own, self.issue.valid)
         self._row = [read_at(m, waiting, warp) for warp in warps]
-        self._uop = [Signal(kept, name=f"uop_{warp}") for warp in warps]
+        self._uop = [record(kept, name=f"uop_{warp}") for warp in warps]
         m.d.comb += [
             uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
             for warp, uop in enumerate(self._uop)
@@ -315,12 +343,12 @@ class Boc(wiring.Component):
                 unit.waits.eq(self._waits[warp]),
                 self._done[warp].eq(self._chosen[warp] & unit.fits),
             ]
-        read, uop, warp = self.read, self._of_chosen(self._uop), encode(self._chosen)
+        read, uop, number = self.read, self._of_chosen(self._uop), encode(self._chosen)
         m.d.comb += [
             read.valid.eq((self._done & Cat(unit.read.any() for unit in self._inserters)).any()),
-            read.payload.collector.eq(warp),
+            read.payload.collector.eq(number),
             read.payload.tag.eq(uop.tag),
-            read.payload.warp.eq(warp),
+            read.payload.warp.eq(number),
             read.payload.sources.eq(uop.sources),
             read.payload.source_valid.eq(self._of_chosen([unit.read for unit in self._inserters])),
         ]
@@ -373,7 +401,7 @@ class Boc(wiring.Component):
                 (Mux(moves, older, plane) & ~touched & ~leaves)
                 | (leaves if (self._window - 1) >> bit & 1 else 0)
             )
-        oldest = reduce(lambda a, b: a & b, state.age)
+        oldest = reduce(and_, state.age)
         for bit, (plane, older) in enumerate(zip(state.age, counted(state.age, ~oldest), strict=True)):
             m.d.sync += plane.eq(Mux(done, older, plane) & ~taken | (taken if bit == 0 else 0))
         for entry, register in enumerate(state.registers):

@@ -17,6 +17,7 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import UNITS, dispatch_layout
 from warpbank.hdl.round_robin import Choice, pick, soonest
+from warpbank.hdl.typed import record
 
 
 def dispatch(
@@ -60,7 +61,7 @@ def dispatch(
             Signal(warps, name=f"pointer_{unit}"),
         )
         m.d.comb += mask.eq(Cat(kinds[unit] for kinds in wanted))
-        choice, uop = soonest(m, mask, pointer, f"unit_{unit}"), Signal(layout, name=f"uop_for_{unit}")
+        choice, uop = soonest(m, mask, pointer, f"unit_{unit}"), record(layout, name=f"uop_for_{unit}")
         m.d.comb += [
             uop.eq(pick(choice.one_hot, held)),
             port.valid.eq(choice.any),
@@ -81,7 +82,7 @@ def dispatch(
 
 def _kept(m: Module, issue: Any, layout: data.StructLayout) -> data.View:
     """What of an issued uop is kept for its dispatch."""
-    kept = Signal(layout)
+    kept = record(layout)
     uop, result = issue.uop, kept.result
     m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
     m.d.comb += [

@@ -16,6 +16,7 @@ from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
 from warpbank.hdl.interfaces import UNITS, WriteBack
 from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
+from warpbank.hdl.typed import record
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def claim(
         ports.append(port.one_hot)
         write = WriteBack(config).create(path=("kept", warp))
         entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
-        payload = Signal(offers[0].payload.shape(), name=f"kept_{warp}")
+        payload = record(offers[0].payload.shape(), name=f"kept_{warp}")
         m.d.comb += [
             entry.eq(pick(port.one_hot, here)),
             payload.as_value().eq(pick(port.one_hot, [offer.payload.as_value() for offer in offers])),

@@ -12,6 +12,7 @@ from amaranth.lib.memory import Memory
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.round_robin import encode
+from warpbank.hdl.typed import Numbers
 
 
 class Values:
@@ -35,7 +36,7 @@ class Values:
     """
 
     def __init__(self, m: Module, config: SmConfig, entries: int, name: str) -> None:
-        self._memory = Memory(shape=config.value_width, depth=entries, init=[])
+        self._memory: Numbers = Memory(shape=config.value_width, depth=entries, init=[])
         m.submodules[f"slots_{name}"] = self._memory
         self._lane = config.value_width // config.lanes
         self.late = Signal(name=f"late_{name}")

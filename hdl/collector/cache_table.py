@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -55,7 +56,7 @@ def found(m: Module, lines: Lines, register: Value, name: str) -> Signal:
     return mask
 
 
-def touched(rows: list[Value], line: Value) -> list[Value]:
+def touched(rows: Sequence[Value], line: Value) -> list[Value]:
     """The order after the use of a line (a mask of one bit, or 0)."""
     return [Mux(line[number], ~line & ((1 << len(rows)) - 1), row & ~line) for number, row in enumerate(rows)]
 

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -15,13 +15,18 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
-from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     ResultOffer,
+    ResultOfferInterface,
     WriteBack,
+    WriteBackInterface,
     dispatch_layout,
     dispatch_stream,
     issue_stream,
@@ -29,8 +34,9 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, encode, first_from
+from warpbank.hdl.typed import Record, record
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8
@@ -90,6 +96,30 @@ class Ccu(wiring.Component):
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
     g + 2. A result written in t is found from t + 1 on.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    ready: Signal
+    idle: Signal
+    sthld: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    result: list[ResultOfferInterface]
+    first: Signal
+    keep: list[WriteBackInterface]
+    operands: list[list[Signal]]
+    offered: list[Signal]
+    events: EventsInterface
+    operand: list[WithMetadataInterface]
+    kept: list[list[Record]]
 
     #: Results are kept, the banks have them all, and a unit may serve any warp.
     caches, evicts, per_warp = True, False, False
@@ -342,7 +372,7 @@ class Ccu(wiring.Component):
 
     def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
         """What of an issued uop is kept for its dispatch."""
-        kept = Signal(layout)
+        kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [
@@ -476,7 +506,7 @@ class Ccu(wiring.Component):
             found(m, table, offer.payload.register, f"{number}_{unit}")
             for unit, offer in enumerate(self.result)
         ]
-        offered = Signal(self.result[0].payload.shape(), name=f"offered_{number}")
+        offered = record(self.result[0].payload.shape(), name=f"offered_{number}")
         m.d.comb += offered.as_value().eq(
             Array(offer.payload.as_value() for offer in self.result)[port.index]
         )

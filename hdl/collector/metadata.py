@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.storage.metadata import metadata_layout
+from warpbank.hdl.typed import Interface, Record
 
 
 class WithMetadata(wiring.Signature):
@@ -19,6 +20,13 @@ class WithMetadata(wiring.Signature):
 
     def __init__(self, parts: int) -> None:
         super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
+
+
+class WithMetadataInterface(Interface, Protocol):
+    """The signals of `WithMetadata`."""
+
+    valid: Signal
+    note: Record
 
 
 def kept_metadata_layout(parts: int) -> data.StructLayout:

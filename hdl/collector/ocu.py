@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -16,15 +16,19 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     dispatch_layout,
     dispatch_stream,
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.typed import record
 
 
 class Ocu(wiring.Component):
@@ -62,6 +66,21 @@ class Ocu(wiring.Component):
     its uop can be dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be
     allocated again in t + 1.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    operands: list[list[Signal]]
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -202,7 +221,7 @@ class Ocu(wiring.Component):
 
     def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
         """What of an issued uop is kept for its dispatch."""
-        kept = Signal(layout)
+        kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [

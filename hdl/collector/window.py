@@ -123,6 +123,44 @@ class Inserter(wiring.Component):
     squeezed : Out(entries). If the uop does not fit: the entry to be evicted before its time.
     """
 
+    valid: Signal
+    dirty: Signal
+    keep: Signal
+    passed: Signal
+    pinned: Signal
+    claimed: Signal
+    filled: Signal
+    registers: list[Signal]
+    age: list[Signal]
+    sources: list[Signal]
+    destination: Signal
+    waiting_sources: list[Signal]
+    waiting_destination: Signal
+    waits: Signal
+    source_valid: Signal
+    count: Signal
+    write_back: Signal
+    full: Signal
+    still: Signal
+    fits: Signal
+    found: Signal
+    read: Signal
+    complete: Signal
+    places: list[Signal]
+    uses: Signal
+    taken: Signal
+    expected: Signal
+    touched: Signal
+    invalid: Signal
+    clean: Signal
+    keep_set: Signal
+    keep_clear: Signal
+    overwritten: Signal
+    transient: Signal
+    dropped: Signal
+    squeezed: Signal
+    numbers: list[Signal]
+
     def __init__(self, config: SmConfig) -> None:
         shape = config.sub_core.collector
         self._count = count = shape.window_entries

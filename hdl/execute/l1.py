@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits, power_of_two
+from warpbank.hdl.typed import Arrays, Numbers, Record, Records, record
 
 #: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line of 128 bytes.
 LINE_WIDTH = 57
@@ -43,6 +46,15 @@ class Tags(wiring.Component):
     ValueError : sets not a power of two, ways below 1.
     """
 
+    line: Signal
+    hit: Signal
+    touch: Signal
+    insert: Signal
+    remove: Signal
+    clear: Signal
+    next_line: Signal
+    next_valid: Signal
+
     def __init__(self, sets: int, ways: int, *, ahead: bool = False, clearable: bool = False) -> None:
         if sets < 1:
             raise ValueError(f"Tags.sets must be at least 1, not {sets}.")
@@ -53,7 +65,7 @@ class Tags(wiring.Component):
         self._ways = ways
         self._ahead = ahead
         self._clearable = clearable
-        members: dict[str, In | Out] = {
+        members: dict[str, wiring.Member] = {
             "line": In(LINE_WIDTH),
             "hit": Out(1),
             "touch": In(1),
@@ -72,13 +84,13 @@ class Tags(wiring.Component):
         set_bits = sets.bit_length() - 1
         tag_width = LINE_WIDTH - set_bits
         use_shape = data.StructLayout({"order": data.ArrayLayout(bits(ways), ways), "valid": ways})
-        unused = {"order": list(range(ways)), "valid": 0}
+        unused: dict[int | str, Any] = {"order": list(range(ways)), "valid": 0}
 
         depth = max(2, sets)  # no zero-width addresses
-        m.submodules.tags = tags = memory.Memory(
-            shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[]
-        )
-        m.submodules.uses = uses = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
+        tags: Arrays = memory.Memory(shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[])
+        m.submodules.tags = tags
+        uses: Records = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
+        m.submodules.uses = uses
         tags_write = tags.write_port(granularity=1)
         uses_write = uses.write_port()
         place = Signal(range(depth))
@@ -94,7 +106,7 @@ class Tags(wiring.Component):
             uses_read = uses.read_port(domain="comb")
             m.d.comb += [tags_read.addr.eq(place), uses_read.addr.eq(place)]
 
-        use = Signal(use_shape)
+        use = record(use_shape)
         m.d.comb += use.eq(uses_read.data)
         if self._clearable:
             used = Signal(sets)  # sets written since the last clear; the others hold what `unused` says
@@ -120,7 +132,7 @@ class Tags(wiring.Component):
             with m.If(at[position]):
                 m.d.comb += way.eq(use.order[position])
 
-        after = Signal(use_shape)
+        after = record(use_shape)
         m.d.comb += after.eq(use)
         with m.If(self.remove):
             for position in range(ways - 1):
@@ -173,6 +185,19 @@ class Mshrs(wiring.Component):
     ValueError : a size below 1.
     """
 
+    line: Signal
+    pending: Signal
+    can_merge: Signal
+    full: Signal
+    entry: Signal
+    wait: Signal
+    slot: Signal
+    fill: Signal
+    fill_entry: Signal
+    fill_line: Signal
+    waiters: Record
+    waiting: Signal
+
     def __init__(self, entries: int, merges: int, slots: int) -> None:
         for name, value in (("entries", entries), ("merges", merges), ("slots", slots)):
             if value < 1:
@@ -206,11 +231,12 @@ class Mshrs(wiring.Component):
             Signal(LINE_WIDTH, name=f"line{entry}", reset_less=True) for entry in range(count)
         )  # the CAM
         # The same numbers again as a memory, so that a fill does not need a multiplexer of all entries.
-        m.submodules.numbers = numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
-        m.submodules.lists = lists = memory.Memory(
-            shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[]
-        )
-        m.submodules.counts = counts = memory.Memory(shape=range(merges + 1), depth=depth, init=[])
+        numbers: Numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
+        m.submodules.numbers = numbers
+        lists: Arrays = memory.Memory(shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[])
+        m.submodules.lists = lists
+        counts: Numbers = memory.Memory(shape=bits(merges + 1), depth=depth, init=[])
+        m.submodules.counts = counts
         numbers_read, numbers_write = numbers.read_port(domain="comb"), numbers.write_port()
         lists_read, lists_write = lists.read_port(domain="comb"), lists.write_port(granularity=1)
         counts_read, counts_write = counts.read_port(domain="comb"), counts.write_port()

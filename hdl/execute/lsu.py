@@ -3,10 +3,10 @@ cycle."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
@@ -15,9 +15,10 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request
 from warpbank.hdl.execute.returns import Returns
-from warpbank.hdl.interfaces import COUNT_WIDTH, lsu_stream, result_layout, returned_stream
-from warpbank.hdl.probe import Events, emit, gather
+from warpbank.hdl.interfaces import COUNT_WIDTH, AlwaysInterface, lsu_stream, result_layout, returned_stream
+from warpbank.hdl.probe import Events, EventsInterface, emit, gather
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface, Records, record
 
 LOADS = (Op.LOAD_GLOBAL, Op.LOAD_LOCAL)
 STORES = (Op.STORE_GLOBAL, Op.STORE_LOCAL)
@@ -52,6 +53,17 @@ class Lines(wiring.Signature):
                 "line": In(LINE_WIDTH),
             }
         )
+
+
+class LinesInterface(Interface, Protocol):
+    """The signals of `Lines`."""
+
+    valid: Signal
+    sub_core: Signal
+    warp: Signal
+    seq: Signal
+    index: Signal
+    line: Signal
 
 
 class Lsu(wiring.Component):
@@ -93,6 +105,13 @@ class Lsu(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    uops: list[stream.Interface]
+    returned: list[AlwaysInterface]
+    lines: LinesInterface
+    launch: Signal
+    idle: Signal
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Lsu needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -131,7 +150,7 @@ class Lsu(wiring.Component):
 
         # Which uop: the one that holds the unit, or the head of a queue.
         held = Signal()
-        held_uop = Signal(
+        held_uop = record(
             data.StructLayout({"sub_core": bits(config.sub_cores), "uop": self.uops[0].payload.shape()})
         )
         held_slot = Signal(range(slots))
@@ -140,7 +159,7 @@ class Lsu(wiring.Component):
         free = Signal(slots, init=2**slots - 1)
         pointer = Signal(range(config.sub_cores))
         offers = Signal(config.sub_cores)
-        m.d.comb += offers.eq(Cat(stream.valid for stream in self.uops))
+        m.d.comb += offers.eq(Cat(queue.valid for queue in self.uops))
         choice = first_from(m, offers, pointer, "offer")
         place = chosen(m, free, "free")
         active, want, take, go = Signal(), Signal(), Signal(), Signal()
@@ -159,7 +178,7 @@ class Lsu(wiring.Component):
         with m.If(held):
             m.d.comb += [current.eq(held_uop), slot.eq(held_slot), line_index.eq(index)]
         with m.Else():
-            heads = Array(stream.payload for stream in self.uops)
+            heads = Array(queue.payload for queue in self.uops)
             m.d.comb += [
                 current.sub_core.eq(choice.index),
                 current.uop.eq(heads[choice.index]),
@@ -167,9 +186,7 @@ class Lsu(wiring.Component):
             ]
         with m.If(take):
             m.d.sync += [held_uop.eq(current), held_slot.eq(slot), pointer.eq(choice.after)]
-        m.d.comb += [
-            stream.ready.eq(take & choice.one_hot[number]) for number, stream in enumerate(self.uops)
-        ]
+        m.d.comb += [queue.ready.eq(take & choice.one_hot[number]) for number, queue in enumerate(self.uops)]
         own = Signal(slots)
         m.d.comb += own.eq(1 << slot)
 
@@ -227,13 +244,13 @@ class Lsu(wiring.Component):
             below.request.eq(miss | send | (go & is_fence & below.accepts)),
             below.id.eq(Mux(is_load, mshrs.entry, slot)),
         ]
-        kinds = (
+        requests = (
             (is_store, Request.WRITE),
             (is_atomic, Request.ATOMIC),
             (is_reduce, Request.REDUCE),
             (is_fence, Request.FENCE),
         )
-        for signal, kind in kinds:  # otherwise READ
+        for signal, kind in requests:  # otherwise READ
             with m.If(signal):
                 m.d.comb += below.kind.eq(kind)
         looked_up, done = Signal(), Signal()
@@ -290,7 +307,7 @@ class Lsu(wiring.Component):
         )
 
         # One uop returns.
-        store = memory.Memory(
+        store: Records = memory.Memory(
             shape=data.StructLayout({"sub_core": bits(config.sub_cores), "result": result_layout(config)}),
             depth=max(2, slots),
             init=[],
@@ -307,10 +324,10 @@ class Lsu(wiring.Component):
             returns.accept.eq(take),
             returns.accept_slot.eq(slot),
         ]
-        for number, stream in enumerate(self.returned):
+        for number, taker in enumerate(self.returned):
             m.d.comb += [
-                stream.payload.eq(read.data.result),
-                stream.valid.eq(returns.valid & (read.data.sub_core == number)),
+                taker.payload.eq(read.data.result),
+                taker.valid.eq(returns.valid & (read.data.sub_core == number)),
             ]
         m.d.sync += free.eq((free & ~Mux(take, place.one_hot, 0)) | Mux(returns.valid, 1 << returns.slot, 0))
 

@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Tags
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import record
 
 #: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was
 #: served.
@@ -69,6 +70,16 @@ class Memory(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    accepts: Signal
+    request: Signal
+    kind: Signal  # <enum 'Request'>
+    line: Signal
+    id: Signal
+    answer: Signal
+    fill: Signal
+    id_answered: Signal
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Memory needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -96,13 +107,13 @@ class Memory(wiring.Component):
         config = self._config
         m.submodules.tags = tags = Tags(config.l2_sets, config.l2_ways, ahead=True)
 
-        head = Signal(self._request_layout)
+        head = record(self._request_layout)
         head_valid = Signal()
         waiting = Signal(range(config.queue + 1))
         serve = Signal()
         m.submodules.queue = queue = fifo.SyncFIFO(width=head.shape().size, depth=config.queue)
-        new = Signal(self._request_layout)
-        following = Signal(self._request_layout)  # the head of the next cycle, if it is another one
+        new = record(self._request_layout)
+        following = record(self._request_layout)  # the head of the next cycle, if it is another one
         load = Signal()
         m.d.comb += [
             self.accepts.eq(waiting < config.queue),
@@ -162,8 +173,8 @@ class Memory(wiring.Component):
         ):
             answers = fifo.SyncFIFO(width=self._answer_layout.size, depth=self._answers)
             m.submodules[f"from_{name}"] = answers
-            entry = Signal(self._answer_layout, name=f"{name}_entry")
-            first = Signal(self._answer_layout, name=f"{name}_first")
+            entry = record(self._answer_layout, name=f"{name}_entry")
+            first = record(self._answer_layout, name=f"{name}_first")
             late = Signal(TIME_WIDTH, name=f"{name}_late")
             due = Signal(name=f"{name}_due")
             m.d.comb += [

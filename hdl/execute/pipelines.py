@@ -9,8 +9,16 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
-from warpbank.hdl.interfaces import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    dispatch_stream,
+    lsu_stream,
+    result_layout,
+    returned_stream,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import record
 
 
 class Pipelines(wiring.Component):
@@ -41,6 +49,14 @@ class Pipelines(wiring.Component):
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
     """
+
+    dispatch: list[stream.Interface]
+    lsu: stream.Interface
+    returned: AlwaysInterface
+    result: list[stream.Interface]
+    overflow: Signal
+    alone: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -132,7 +148,7 @@ class Pipelines(wiring.Component):
         port, result = self.dispatch[Unit.LSU], self.result[Unit.LSU]
         asked, there = port.payload, self.lsu.payload
         queue = m.submodules.lsu_queue = SyncFIFO(width=len(there.as_value()), depth=config.lsu.queue)
-        entry = Signal(there.shape(), name="lsu_entry")
+        entry = record(there.shape(), name="lsu_entry")
         m.d.comb += [
             getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")
         ]

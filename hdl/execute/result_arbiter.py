@@ -8,8 +8,16 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
-from warpbank.hdl.interfaces import UNITS, ResultOffer, Retired, result_layout, result_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    ResultOffer,
+    ResultOfferInterface,
+    Retired,
+    RetiredInterface,
+    result_layout,
+    result_stream,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
 
 
@@ -39,6 +47,14 @@ class ResultArbiter(wiring.Component):
     first : Out. Unit whose offer goes first.
     retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
     """
+
+    head: list[stream.Interface]
+    result: list[stream.Interface]
+    first: Signal
+    retired: list[RetiredInterface]
+    events: EventsInterface
+    offer: list[ResultOfferInterface]
+    evicted: Signal
 
     def __init__(
         self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False

@@ -10,6 +10,7 @@ from amaranth.lib import data, fifo, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
+from warpbank.hdl.typed import Numbers, Record, record
 
 #: Bits of the number of acceptance: no uop is in flight while 2^31 others are accepted.
 ORDER_WIDTH = 32
@@ -50,6 +51,20 @@ class Returns(wiring.Component):
     Latency: what is due in t returns in t at the earliest, and must be announced before.
     """
 
+    now: Signal
+    accept: Signal
+    accept_slot: Signal
+    finish: Signal
+    finish_slot: Signal
+    finish_due: Signal
+    finish_fifo: Signal
+    finish_hits: Signal
+    finish_complete: Signal
+    answers: Record
+    answered: Signal
+    valid: Signal
+    slot: Signal
+
     def __init__(
         self, slots: int, merges: int, latencies: Sequence[int], time_width: int, *, hits: bool
     ) -> None:
@@ -83,13 +98,14 @@ class Returns(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.orders = orders = memory.Memory(shape=ORDER_WIDTH, depth=max(2, self._slots), init=[])
+        orders: Numbers = memory.Memory(shape=ORDER_WIDTH, depth=max(2, self._slots), init=[])
+        m.submodules.orders = orders
         accepted = Signal(ORDER_WIDTH)
         write = orders.write_port()
         m.d.comb += [write.addr.eq(self.accept_slot), write.data.eq(accepted), write.en.eq(self.accept)]
         m.d.sync += accepted.eq(accepted + self.accept)
 
-        finished = Signal(self._entry)
+        finished = record(self._entry)
         m.d.comb += [finished.due.eq(self.finish_due), finished.slot.eq(self.finish_slot)]
         heads: list[tuple[Any, Any, Any, Signal]] = []  # (there, due, slot, taken)
         for number in range(self._fifos):
@@ -139,7 +155,7 @@ class Returns(wiring.Component):
     def _fifo(self, m: Module, name: str, entry: Any, push: Any) -> tuple[Any, Any, Any, Signal]:
         queue = fifo.SyncFIFO(width=self._entry.size, depth=self._slots)
         m.submodules[name] = queue
-        head = Signal(self._entry, name=f"{name}_head")
+        head = record(self._entry, name=f"{name}_head")
         m.d.comb += [queue.w_data.eq(entry), queue.w_en.eq(push), head.eq(queue.r_data)]
         return queue.r_rdy, head.due, head.slot, queue.r_en
 
@@ -147,7 +163,7 @@ class Returns(wiring.Component):
         """Loads that wait for hits. Also returns which of the answered uops need not wait for them."""
         there, due, slot, pop = self._fifo(m, "delay", finished, self.finish & self.finish_hits)
         delayed, complete = Signal(self._slots), Signal(self._slots)
-        ripe = Signal(self._entry)
+        ripe = record(self._entry)
         m.d.comb += [
             pop.eq(there & (due == (self.now + 1)[: self._time_width])),
             ripe.due.eq(due),
@@ -175,7 +191,7 @@ class Returns(wiring.Component):
         """Uops that one answer completes: due in the next cycle, returned one after the other."""
         queue = fifo.SyncFIFO(width=self._group.size, depth=self._slots)
         m.submodules.groups = queue
-        entry, head = Signal(self._group), Signal(self._group)
+        entry, head = record(self._group), record(self._group)
         gone, left, first = Signal(self._merges), Signal(self._merges), Signal(self._merges)
         slot = Signal(bits(self._slots))
         taken = Signal()

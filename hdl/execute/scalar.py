@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -15,9 +15,10 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.collector.metadata import WithMetadata, kept_metadata_layout
-from warpbank.hdl.interfaces import UNITS, issue_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.collector.metadata import WithMetadata, WithMetadataInterface, kept_metadata_layout
+from warpbank.hdl.interfaces import UNITS, AlwaysInterface, issue_stream
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import Interface, Record, record
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
@@ -37,6 +38,15 @@ class Dispatched(wiring.Signature):
         )
 
 
+class DispatchedInterface(Interface, Protocol):
+    """The signals of `Dispatched`."""
+
+    valid: Signal
+    collector: Signal
+    warp: Signal
+    seq: Signal
+
+
 class Clocked(wiring.Signature):
     """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution
     it is, and whether one lane executes it for all."""
@@ -45,6 +55,14 @@ class Clocked(wiring.Signature):
         super().__init__(
             {"lanes": Out(bits(config.lanes + 1)), "scalar": Out(bits(len(Scalar))), "alone": Out(1)}
         )
+
+
+class ClockedInterface(Interface, Protocol):
+    """The signals of `Clocked`."""
+
+    lanes: Signal
+    scalar: Signal
+    alone: Signal
 
 
 class ScalarLanes(wiring.Component):
@@ -73,6 +91,13 @@ class ScalarLanes(wiring.Component):
     ------
     TypeError : no configuration.
     """
+
+    issue: AlwaysInterface
+    entry: Signal
+    operand: list[WithMetadataInterface]
+    dispatch: list[DispatchedInterface]
+    clocked: list[ClockedInterface]
+    events: EventsInterface
 
     def __init__(
         self,
@@ -112,7 +137,7 @@ class ScalarLanes(wiring.Component):
         """What the units are told."""
         decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
-            found = Signal(_decision(self._config), name=f"found_{unit}")
+            found = record(_decision(self._config), name=f"found_{unit}")
             whole = _KINDS.get(Unit(unit), Scalar.ALU)
             may = Mux(found.part, Scalar.DIVERGENT in self._executes, whole in self._executes)
             m.d.comb += [
@@ -164,7 +189,7 @@ class ScalarLanes(wiring.Component):
         """Who executes the uop of a collector. Returns a `_decision`."""
         config = self._config
         size = config.lanes // self._parts
-        decision = Signal(_decision(config), name=f"decision_{number}")
+        decision = record(_decision(config), name=f"decision_{number}")
         counts, alone = [], []
         for index in range(self._parts):
             lanes = mask[index * size : (index + 1) * size]
@@ -202,6 +227,9 @@ class KeptScalarLanes(ScalarLanes):
     offered : In, per collector. Number of that uop among those that can be in collection.
     """
 
+    kept: list[list[Record]]
+    offered: list[Signal]
+
     def __init__(
         self,
         config: SmConfig,
@@ -228,7 +256,7 @@ class KeptScalarLanes(ScalarLanes):
             {"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots}
         )
         uops = m.submodules.uops = Memory(shape=layout, depth=self._entries, init=[])
-        uop, row = issue.payload.uop, Signal(layout, name="issued")
+        uop, row = issue.payload.uop, record(layout, name="issued")
         m.d.comb += [
             row.mask.eq(uop.mask),
             row.may.eq(uop.scalar & uop.mask.any()),
@@ -241,7 +269,7 @@ class KeptScalarLanes(ScalarLanes):
 
     def _collector(self, m: Module, number: int) -> Signal:
         config = self._config
-        row = Signal(self._uops.shape, name=f"offered_row_{number}")
+        row = record(self._uops.shape, name=f"offered_row_{number}")
         m.d.comb += row.as_value().eq(read_at(m, self._uops, self.offered[number]).as_value())
         mask = Signal(config.lanes, name=f"mask_{number}")
         may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))

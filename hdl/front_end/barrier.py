@@ -10,9 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import Arrival
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import Arrival, ArrivalInterface
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Numbers
 
 
 class Barriers(wiring.Component):
@@ -49,6 +50,13 @@ class Barriers(wiring.Component):
     ------
     TypeError : `config` is no SmConfig.
     """
+
+    start: Signal
+    arrivals: list[ArrivalInterface]
+    ctas: list[Signal]
+    members: list[Signal]
+    release: list[Signal]
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -144,9 +152,10 @@ class Barriers(wiring.Component):
         """Barriers of a number of warps: looked at where one arrives. Returns the warps released."""
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
-        m.submodules.counts = counts = memory.Memory(
+        counts: Numbers = memory.Memory(
             shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[]
         )
+        m.submodules.counts = counts
         released: Any = 0
         there = Signal(config.warps, name="there_named")
         m.d.comb += there.eq(waiting)

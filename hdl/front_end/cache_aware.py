@@ -32,6 +32,11 @@ class CacheAware(wiring.Component):
     TypeError : `warps` is no positive number.
     """
 
+    start: Signal
+    eligible: Signal
+    holds: Signal
+    pick: Signal
+
     def __init__(self, warps: int) -> None:
         check_warps("CacheAware", warps)
         self._warps = warps

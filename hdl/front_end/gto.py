@@ -33,6 +33,10 @@ class Gto(wiring.Component):
     TypeError : `warps` is no positive number.
     """
 
+    start: Signal
+    eligible: Signal
+    pick: Signal
+
     def __init__(self, warps: int) -> None:
         check_warps("Gto", warps)
         self._warps = warps

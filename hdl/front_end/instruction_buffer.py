@@ -3,6 +3,8 @@ and cycle."""
 
 from __future__ import annotations
 
+from typing import Protocol, cast
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -11,10 +13,11 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, uop_layout
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, FillInterface, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.typed import Interface, Record, record
 
 
 class Hazards(wiring.Signature):
@@ -31,6 +34,28 @@ class Hazards(wiring.Signature):
                 "count": Out(bits(MAX_DESTINATIONS + 1)),
             }
         )
+
+
+class HazardsInterface(Interface, Protocol):
+    """The signals of `Hazards`."""
+
+    registers: Record
+    predicates: Signal
+    destination: Signal
+    count: Signal
+
+
+class FlagCacheInterface(Interface, Protocol):
+    """The ports of the release flag cache."""
+
+    start: Signal
+    fill: Signal
+    warp: Signal
+    pc: Signal
+    covered: Signal
+    first: Signal
+    asks: Signal
+    hit: Signal
 
 
 class InstructionBuffers(wiring.Component):
@@ -57,6 +82,17 @@ class InstructionBuffers(wiring.Component):
 
     Latency: a uop filled in cycle t can issue in t + 1.
     """
+
+    start: Signal
+    fill: FillInterface
+    first: Signal
+    collects: Signal
+    prefetches: Signal
+    hazards: list[HazardsInterface]
+    pop: Signal
+    warp: Signal
+    uop: Record
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -145,7 +181,8 @@ class InstructionBuffers(wiring.Component):
     def _flags(self, m: Module) -> Value:
         """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched
         in this cycle: those of the uop before were not there."""
-        cache = m.submodules.flags = FlagCache(self._config.sub_core.warps)
+        unit = m.submodules.flags = FlagCache(self._config.sub_core.warps)
+        cache = cast("FlagCacheInterface", unit)
         fill, uop = self.fill, self.fill.uop
         fetches, hit = Signal(), Signal()
         warp, first = Signal.like(fill.warp, reset_less=True), Signal.like(uop.first, reset_less=True)
@@ -206,7 +243,7 @@ class InstructionBuffers(wiring.Component):
         if not hold:
             return Mux(issued, popped, 0)
         # At most one branch issues in a cycle, so a delay line of warp numbers holds them all.
-        line = Signal(data.ArrayLayout(1 + len(self.warp), hold))
+        line = record(data.ArrayLayout(1 + len(self.warp), hold))
         m.d.sync += line.as_value().eq(Cat(issued, self.warp, line.as_value()))
         out = line[hold - 1]
         return decode(m, out[1:], out[0], len(popped), "held")

@@ -9,9 +9,21 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
-from warpbank.hdl.interfaces import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    Arrival,
+    ArrivalInterface,
+    Retired,
+    RetiredInterface,
+    Start,
+    StartInterface,
+    issue_stream,
+    uop_layout,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Record
 
 
 class Status(wiring.Component):
@@ -47,6 +59,33 @@ class Status(wiring.Component):
 
     All outputs are combinational; what changes in cycle t counts from t + 1.
     """
+
+    start: StartInterface
+    release: Signal
+    first: Signal
+    collects: Signal
+    blocked: Signal
+    memory: Signal
+    distant: Signal
+    active: Signal
+    may_issue: Signal
+    may_slide: Signal
+    here: Signal
+    ready: Signal
+    eligible: Signal
+    collecting: Signal
+    away: Signal
+    over: Signal
+    pick: Signal
+    uop: Record
+    issues: Signal
+    issue: AlwaysInterface
+    done: Signal
+    arrival: ArrivalInterface
+    retired: list[RetiredInterface]
+    refused: Signal
+    live: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         self._config = config
@@ -185,6 +224,13 @@ class InFlight(wiring.Component):
     retired : In(Retired) per unit.
     drain : Out(warps). The warp's last uop retires in this cycle. Combinational.
     """
+
+    start: Signal
+    live: Signal
+    issue: Signal
+    warp: Signal
+    retired: list[RetiredInterface]
+    drain: Signal
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config

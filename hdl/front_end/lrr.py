@@ -35,6 +35,10 @@ class Lrr(wiring.Component):
     TypeError : `warps` is no positive number.
     """
 
+    start: Signal
+    eligible: Signal
+    pick: Signal
+
     def __init__(self, warps: int) -> None:
         check_warps("Lrr", warps)
         self._warps = warps

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -14,9 +15,21 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.front_end.instruction_buffer import Hazards
-from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
+from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    UNITS,
+    AlwaysInterface,
+    ReadDone,
+    ReadDoneInterface,
+    Retired,
+    RetiredInterface,
+    Written,
+    WrittenInterface,
+    issue_stream,
+)
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Interface
 
 
 class Owed(wiring.Signature):
@@ -33,6 +46,14 @@ class Owed(wiring.Signature):
         super().__init__(
             {"warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH), "pending": In(1)}
         )
+
+
+class OwedInterface(Interface, Protocol):
+    """The signals of `Owed`."""
+
+    warp: Signal
+    register: Signal
+    pending: Signal
 
 
 class Scoreboard(wiring.Component):
@@ -75,6 +96,18 @@ class Scoreboard(wiring.Component):
     ------
     TypeError : `entries` is no positive number.
     """
+
+    hazards: list[HazardsInterface]
+    blocked: Signal
+    memory: Signal
+    quiet: Signal
+    issue: AlwaysInterface
+    entry: Signal
+    read: list[ReadDoneInterface]
+    written: list[WrittenInterface]
+    retired: list[RetiredInterface]
+    distant: Signal
+    owed: OwedInterface
 
     #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo
     #: it.
@@ -141,7 +174,7 @@ class Scoreboard(wiring.Component):
             m.d.comb += self.distant.eq(Cat(distant))
         return m
 
-    def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
+    def _registers(self, m: Module, warp: int, issued: Value, hazards: HazardsInterface) -> list[Value]:
         """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the
         load/store unit, and, if asked for, comes from beyond the SM."""
         width = 3 if self._far else 2

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
 #: paper's text has lost: our reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5
@@ -47,6 +47,11 @@ class Sthld(wiring.Component):
 
     Latency: what is set at the end of an interval counts from the first cycle of the next one on.
     """
+
+    launch: Signal
+    issues: Signal
+    value: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):

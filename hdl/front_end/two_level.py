@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
 #: Warps that are counted together.
@@ -52,6 +52,17 @@ class TwoLevel(wiring.Component):
     ------
     TypeError : no SmConfig.
     """
+
+    start: Signal
+    away: Signal
+    may_activate: Signal
+    ready: Signal
+    eligible: Signal
+    pick: Signal
+    active: Signal
+    activated: Signal
+    deactivated: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
