@@ -13,7 +13,9 @@ from warpbank.arch.schemes import Scheme
 from warpbank.hdl.cta_dispatch import CtaDispatch, Started, StartedInterface, launch_layout
 from warpbank.hdl.execute.lsu import Lines, LinesInterface, Lsu
 from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
 from warpbank.hdl.front_end.barrier import Barriers
+from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.interfaces import (
     UNITS,
@@ -33,6 +35,8 @@ from warpbank.hdl.sub_core import SubCore
 
 class _Collectors(Protocol):
     waits: bool
+    dispatch: list[stream.Interface]
+    operands: list[list[Signal]]
 
 
 class _Registers(Protocol):
@@ -40,12 +44,14 @@ class _Registers(Protocol):
 
 
 class _SubCore(SubCoreInterface, Protocol):
-    """What the SM uses of a sub-core: its ports, which of them there are, and its units' overflow."""
+    """What is used of a sub-core from outside: its ports, which of them there are, and some of its units."""
 
     keeps: bool
     collectors: _Collectors
     registers: _Registers
     pipelines: Pipelines
+    results: ResultArbiter
+    scoreboard: Scoreboard
 
     def elaborate(self, platform: object) -> Module: ...
 
