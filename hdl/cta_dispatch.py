@@ -3,9 +3,9 @@ CTA slots allow."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -120,7 +120,7 @@ class CtaDispatch(wiring.Component):
             raise TypeError(f"CtaDispatch needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         cores, warps = config.sub_cores, config.sub_core.warps
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "launch": In(stream.Signature(launch_layout(config))),
             "start": Out(Start(config)).array(cores),
             "started": Out(Started(config)),
@@ -154,7 +154,7 @@ class CtaDispatch(wiring.Component):
         # End: CTAs of which no warp is left.
         after, ends, freed = Signal(config.warps), Signal(slots), Signal(config.warps)
         m.d.comb += [free.eq(usable & ~held), after.eq(running & ~Cat(self.drain))]
-        given_back: Any = 0
+        given_back: Value = Const(0)
         for slot, mask in enumerate(self._by_number(m, numbers, slots)):
             m.d.comb += ends[slot].eq(active[slot] & ~(mask & after).any())
             given_back = given_back | Mux(ends[slot], mask, 0)
@@ -234,7 +234,7 @@ class CtaDispatch(wiring.Component):
 
         for core in range(cores):
             number = self.ctas[core]
-            alike: Any = held
+            alike: Value = held
             for place_, plane in enumerate(numbers):
                 m.d.comb += number[place_].eq(plane.word_select(core, warps).bit_select(self.warps[core], 1))
                 alike = alike & Mux(number[place_], plane, ~plane)
@@ -245,11 +245,11 @@ class CtaDispatch(wiring.Component):
                 emit(m, self.events.cta_end[slot], ends[slot], cta=slot)
         return m
 
-    def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Any]:
+    def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Value]:
         """The mask of warps with number n, for every n below `count`; a tree over the planes."""
-        masks: list[Any] = [Const((1 << len(planes[0])) - 1)]
+        masks: list[Value] = [Const((1 << len(planes[0])) - 1)]
         for place, plane in reversed(list(enumerate(planes))):
-            split: list[Any] = []
+            split: list[Value] = []
             for number, mask in enumerate(masks):
                 for bit in range(2):
                     part = Signal(len(plane), name=f"warps_{place}_{2 * number + bit}")
@@ -258,7 +258,7 @@ class CtaDispatch(wiring.Component):
             masks = split
         return masks[:count]
 
-    def _ranks(self, m: Module, share: Any, core: int) -> list[Any]:
+    def _ranks(self, m: Module, share: Value, core: int) -> list[Signal]:
         """For every warp slot, how many free ones are below it; last, how many there are."""
         width = bits(self._config.sub_core.warps + 1)
         ranks = [Signal(width, name=f"rank_{core}_{warp}") for warp in range(self._config.sub_core.warps + 1)]
@@ -266,7 +266,7 @@ class CtaDispatch(wiring.Component):
             m.d.comb += ranks[warp + 1].eq(ranks[warp] + share[warp])
         return ranks
 
-    def _modulo(self, place: Any) -> Any:
+    def _modulo(self, place: Value) -> Value:
         """`place`, below twice the number of sub-cores, modulo that number."""
         cores = self._config.sub_cores
         return Mux(place >= cores, place - cores, place)

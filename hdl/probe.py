@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -99,7 +99,7 @@ class EventPort:
     fields: tuple[Signal, ...]
 
 
-def event_ports(events: Any) -> list[EventPort]:
+def event_ports(events: EventsInterface) -> list[EventPort]:
     """All instances of an `Events` interface, in the order of the registry: what an engine reads in every
     cycle."""
     ports: list[EventPort] = []
@@ -123,7 +123,7 @@ def total(parts: Iterable[Events]) -> dict[str, int]:
     return counts
 
 
-def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
+def gather(m: Module, outer: EventsInterface, inner: Iterable[EventsInterface]) -> None:
     """Connect the `Events` interfaces `inner` to `outer`, whose instances are theirs one after the other."""
     used = dict.fromkeys(outer.signature.counts, 0)
     for events in inner:
@@ -135,7 +135,7 @@ def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
                 m.d.comb += getattr(target, field).eq(signal)
 
 
-def emit(m: Module, instance: Any, valid: Any, **fields: Any) -> None:
+def emit(m: Module, instance: EventInterface, valid: ValueLike, **fields: ValueLike) -> None:
     """Drive one instance of an event: every field by name. Raises if a field is missing or unknown."""
     names = set(instance.signature.members) - {"valid"}
     if names != set(fields):

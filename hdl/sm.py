@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, cast
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -126,7 +126,7 @@ class Sm(wiring.Component):
         ]
         self._shared = shared if probe else []
         cores = config.sub_cores
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "launch": In(stream.Signature(launch_layout(config))),
             "started": Out(Started(config)),
             "start": Out(Start(config)).array(cores),
@@ -162,7 +162,7 @@ class Sm(wiring.Component):
             m.submodules.sthld = self.sthld
             m.d.comb += self.sthld.launch.eq(self.launch.valid & self.launch.ready)
             m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in self.cores))
-        overflow: Any = 0
+        overflow: Value = Const(0)
         for number, core in enumerate(self.cores):
             m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
             for start in (core.start, self.start[number]):

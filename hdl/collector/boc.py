@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -286,10 +285,13 @@ class Boc(wiring.Component):
         self._chosen = Signal(len(warps), name="chosen")
         m.d.comb += self._chosen.eq(Mux(fresh, at, choice.one_hot))
 
-    def _of_chosen(self, each: Sequence[Any]) -> Any:
-        """Of the things that every collector has, that of the one whose uop is inserted."""
-        found = pick(self._chosen, [Value.cast(one) for one in each])
-        return each[0].shape()(found) if isinstance(each[0], data.View) else found
+    def _of_chosen(self, each: Sequence[Value]) -> Value:
+        """Value of the collector whose uop is inserted, of a value per collector."""
+        return pick(self._chosen, each)
+
+    def _uop_of_chosen(self) -> Record:
+        """The uop that is inserted."""
+        return self._uop[0].shape()(self._of_chosen([uop.as_value() for uop in self._uop]))
 
     def _deliver(self, m: Module) -> None:
         """Which entry an operand arrives for: that of its slot, as the inserter had it."""
@@ -343,7 +345,8 @@ class Boc(wiring.Component):
                 unit.waits.eq(self._waits[warp]),
                 self._done[warp].eq(self._chosen[warp] & unit.fits),
             ]
-        read, uop, number = self.read, self._of_chosen(self._uop), encode(self._chosen)
+        read, number = self.read, encode(self._chosen)
+        uop = self._uop_of_chosen()
         m.d.comb += [
             read.valid.eq((self._done & Cat(unit.read.any() for unit in self._inserters)).any()),
             read.payload.collector.eq(number),
@@ -496,7 +499,7 @@ class Boc(wiring.Component):
 
     def _events(self, m: Module) -> None:
         events, issue, units = self.events, self.issue, self._inserters
-        uop, warp = self._of_chosen(self._uop), encode(self._chosen)
+        uop, warp = self._uop_of_chosen(), encode(self._chosen)
         found, expected, overwritten, transient, squeezed = (
             self._of_chosen([getattr(unit, name) for unit in units])
             for name in ("found", "expected", "overwritten", "transient", "squeezed")

@@ -5,23 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Protocol
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import UNITS, dispatch_layout
+from warpbank.hdl.interfaces import UNITS, AlwaysInterface, ReadDoneInterface, dispatch_layout
 from warpbank.hdl.round_robin import Choice, pick, soonest
-from warpbank.hdl.typed import record
+from warpbank.hdl.typed import Record, record
+
+
+class DispatchPorts(Protocol):
+    """The ports of `warpbank.hdl.collector.boc.Boc` that take part in dispatch."""
+
+    issue: AlwaysInterface
+    entry: Signal
+    dispatch: list[stream.Interface]
+    refused: Signal
+    offered: list[Signal]
+    read_done: list[ReadDoneInterface]
 
 
 def dispatch(
-    m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], issues: Signal, tags: Sequence[Signal]
+    m: Module,
+    config: SmConfig,
+    boc: DispatchPorts,
+    oldest: Sequence[Choice],
+    issues: Signal,
+    tags: Sequence[Signal],
 ) -> list[Value]:
     """Per unit one collector's oldest complete uop, by rotating priority (seam 3). BOW, section IV-A.
 
@@ -80,7 +96,7 @@ def dispatch(
     return masks
 
 
-def _kept(m: Module, issue: Any, layout: data.StructLayout) -> data.View:
+def _kept(m: Module, issue: Record, layout: data.StructLayout) -> Record:
     """What of an issued uop is kept for its dispatch."""
     kept = record(layout)
     uop, result = issue.uop, kept.result

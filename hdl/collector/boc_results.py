@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
-from warpbank.hdl.interfaces import UNITS, WriteBack
+from warpbank.hdl.interfaces import UNITS, ResultOfferInterface, WriteBack, WriteBackInterface
 from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
 from warpbank.hdl.typed import record
 
@@ -32,16 +32,16 @@ class Claim:
 
     entry: Signal
     arrived: Signal
-    write: Any
+    write: WriteBackInterface
 
 
 def claim(
     m: Module,
     config: SmConfig,
     states: Sequence[Entries],
-    offers: Sequence[Any],
+    offers: Sequence[ResultOfferInterface],
     first: Value,
-    keep: Sequence[Any],
+    keep: Sequence[WriteBackInterface],
     evicts: bool,
 ) -> list[Claim]:
     """Which results go into a collector, which wait for its port, which need no bank. BOW, section IV-A.
@@ -85,20 +85,20 @@ def claim(
         claims.append(Claim(entry, arrived, write))
     found, granted = Signal(UNITS), Signal(UNITS)
     m.d.comb += [found.eq(reduce(or_, finds)), granted.eq(reduce(or_, ports))]
-    for unit, (offer, port) in enumerate(zip(offers, keep, strict=True)):
+    for unit, (offer, written) in enumerate(zip(offers, keep, strict=True)):
         m.d.comb += [
             offer.held.eq(found[unit] & ~granted[unit]),
             offer.absorbed.eq(granted[unit] & int(evicts)),
-            port.valid.eq(offer.taken & granted[unit]),
+            written.valid.eq(offer.taken & granted[unit]),
             *(
-                getattr(port, name).eq(getattr(offer.payload, name))
+                getattr(written, name).eq(getattr(offer.payload, name))
                 for name in ("warp", "seq", "register", "mask")
             ),
         ]
     return claims
 
 
-def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[Signal]:
+def _meant(m: Module, state: Entries, offers: Sequence[ResultOfferInterface], name: str) -> list[Signal]:
     """Per offer the entry of a collector that expects its register, whoever's result it is."""
     expects = Signal(len(state.valid), name=f"expects_{name}")
     m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
@@ -111,7 +111,11 @@ def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[
 
 
 def write_back(
-    m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value], values: Sequence[Values]
+    m: Module,
+    evicted: stream.Interface,
+    states: Sequence[Entries],
+    pinned: Sequence[Value],
+    values: Sequence[Values],
 ) -> list[Value]:
     """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
 

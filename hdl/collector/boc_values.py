@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.interfaces import WriteBackInterface
 from warpbank.hdl.round_robin import encode
 from warpbank.hdl.typed import Numbers
 
@@ -49,7 +49,7 @@ class Values:
         """An operand arrives in a cycle, and is written in it."""
         write_at(m, self._memory, place, value, enable)
 
-    def write_result(self, m: Module, entry: Value, write: Any) -> None:
+    def write_result(self, m: Module, entry: Value, write: WriteBackInterface) -> None:
         """A result, `write` (a `WriteBack`), for the entry of the mask `entry`."""
         m.d.sync += [self.late.eq(write.valid), self.entry.eq(Mux(write.valid, entry, 0))]
         with m.If(write.valid):

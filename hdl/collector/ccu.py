@@ -370,7 +370,7 @@ class Ccu(wiring.Component):
             m.d.comb += done.slots.eq(gone[number].replicate(MAX_SOURCES))
         return gone
 
-    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
+    def _parts(self, m: Module, layout: data.StructLayout) -> Record:
         """What of an issued uop is kept for its dispatch."""
         kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result

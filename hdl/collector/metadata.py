@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -35,7 +35,7 @@ def kept_metadata_layout(parts: int) -> data.StructLayout:
     return data.StructLayout({"known": 1, "note": metadata_layout(parts)})
 
 
-def metadata_ports(config: SmConfig, parts: int) -> dict[str, Any]:
+def metadata_ports(config: SmConfig, parts: int) -> dict[str, wiring.Member]:
     """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
     dispatch."""
     if not parts:
@@ -52,7 +52,7 @@ def keep_metadata(
     parts: int,
     name: str,
     count: int,
-    operand: Any,
+    operand: WithMetadataInterface,
     place: Value,
     forgotten: Value,
     wanted: list[Value],

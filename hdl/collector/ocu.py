@@ -28,7 +28,7 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
-from warpbank.hdl.typed import record
+from warpbank.hdl.typed import Record, record
 
 
 class Ocu(wiring.Component):
@@ -219,7 +219,7 @@ class Ocu(wiring.Component):
             m.d.comb += operand.eq(read_at(m, slots, Const(slot, core.slot_width)))
         return Mux(allocated, ~self._wanted.any(), delivery.valid & ~left.any())
 
-    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
+    def _parts(self, m: Module, layout: data.StructLayout) -> Record:
         """What of an issued uop is kept for its dispatch."""
         kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result

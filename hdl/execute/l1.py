@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -84,7 +82,7 @@ class Tags(wiring.Component):
         set_bits = sets.bit_length() - 1
         tag_width = LINE_WIDTH - set_bits
         use_shape = data.StructLayout({"order": data.ArrayLayout(bits(ways), ways), "valid": ways})
-        unused: dict[int | str, Any] = {"order": list(range(ways)), "valid": 0}
+        unused: dict[int | str, int | list[int]] = {"order": list(range(ways)), "valid": 0}
 
         depth = max(2, sets)  # no zero-width addresses
         tags: Arrays = memory.Memory(shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[])

@@ -3,9 +3,9 @@ cycle."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -117,7 +117,7 @@ class Lsu(wiring.Component):
             raise TypeError(f"Lsu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "uops": In(lsu_stream(config)).array(config.sub_cores),
             "returned": Out(returned_stream(config)).array(config.sub_cores),
             "lines": Out(Lines(config)),
@@ -281,7 +281,7 @@ class Lsu(wiring.Component):
         # Answers: who got one, and who needs no more.
         answered, complete = Signal(slots), Signal(slots)
         listed = Signal(config.l1.merges)
-        waiters: Any = 0
+        waiters: Value = Const(0)
         for number in range(config.l1.merges):
             m.d.comb += listed[number].eq(below.fill & (number < mshrs.waiting))
             waiters = waiters | Mux(listed[number], 1 << mshrs.waiters[number], 0)
@@ -349,9 +349,9 @@ class Lsu(wiring.Component):
         """Bit-sliced counters, one per slot: those of `less` go down by one, those of `more` up. Returns
         which are then 0."""
         count = [Signal(len(less), name=f"answers_due{place}") for place in range(COUNT_WIDTH)]
-        some: Any = 0
-        borrow: Any = less
-        carry: Any = more
+        some: Value = Const(0)
+        borrow: Value = less
+        carry: Value = more
         for place, bit in enumerate(count):
             lower = Signal(len(less), name=f"lowered{place}")
             borrowed = Signal(len(less), name=f"borrow{place}")
@@ -373,14 +373,14 @@ class Lsu(wiring.Component):
     def _finish(
         self,
         m: Module,
-        returns: Any,
+        returns: Returns,
         now: Signal,
         take: Signal,
         done: Signal,
-        op: Any,
+        op: Value,
         hit: Signal,
         passes: Signal,
-        complete: Any,
+        complete: Value,
         slot: Signal,
     ) -> None:
         """Tell `returns` when a uop that leaves the unit is due."""

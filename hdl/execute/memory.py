@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -86,7 +85,7 @@ class Memory(wiring.Component):
         self._config = config.memory
         self._answers = config.l1.mshrs + config.lsu.pending * ATOMIC_LINES
         width = id_width(config)
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "accepts": Out(1),
             "request": In(1),
             "kind": In(Request),
@@ -166,7 +165,7 @@ class Memory(wiring.Component):
         with m.Elif(backlog != 0):
             m.d.sync += backlog.eq(backlog - 1)
 
-        taken: Any = 0
+        taken: Value | int = 0
         for name, condition, delay in (
             ("dram", miss, turn + config.dram_latency),
             ("l2", ~miss, config.l2_latency),

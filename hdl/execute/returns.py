@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,9 @@ from warpbank.hdl.typed import Numbers, Record, record
 
 #: Bits of the number of acceptance: no uop is in flight while 2^31 others are accepted.
 ORDER_WIDTH = 32
+
+#: The head of a FIFO: there is one, when it is due, its slot, and the signal that takes it.
+Head: TypeAlias = tuple[Value, Value, Value, Signal]
 
 
 class Returns(wiring.Component):
@@ -107,7 +110,7 @@ class Returns(wiring.Component):
 
         finished = record(self._entry)
         m.d.comb += [finished.due.eq(self.finish_due), finished.slot.eq(self.finish_slot)]
-        heads: list[tuple[Any, Any, Any, Signal]] = []  # (there, due, slot, taken)
+        heads: list[Head] = []  # (there, due, slot, taken)
         for number in range(self._fifos):
             heads.append(self._fifo(m, f"latency{number}", finished, self.finish & self.finish_fifo[number]))
         together = self.answered
@@ -117,7 +120,7 @@ class Returns(wiring.Component):
         heads.append(self._groups(m, together))
 
         best_late, best_order = Signal(self._time_width), Signal(ORDER_WIDTH)
-        better: list[Any] = []
+        better: list[tuple[Signal, Signal]] = []
         for number, (there, due, slot, _) in enumerate(heads):
             read = orders.read_port(domain="comb")
             late = Signal(self._time_width, name=f"late{number}")
@@ -152,14 +155,14 @@ class Returns(wiring.Component):
         m.d.comb += self.valid.eq(better[-1][1])
         return m
 
-    def _fifo(self, m: Module, name: str, entry: Any, push: Any) -> tuple[Any, Any, Any, Signal]:
+    def _fifo(self, m: Module, name: str, entry: Record, push: Value) -> Head:
         queue = fifo.SyncFIFO(width=self._entry.size, depth=self._slots)
         m.submodules[name] = queue
         head = record(self._entry, name=f"{name}_head")
         m.d.comb += [queue.w_data.eq(entry), queue.w_en.eq(push), head.eq(queue.r_data)]
         return queue.r_rdy, head.due, head.slot, queue.r_en
 
-    def _delay(self, m: Module, finished: Any) -> tuple[tuple[Any, Any, Any, Signal], Signal]:
+    def _delay(self, m: Module, finished: Record) -> tuple[Head, Signal]:
         """Loads that wait for hits. Also returns which of the answered uops need not wait for them."""
         there, due, slot, pop = self._fifo(m, "delay", finished, self.finish & self.finish_hits)
         delayed, complete = Signal(self._slots), Signal(self._slots)
@@ -174,7 +177,7 @@ class Returns(wiring.Component):
         coming = Mux(self.finish & self.finish_hits, 1 << self.finish_slot, 0)
         later = Signal(self._merges)  # answered, but the hits are not there yet
         there_now = Signal(self._merges)
-        settled: Any = 0
+        settled: Value = Const(0)
         waits = Signal(self._slots)
         m.d.comb += waits.eq(delayed & ~leaving)
         for place in range(self._merges):
@@ -187,7 +190,7 @@ class Returns(wiring.Component):
         ]
         return head, there_now
 
-    def _groups(self, m: Module, together: Any) -> tuple[Any, Any, Any, Signal]:
+    def _groups(self, m: Module, together: Value) -> Head:
         """Uops that one answer completes: due in the next cycle, returned one after the other."""
         queue = fifo.SyncFIFO(width=self._group.size, depth=self._slots)
         m.submodules.groups = queue

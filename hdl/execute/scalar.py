@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any, Protocol
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -112,7 +112,7 @@ class ScalarLanes(wiring.Component):
         self._parts = parts
         self._executes = executes
         self._probe = probe
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "issue": In(issue_stream(config)),
             **self._ports(),
             "dispatch": In(Dispatched(config)).array(UNITS),
@@ -122,7 +122,7 @@ class ScalarLanes(wiring.Component):
             members["events"] = Out(Events(config, {"lanes": UNITS}))
         super().__init__(members)
 
-    def _ports(self) -> dict[str, Any]:
+    def _ports(self) -> dict[str, wiring.Member]:
         """How it learns of operands."""
         core = self._config.sub_core
         return {
@@ -210,7 +210,7 @@ class ScalarLanes(wiring.Component):
         """Whether the lanes of `mask` of an operand are known to be equal."""
         return note.full & (~note.divergent | (note.base[0] == mask))
 
-    def _scalar_parts(self, note: Any) -> Value:
+    def _scalar_parts(self, note: Record) -> Value:
         """Parts of an operand that are known to be equal in themselves, for a uop of all threads."""
         return Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
 
@@ -241,7 +241,7 @@ class KeptScalarLanes(ScalarLanes):
         self._entries = entries
         super().__init__(config, parts, executes, probe)
 
-    def _ports(self) -> dict[str, Any]:
+    def _ports(self) -> dict[str, wiring.Member]:
         core, number = self._config.sub_core, bits(self._entries)
         return {
             "entry": In(number),
