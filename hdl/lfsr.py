@@ -1,4 +1,4 @@
-"""Pseudo-random numbers as hardware makes them: a linear feedback shift register."""
+"""Pseudo-random numbers as hardware makes them, from a linear feedback shift register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRIDE = 7
 
 
 class Lfsr(wiring.Component):
-    """16 bits, Galois form.
+    """Linear feedback shift register of 16 bits in Galois form.
 
     Parameters
     ----------

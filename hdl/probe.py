@@ -26,7 +26,7 @@ from warpbank.hdl.typed import Interface
 
 
 class EventSignature(wiring.Signature):
-    """One instance of an event.
+    """Event port: one instance of an event.
 
     Members
     -------
@@ -42,7 +42,7 @@ class EventSignature(wiring.Signature):
 
 
 class Events(wiring.Signature):
-    """The events of a component: for every event name an array of instances.
+    """Event ports of a component: for every event name an array of instances.
 
     Parameters
     ----------
@@ -90,8 +90,10 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True)
 class EventPort:
-    """One instance of an event among a component's ports: the event's name, its number, and its signals in
-    registry order."""
+    """Instance of an event among a component's ports.
+
+    It has the event's name, its number, and its signals in registry order.
+    """
 
     name: str
     index: int
@@ -100,8 +102,8 @@ class EventPort:
 
 
 def event_ports(events: EventsInterface) -> list[EventPort]:
-    """All instances of an `Events` interface, in the order of the registry: what an engine reads in every
-    cycle."""
+    """List all instances of an `Events` interface in the order of the registry, which an engine reads in
+    every cycle."""
     ports: list[EventPort] = []
     for name, count in events.signature.counts.items():
         for index in range(count):
@@ -115,7 +117,7 @@ def event_ports(events: EventsInterface) -> list[EventPort]:
 
 
 def total(parts: Iterable[Events]) -> dict[str, int]:
-    """Instances of every event over several components."""
+    """Count the instances of every event over several components."""
     counts: dict[str, int] = {}
     for part in parts:
         for name, count in part.counts.items():

@@ -1,4 +1,4 @@
-"""The streaming multiprocessor: assembly of the sub-cores and the units they share."""
+"""Streaming multiprocessor: assembly of the sub-cores and the units they share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ class _SubCore(SubCoreInterface, Protocol):
 
 
 class Sm(wiring.Component):
-    """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.interfaces`).
+    """Streaming multiprocessor that runs a trace, with the help of a testbench.
+
+    `warpbank.hdl.interfaces` tells what the testbench supplies.
 
     The testbench offers launch after launch; one is taken in the cycle in which the one before has drained,
     so that a job of several launches loses no cycle between them. The cycle after the first launch was taken
@@ -71,20 +73,21 @@ class Sm(wiring.Component):
 
     Members
     -------
-    launch : In, a stream of `warpbank.hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
-    started, start : Out, `warpbank.hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold
-        which warps from now on.
-    fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
-    write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
-    keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same
-        question.
-    immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a
+    launch : In(stream of launch_layout). Launches (`warpbank.hdl.cta_dispatch`); `ready` is a function of
+        registers.
+    started : Out(Started). CTA that starts: which warp slots hold which warps from now on.
+    start : Out(Start) per sub-core. Warps that start.
+    fill : Out(Fill) per sub-core. Question: the next uop of a warp.
+    write : Out(WriteBack) per sub-core and bank. Question: the value of a result that a bank takes.
+    keep : Out(WriteBack) per sub-core and execution unit, if collectors or a cache keep results. Question:
+        the value of a result that is kept.
+    immediate : Out(Immediate) per sub-core, if registers are prefetched. Question: the bit-vector of a
         PREFETCH.
-    lines : Out, `warpbank.hdl.execute.lsu.Lines`. Question: a memory line of a uop.
+    lines : Out(Lines). Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned
         (`warpbank.hdl.execute.pipelines`): the run is void.
-    events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
-    core_events : Out, if `probe`: per sub-core.
+    events : Out(Events), if `probe`. Events of the units that the sub-cores share (lockstep's sub-core -1).
+    core_events : Out(Events) per sub-core, if `probe`. Events of each sub-core.
 
     Raises
     ------
@@ -205,7 +208,7 @@ class Sm(wiring.Component):
 
 
 def _instance(core: _SubCore) -> Instance:
-    """A sub-core as an instance of the module `sub_core`."""
+    """Instance of the module `sub_core`, in the place of a sub-core."""
     ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     for path, found, value in core.signature.flatten(core):
         member = cast("wiring.Member", found)  # the stubs say that it is the member's direction alone

@@ -1,4 +1,4 @@
-"""Which uops of the bypassing operand collectors go to the execution units."""
+"""Dispatch from the bypassing operand collectors to the execution units."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dispatch(
     issues: Signal,
     tags: Sequence[Signal],
 ) -> list[Value]:
-    """Per unit one collector's oldest complete uop, by rotating priority (seam 3). BOW, section IV-A.
+    """Choose per unit one collector's oldest complete uop, by rotating priority. BOW, section IV-A.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def dispatch(
 
 
 def _kept(m: Module, issue: Record, layout: data.StructLayout) -> Record:
-    """What of an issued uop is kept for its dispatch."""
+    """Fields of an issued uop that are kept for its dispatch."""
     kept = record(layout)
     uop, result = issue.uop, kept.result
     m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]

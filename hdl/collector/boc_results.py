@@ -1,5 +1,4 @@
-"""Results and bypassing operand collectors: which of them go into one, and which values go from there to the
-banks."""
+"""Results in the bypassing operand collectors: which go into one, and which values leave for the banks."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from warpbank.hdl.typed import record
 
 @dataclass(frozen=True)
 class Claim:
-    """The port of one collector for results, in this cycle.
+    """Result port of one collector, in this cycle.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def claim(
     keep: Sequence[WriteBackInterface],
     evicts: bool,
 ) -> list[Claim]:
-    """Which results go into a collector, which wait for its port, which need no bank. BOW, section IV-A.
+    """Decide which results go into a collector, wait for its port, or need no bank. BOW, section IV-A.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def claim(
 
 
 def _meant(m: Module, state: Entries, offers: Sequence[ResultOfferInterface], name: str) -> list[Signal]:
-    """Per offer the entry of a collector that expects its register, whoever's result it is."""
+    """Entries of a collector that expect the registers offered, a mask per offer, whoever's result it is."""
     expects = Signal(len(state.valid), name=f"expects_{name}")
     m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
     here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
@@ -117,7 +116,7 @@ def write_back(
     pinned: Sequence[Value],
     values: Sequence[Values],
 ) -> list[Value]:
-    """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
+    """Bus of a sub-core to the banks, for one dirty value that has left its window. BOW, section IV-B.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The values in a bypassing operand collector, and the result that is on its way into them."""
+"""Values in a bypassing operand collector, and the result that is on its way into them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warpbank.hdl.typed import Numbers
 
 
 class Values:
-    """The values of one collector's entries, with a port for operands and one for results.
+    """Value memory of one collector, with a port for operands and one for results.
 
     A result is written in two cycles, so that to find its entry and to write it need not fit into one: it
     goes into a register, and from there into its entry, lanes of its mask only. Whoever reads the entry in
@@ -46,11 +46,11 @@ class Values:
         self._value = Signal(config.value_width, name=f"late_value_{name}", reset_less=True)
 
     def write_operand(self, m: Module, place: Value, value: Value, enable: Value) -> None:
-        """An operand arrives in a cycle, and is written in it."""
+        """Write an operand in the cycle in which it arrives."""
         write_at(m, self._memory, place, value, enable)
 
     def write_result(self, m: Module, entry: Value, write: WriteBackInterface) -> None:
-        """A result, `write` (a `WriteBack`), for the entry of the mask `entry`."""
+        """Write the result `write` into the entry of the mask `entry`."""
         m.d.sync += [self.late.eq(write.valid), self.entry.eq(Mux(write.valid, entry, 0))]
         with m.If(write.valid):
             m.d.sync += [self.place.eq(encode(entry)), self._mask.eq(write.mask), self._value.eq(write.value)]
@@ -62,12 +62,13 @@ class Values:
         ]
 
     def at(self, m: Module, place: Value) -> Value:
-        """The value of the entry number `place`."""
+        """Value of the entry number `place`."""
         return reduce(or_, self.parts(m, place, self.late & (self.place == place), Const(1)))
 
     def parts(self, m: Module, place: Value, fresh: Value, wanted: Value) -> tuple[Value, Value]:
-        """What of an entry's value has been written and what is on its way, other lanes 0; all 0 if not
-        `wanted`. To be ored.
+        """Two parts of an entry's value, to be ored: what has been written, and what is on its way.
+
+        Other lanes are 0; all lanes are 0 if the value is not `wanted`.
 
         Parameters
         ----------
@@ -81,5 +82,5 @@ class Values:
         return read_at(m, self._memory, place) & self._whole(old), self._value & self._whole(new)
 
     def _whole(self, lanes: Signal) -> Value:
-        """All bits of these lanes."""
+        """Mask of all bits of `lanes`."""
         return Cat(lane.replicate(self._lane) for lane in lanes)

@@ -1,4 +1,4 @@
-"""What is known of the values that a collector keeps, where the storage knows anything of its registers."""
+"""Encoding metadata of the values that a collector keeps, where the storage compresses registers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from warpbank.hdl.typed import Interface, Record
 
 
 class WithMetadata(wiring.Signature):
-    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
+    """Encoding metadata of an operand that arrives in a collector.
+
+    Seen from the hierarchy.
+
+    Members
+    -------
+    valid : Out(1). An operand arrives.
+    note : Out(metadata_layout). Its encoding metadata.
+    """
 
     def __init__(self, parts: int) -> None:
         super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
@@ -30,14 +38,12 @@ class WithMetadataInterface(Interface, Protocol):
 
 
 def kept_metadata_layout(parts: int) -> data.StructLayout:
-    """The note of a value in a collector (`warpbank.hdl.storage.gscalar.metadata_layout`), if it is
-    `known`."""
+    """Encoding metadata of a value in a collector, if it is `known`."""
     return data.StructLayout({"known": 1, "note": metadata_layout(parts)})
 
 
 def metadata_ports(config: SmConfig, parts: int) -> dict[str, wiring.Member]:
-    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
-    dispatch."""
+    """Ports of collectors that keep metadata: of operands that arrive, and of those offered for dispatch."""
     if not parts:
         return {}
     core = config.sub_core
@@ -57,8 +63,7 @@ def keep_metadata(
     forgotten: Value,
     wanted: list[Value],
 ) -> list[Value]:
-    """A note beside each value of a collector: that of the operand which has arrived there, until a result is
-    written into it.
+    """Keep encoding metadata beside each value of a collector, from its operand until a result replaces it.
 
     Parameters
     ----------

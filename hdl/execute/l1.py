@@ -29,13 +29,14 @@ class Tags(wiring.Component):
 
     Members
     -------
-    line : In(57), the line looked up in this cycle. hit : Out(1), it is there.
-    touch : In(1), a hit becomes the most recently used. insert : In(1), put the absent line in place of the
-        least recently used.
-    remove : In(1), invalidate the line if it is there. At most one of the three.
-    next_line, next_valid : In(57), In(1), where `ahead`: the line of the next cycle; without `next_valid` the
-        same set stays.
-    clear : In(1), where `clearable`.
+    line : In(57). Line that is looked up in this cycle.
+    hit : Out(1). The line is there.
+    touch : In(1). A hit becomes the most recently used. At most one of `touch`, `insert` and `remove` is 1.
+    insert : In(1). Put the absent line in place of the least recently used.
+    remove : In(1). Invalidate the line if it is there.
+    next_line : In(57), if `ahead`. Line of the next cycle.
+    next_valid : In(1), if `ahead`. `next_line` counts; without it the set of this cycle stays.
+    clear : In(1), if `clearable`. Invalidate every line.
 
     Latency: `hit` in the same cycle; an operation counts from the next cycle on.
 
@@ -156,8 +157,9 @@ class Tags(wiring.Component):
 
 
 class Mshrs(wiring.Component):
-    """Lines that are missing, and the slots (uops in flight) that wait for each, in the order in which they
-    came.
+    """Miss-status holding registers: missing lines, and the uops that wait for each.
+
+    A uop in flight is known by its slot. The slots of a line are kept in the order in which they came.
 
     Parameters
     ----------
@@ -167,14 +169,18 @@ class Mshrs(wiring.Component):
 
     Members
     -------
-    line : In(57), the line looked up. pending : Out(1), it is on its way. can_merge : Out(1), one more may
-        wait for it (if pending). full : Out(1), no further line may miss.
-    entry : Out, the entry of the pending line, or the one that it would get.
-    wait, slot : In(1), In: this slot waits for `line`.
-    fill, fill_entry : In(1), In: the line of this entry is here; the entry is free again. Not in the cycle of
-        a `wait`.
-    fill_line : Out(57), which line that is. waiters, waiting : Out, the slots that waited for it and how many
-        they are.
+    line : In(57). Line that is looked up.
+    pending : Out(1). The line is on its way.
+    can_merge : Out(1). One more slot may wait for the line, if it is pending.
+    full : Out(1). No further line may miss.
+    entry : Out(bits(entries)). Entry of the pending line, or the one that it would get.
+    wait : In(1). `slot` waits for `line`.
+    slot : In(bits(slots)). Uop in flight that waits.
+    fill : In(1). The line of `fill_entry` is here, and the entry is free again. Not in the cycle of a `wait`.
+    fill_entry : In(bits(entries)). Entry of the line that is here.
+    fill_line : Out(57). Number of that line.
+    waiters : Out(slot per merge). Slots that waited for that line.
+    waiting : Out(bits(merges + 1)). How many slots waited for that line.
 
     Latency: all outputs in the same cycle; `wait` and `fill` count from the next cycle on.
 

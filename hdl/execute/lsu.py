@@ -1,4 +1,4 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
+"""Load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
 cycle."""
 
 from __future__ import annotations
@@ -31,14 +31,19 @@ EVENT_COUNTS = {"shared_pass": 1, "l1_access": 1, "l1_fill": 1, "lsu_stall": 1, 
 
 
 class Lines(wiring.Signature):
-    """The load/store unit asks the testbench for a memory line (seen from the unit).
+    """Question of the load/store unit to the testbench: the number of a memory line.
+
+    Seen from the unit.
 
     Members
     -------
-    valid : Out. Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up (again, where the unit had to
-        stop).
-    sub_core, warp, seq, index : Out, functions of registers.
-    line : In(57), the answer, in the same cycle: byte address / 128. Used for the next state, and in the
+    valid : Out(1). Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up, again where the unit had to
+        stop.
+    sub_core : Out(bits(sub_cores)). Sub-core of the uop. From registers.
+    warp : Out(bits(warps)). Warp of the uop. From registers.
+    seq : Out(seq). Number of the uop in its warp. From registers.
+    index : Out(8). Which of the uop's lines. From registers.
+    line : In(57). The answer in the same cycle: byte address / 128. Used for the next state, and in the
         events `l1_access` and `lsu_stall`.
     """
 
@@ -67,7 +72,7 @@ class LinesInterface(Interface, Protocol):
 
 
 class Lsu(wiring.Component):
-    """Load/store unit, L1 tags and MSHRs.
+    """Load/store unit of an SM, with L1 tags and miss-status holding registers.
 
     A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
     looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
@@ -88,14 +93,14 @@ class Lsu(wiring.Component):
 
     Members
     -------
-    uops : In, `lsu_stream` per sub-core: the heads of the sub-cores' queues; `ready` takes one, a function of
+    uops : In(lsu_stream) per sub-core. Heads of the sub-cores' queues; `ready` takes one, a function of
         registers.
-    returned : Out, `returned_stream` per sub-core: a complete uop, one of all of them per cycle; a function
+    returned : Out(returned_stream) per sub-core. A complete uop, one of all sub-cores per cycle; a function
         of registers.
-    lines : Out, `Lines`. Question to the testbench.
-    launch : In(1), a kernel launch begins: the L1 is invalidated.
-    idle : Out(1), no uop is in flight.
-    events : Out, if `probe`.
+    lines : Out(Lines). Question to the testbench: the number of a memory line.
+    launch : In(1). A kernel launch begins: the L1 is invalidated.
+    idle : Out(1). No uop is in flight.
+    events : Out(Events), if `probe`. Accesses, fills, passes and stalls.
 
     Latency: a uop at the head of a queue is taken in the same cycle at the earliest; one returned in t is
     offered to the banks in t + 1.
@@ -346,8 +351,8 @@ class Lsu(wiring.Component):
         return m
 
     def _count(self, m: Module, less: Signal, more: Signal) -> Signal:
-        """Bit-sliced counters, one per slot: those of `less` go down by one, those of `more` up. Returns
-        which are then 0."""
+        """Count the answers due per slot, bit-sliced: those of `less` go down by one, those of `more` up.
+        Returns which slots then have none due."""
         count = [Signal(len(less), name=f"answers_due{place}") for place in range(COUNT_WIDTH)]
         some: Value = Const(0)
         borrow: Value = less

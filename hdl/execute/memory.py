@@ -1,4 +1,4 @@
-"""What is behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
+"""Memory behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ATOMIC_LINES = 32
 
 
 class Request(IntEnum):
-    """What the L1 asks the L2."""
+    """Kind of a request of the L1 to the L2."""
 
     READ = 0
     WRITE = 1
@@ -36,7 +36,7 @@ def id_width(config: SmConfig) -> int:
 
 
 class Memory(wiring.Component):
-    """A deterministic L2 and DRAM.
+    """Deterministic L2 and DRAM, with latency and bandwidth.
 
     Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`).
     A hit is answered `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line
@@ -55,11 +55,15 @@ class Memory(wiring.Component):
 
     Members
     -------
-    accepts : Out(1), the queue has room at the clock edge.
-    request, kind, line, id : In(1), In(3), In(57), In. Only if `accepts`. `line` means nothing for a fence.
-    answer : Out(1). fill : Out(1), it is a line for the MSHR `id`; otherwise it is for the uop `id`.
-    id_answered : Out.
-    events : Out, if `probe`.
+    accepts : Out(1). The queue has room at the clock edge.
+    request : In(1). The L1 asks for `line`; only if `accepts`.
+    kind : In(Request). Kind of the request.
+    line : In(57). Line of the request; means nothing for a fence.
+    id : In(id_width). MSHR of a read, or uop in flight of an atomic or fence.
+    answer : Out(1). `id_answered` gets its answer.
+    fill : Out(1). The answer is a line for an MSHR; otherwise it is for a uop.
+    id_answered : Out(id_width). MSHR or uop that is answered.
+    events : Out(Events), if `probe`. Accesses of the L2.
 
     Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and
     must be taken.

@@ -22,7 +22,7 @@ from warpbank.hdl.typed import record
 
 
 class Pipelines(wiring.Component):
-    """Unit pipelines with latency and initiation interval, and their result queues.
+    """Unit pipelines of a sub-core with latency, initiation interval and result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue`
     uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its
@@ -38,14 +38,15 @@ class Pipelines(wiring.Component):
 
     Members
     -------
-    dispatch : In(dispatch_stream) per unit (seam 3). `ready` is from registers.
+    dispatch : In(dispatch_stream) per unit. Dispatch interface: a uop for the unit; `ready` is from
+        registers.
     lsu : Out(lsu_stream). The load/store unit's input queue.
     alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit
         in this cycle.
-    returned : In(returned_stream). What comes back from it.
+    returned : In(returned_stream). A complete uop from the load/store unit.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
-    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's
-        has no bound.
+    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost. Golden's
+        queue has no bound.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
     """

@@ -1,4 +1,4 @@
-"""The order in which complete memory uops return: golden's heap, as FIFOs whose heads are compared."""
+"""Return order of complete memory uops: golden's heap, as FIFOs whose heads are compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ Head: TypeAlias = tuple[Value, Value, Value, Signal]
 
 
 class Returns(wiring.Component):
-    """Returns one uop per cycle: the one due first, of those the one accepted first.
+    """Return queue of the load/store unit: one uop per cycle, the one due first.
+
+    Of several that are due at a time the one accepted first returns.
 
     What is due a fixed time after the unit let go of it comes in the order in which it is due: one FIFO per
     latency. Uops completed by an answer from memory are due in the next cycle, up to `merges` of them at
@@ -40,16 +42,20 @@ class Returns(wiring.Component):
 
     Members
     -------
-    now : In, the cycle.
-    accept, accept_slot : In(1), In. A uop gets this slot.
-    finish, finish_slot, finish_due : In(1), In, In. The unit lets go of this uop, which is due then (later
-        than `now`).
-    finish_fifo : In, a bit per latency: the uop is complete, and this was its latency.
-    finish_hits, finish_complete : In(1), In(1). It waits for hits until `finish_due` (at least `now` + 2); it
-        waits for no answer besides.
-    answers : In, array of slots; answered : In, a bit for each. These uops got their last answer in this
-        cycle.
-    valid, slot : Out(1), Out. This uop returns in this cycle.
+    now : In(time_width). Number of this cycle.
+    accept : In(1). A uop gets `accept_slot`.
+    accept_slot : In(bits(slots)). Slot of the uop that is accepted.
+    finish : In(1). The unit lets go of the uop of `finish_slot`.
+    finish_slot : In(bits(slots)). Slot of that uop.
+    finish_due : In(time_width). Cycle in which that uop is due, later than `now`; at least `now` + 2 if it
+        waits for hits.
+    finish_fifo : In(latencies). That uop is complete, and this was its latency: a bit per latency.
+    finish_hits : In(1). That uop waits for hits until `finish_due`.
+    finish_complete : In(1). That uop waits for no answer besides.
+    answers : In(slot per merge). Slots that are answered.
+    answered : In(merges). Which of `answers` got their last answer in this cycle.
+    valid : Out(1). The uop of `slot` returns in this cycle.
+    slot : Out(bits(slots)). Slot of the uop that returns.
 
     Latency: what is due in t returns in t at the earliest, and must be announced before.
     """

@@ -25,7 +25,17 @@ _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
 
 
 class Dispatched(wiring.Signature):
-    """A uop that goes to its unit (seen from who sends it): from which collector, and its name."""
+    """Notice that a uop goes to its unit: its collector and its name.
+
+    Seen from who sends it.
+
+    Members
+    -------
+    valid : Out(1). A uop goes to its unit in this cycle.
+    collector : Out(bits(collectors)). Collector that it leaves.
+    warp : Out(bits(warps)). Warp of the uop.
+    seq : Out(seq). Number of the uop in its warp.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -48,8 +58,16 @@ class DispatchedInterface(Interface, Protocol):
 
 
 class Clocked(wiring.Signature):
-    """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution
-    it is, and whether one lane executes it for all."""
+    """Lanes that a unit clocks for a uop, and how the uop is executed.
+
+    Seen from the decision.
+
+    Members
+    -------
+    lanes : Out(bits(lanes + 1)). Lanes to clock.
+    scalar : Out(Scalar). Kind of scalar execution.
+    alone : Out(1). One lane executes the uop for all.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -66,7 +84,8 @@ class ClockedInterface(Interface, Protocol):
 
 
 class ScalarLanes(wiring.Component):
-    """Decides from the notes of a uop's operands who executes it. G-Scalar, sections 4.1 to 4.3.
+    """Scalar execution control: decides from the operands' metadata who executes a uop. G-Scalar, sections
+    4.1 to 4.3.
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
     is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
@@ -81,11 +100,11 @@ class ScalarLanes(wiring.Component):
 
     Members
     -------
-    issue : In(issue_stream). A uop enters the collector `entry`.
-    entry : In. Its number.
-    operand : In(Noted) per collector. An operand arrives.
+    issue : In(issue_stream). Issue interface: a uop enters the collector `entry`.
+    entry : In(bits(collectors)). Collector of the uop that issues.
+    operand : In(WithMetadata) per collector. Metadata of the operand that arrives.
     dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
-    clocked : Out(Clocked) per unit. For that uop; from registers but for the choice of the collector.
+    clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
 
     Raises
     ------
@@ -123,7 +142,7 @@ class ScalarLanes(wiring.Component):
         super().__init__(members)
 
     def _ports(self) -> dict[str, wiring.Member]:
-        """How it learns of operands."""
+        """Ports through which operands are learned of."""
         core = self._config.sub_core
         return {
             "entry": In(core.collector_width),
@@ -134,7 +153,7 @@ class ScalarLanes(wiring.Component):
         return self._tell(Module())
 
     def _tell(self, m: Module) -> Module:
-        """What the units are told."""
+        """Tell the units who executes their uops."""
         decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
             found = record(_decision(self._config), name=f"found_{unit}")
@@ -162,7 +181,7 @@ class ScalarLanes(wiring.Component):
         return m
 
     def _collector(self, m: Module, number: int) -> Signal:
-        """What is known of the uop in a collector. Returns a `_decision`."""
+        """State of the uop in a collector. Returns a `_decision`."""
         config = self._config
         uop, operand = self.issue.payload.uop, self.operand[number]
         mask = Signal(config.lanes, name=f"mask_{number}")
@@ -186,7 +205,7 @@ class ScalarLanes(wiring.Component):
     def _decide(
         self, m: Module, number: int, mask: Signal, may: Signal, part: Signal, equal: Signal, halves: Signal
     ) -> Signal:
-        """Who executes the uop of a collector. Returns a `_decision`."""
+        """Decide who executes the uop of a collector. Returns a `_decision`."""
         config = self._config
         size = config.lanes // self._parts
         decision = record(_decision(config), name=f"decision_{number}")
@@ -216,15 +235,20 @@ class ScalarLanes(wiring.Component):
 
 
 class KeptScalarLanes(ScalarLanes):
-    """The same with collectors that keep values and the notes of those that came from the banks. An operand
-    without a note is not known to be equal.
+    """Scalar execution control for collectors that keep values and their metadata.
+
+    An operand without metadata is not known to be equal. Decisions are those of `ScalarLanes`; they are made
+    on the uop that each collector offers.
 
     Members
     -------
-    as in `ScalarLanes` without `operand`, and
-    entry : In. Number of the uop that issues among those that can be in collection.
-    kept : In(kept_layout) per collector and slot. What is known of the operands of the uop that it offers.
-    offered : In, per collector. Number of that uop among those that can be in collection.
+    issue : In(issue_stream). Issue interface: a uop enters collection as number `entry`.
+    entry : In(bits(entries)). Number of the uop that issues among those that can be in collection.
+    kept : In(kept_metadata_layout) per collector and slot. Metadata of the operands of the uop that the
+        collector offers.
+    offered : In(bits(entries)) per collector. Number of that uop among those that can be in collection.
+    dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
+    clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
     """
 
     kept: list[list[Record]]
@@ -290,6 +314,5 @@ class KeptScalarLanes(ScalarLanes):
 
 
 def _decision(config: SmConfig) -> data.StructLayout:
-    """All operands are equal; the uop is divergent; one lane executes for all of some half; lanes to clock if
-    not one for all."""
+    """Decision about a uop: equal operands, divergence, one lane for some half, or the lanes to clock."""
     return data.StructLayout({"alone": 1, "part": 1, "half": 1, "lanes": bits(config.lanes + 1)})

@@ -17,8 +17,9 @@ from warpbank.hdl.typed import Numbers
 
 
 class Barriers(wiring.Component):
-    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are
-    there.
+    """Named barriers of every CTA, which count arrivals and release the warps that wait.
+
+    A barrier opens when all the warps that it expects have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
     their last uop.
@@ -36,13 +37,15 @@ class Barriers(wiring.Component):
 
     Members
     -------
-    start : In, a bit per warp of the SM (sub-core x warps + slot). These start.
-    arrivals : In, `Arrival` per sub-core. What the testbench must refuse: a barrier number the machine does
-        not have; `arrive` without `wait` and number of warps; both kinds of arrival at one barrier.
-    ctas, members : In, per sub-core: the CTA slot of the warp that issues; the warps of that CTA.
-    release : Out, per sub-core a bit per warp slot. The warp may go on; also one that arrives in this cycle.
-    events : Out, if `probe`. Per sub-core one instance for a barrier of all warps, then one for a barrier of
-        a number.
+    start : In(warps of the SM). Warps that start; bit sub-core x warps + slot.
+    arrivals : In(Arrival) per sub-core. Uop that issues and concerns the barriers. The testbench must refuse
+        a barrier number that the machine does not have, `arrive` without `wait` and number of warps, and both
+        kinds of arrival at one barrier.
+    ctas : In(bits(max_ctas)) per sub-core. CTA slot of the warp that issues.
+    members : In(warps of the SM) per sub-core. Warps of that CTA.
+    release : Out(warps) per sub-core. Warps that may go on, one that arrives in this cycle among them.
+    events : Out(Events), if `probe`. Per sub-core one instance for a barrier of all warps, then one for a
+        barrier of a number.
 
     Latency: a barrier completed in cycle t releases its warps in t, for t + 1.
 
@@ -80,7 +83,7 @@ class Barriers(wiring.Component):
         width = bits(config.cta.barriers)
 
         def masks(name: str, enables: Sequence[Value]) -> Signal:
-            """A bit per warp of the SM: those that issue now, where `enables` says so per sub-core."""
+            """Mask of the SM's warps that issue now, where `enables` says so for their sub-core."""
             mask = Signal(config.warps, name=name)
             m.d.comb += mask.eq(
                 Cat(
@@ -127,8 +130,8 @@ class Barriers(wiring.Component):
         return m
 
     def _whole(self, m: Module, live: Signal, waiting: Value, numbers: list[Signal]) -> Value:
-        """Barriers of all warps: looked at where a warp of the CTA arrives or ends. Returns the warps
-        released."""
+        """Open the barriers of all warps of a CTA, looked at where one of them arrives or ends. Returns the
+        warps released."""
         released: Value = Const(0)
         there = Signal.like(live, name="there")
         m.d.comb += there.eq(waiting)
@@ -151,7 +154,7 @@ class Barriers(wiring.Component):
         return released
 
     def _named(self, m: Module, waiting: Value, numbers: list[Signal]) -> Value:
-        """Barriers of a number of warps: looked at where one arrives. Returns the warps released."""
+        """Open the barriers of a number of warps, looked at where one arrives. Returns the warps released."""
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
         counts: Numbers = memory.Memory(

@@ -21,9 +21,18 @@ from warpbank.hdl.typed import Interface, Record, record
 
 
 class Hazards(wiring.Signature):
-    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and
-    destinations, with RZ, which is never pending, for those it has not; its predicates; its destinations as a
-    range, empty if it writes nothing."""
+    """Registers and predicates of a warp's first uop, which must not be pending when it issues.
+
+    Seen from the buffers.
+
+    Members
+    -------
+    registers : Out(8 per register). Its sources, then its destinations; RZ, which is never pending, where it
+        has none.
+    predicates : Out(8). Predicates that it reads or writes.
+    destination : Out(8). First register that it writes.
+    count : Out(bits(5)). How many registers it writes, from `destination` on.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -46,7 +55,7 @@ class HazardsInterface(Interface, Protocol):
 
 
 class FlagCacheInterface(Interface, Protocol):
-    """The ports of the release flag cache."""
+    """The signals of `warpbank.hdl.mapping.flag_cache.FlagCache`."""
 
     start: Signal
     fill: Signal
@@ -59,7 +68,7 @@ class FlagCacheInterface(Interface, Protocol):
 
 
 class InstructionBuffers(wiring.Component):
-    """The buffers of a sub-core's warps.
+    """Instruction buffers of a sub-core: a short FIFO of uops per warp, filled from the warps' streams.
 
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
     stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
@@ -180,7 +189,7 @@ class InstructionBuffers(wiring.Component):
 
     def _flags(self, m: Module) -> Value:
         """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched
-        in this cycle: those of the uop before were not there."""
+        in this cycle because those of the uop before were not there."""
         unit = m.submodules.flags = FlagCache(self._config.sub_core.warps)
         cache = cast("FlagCacheInterface", unit)
         fill, uop = self.fill, self.fill.uop
@@ -207,8 +216,8 @@ class InstructionBuffers(wiring.Component):
         return fetches
 
     def _looked_at(self) -> list[tuple[str, Value, list[Value]]]:
-        """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each
-        warp's goes."""
+        """Fields of every warp's first uop that others see: name, value in the uop that is filled, signal per
+        warp."""
         uop = self.fill.uop
         ports = self.hazards
         columns: list[tuple[str, Value, list[Value]]] = []

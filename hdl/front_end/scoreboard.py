@@ -1,4 +1,4 @@
-"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+"""Scoreboard: registers and predicates of each warp that are still to be written or read."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ from warpbank.hdl.typed import Interface
 
 
 class Owed(wiring.Signature):
-    """Whether a register is still to be written (seen from who asks). Combinational from registers and the
-    question.
+    """Query of the scoreboard whether a write of a register is pending.
+
+    Seen from who asks. The answer is combinational from registers and the question.
 
     Members
     -------
-    warp, register : Out. Which.
-    pending : In(1). It is.
+    warp : Out(bits(warps)). Warp of the register.
+    register : Out(8). Number of the register.
+    pending : In(1). A write of it is pending.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -57,8 +59,10 @@ class OwedInterface(Interface, Protocol):
 
 
 class Scoreboard(wiring.Component):
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand
-    reads (WAR).
+    """Scoreboard of a sub-core: pending register writes, predicate writes and operand reads of every warp.
+
+    Pending writes are RAW and WAW hazards, some of them owed by the load/store unit; pending reads are WAR
+    hazards.
 
     A register has at most one pending write (a second one would be a WAW hazard): two bits per register and
     warp, pending and of the load/store unit, looked up for every register of every warp's first uop. Pending
@@ -77,18 +81,18 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    hazards : In(Hazards) per warp. Its first uop.
-    blocked : Out(warps). It has a hazard. Combinational from registers and `hazards`.
-    memory : Out(warps). ... with a result of the load/store unit.
-    quiet : Out(warps). All operands of the warp's issued uops have been read. From registers.
-    distant : Out(warps), if `far`. ... with a register's value from beyond the SM.
+    hazards : In(Hazards) per warp. Registers and predicates of the warp's first uop.
+    blocked : Out(warps). Warps whose first uop has a hazard. Combinational from registers and `hazards`.
+    memory : Out(warps). Warps whose first uop waits for a result of the load/store unit.
+    quiet : Out(warps). Warps all of whose issued uops have read their operands. From registers.
+    distant : Out(warps), if `far`. Warps whose first uop waits for a register's value from beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
         cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
     retired : In(Retired) per unit. Predicates were written.
-    owed : In(Owed), if `asked`. Whether some register is pending.
+    owed : In(Owed), if `asked`. Query whether a write of some register is pending.
 
     Latency: what is set or released in cycle t counts from t + 1.
 
@@ -175,8 +179,8 @@ class Scoreboard(wiring.Component):
         return m
 
     def _registers(self, m: Module, warp: int, issued: Value, hazards: HazardsInterface) -> list[Value]:
-        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the
-        load/store unit, and, if asked for, comes from beyond the SM."""
+        """Keep the pending writes of a warp's registers. Returns whether one of `hazards` is pending, is owed
+        by the load/store unit, and, if asked for, comes from beyond the SM."""
         width = 3 if self._far else 2
         pending = m.submodules[f"pending_{warp}"] = Memory(shape=width, depth=self.registers, init=[])
         uop = self.issue.payload.uop
@@ -197,7 +201,8 @@ class Scoreboard(wiring.Component):
         return list(found)
 
     def _predicates(self, m: Module) -> list[Signal]:
-        """Pending predicates of all warps, and those that the load/store unit owes: a byte per warp."""
+        """Keep a byte per warp of pending predicates, and of those that the load/store unit owes. Returns
+        both."""
         width = (PREDICATES + 1) * self._config.sub_core.warps
         pending, of_memory = Signal(width), Signal(width)
         uop = self.issue.payload.uop

@@ -1,4 +1,4 @@
-"""The adaptive waiting time of the caching collectors: a machine that walks to the knee of the IPC curve."""
+"""Adaptive waiting time (STHLD) of the caching collectors, which walks to the knee of the IPC curve."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ WIDTH = 8
 
 
 class Sthld(wiring.Component):
-    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per
-    SM.
+    """State machine that sets STHLD from the IPC of the last two intervals. Malekeh, section IV-B3.
+
+    There is one per SM. It changes STHLD at the end of every interval.
 
     The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change
     is small if |now - before| x 50 < before; with nothing before, if nothing was issued now either.
