@@ -123,8 +123,8 @@ class Inserter(wiring.Component):
     found : Out(6). Source slots that are in the window.
     read : Out(6). Source slots that have to be read.
     complete : Out(1). All sources are in the window, and their values are there.
-    places : Out(bits(entries)) per source slot. Entries of the sources.
-    uses : Out(entries). Entries of the sources.
+    places : Out(bits(entries)) per source slot. Number of the entry of each source.
+    uses : Out(entries). Mask of the sources' entries.
     taken : Out(entries). Entries that are given to a register.
     expected : Out(entries). Entries that expect a result.
     touched : Out(entries). Entries that the uop accesses.

@@ -81,13 +81,15 @@ class InstructionBuffers(wiring.Component):
     Members
     -------
     start : In(warps). Slots whose stream starts; filled from the next cycle on.
-    fill : Out(Fill). The stream's next uop.
+    fill : Out(Fill). Question to the testbench: the next uop of a warp.
     first : Out(warps). Warps whose buffer has a first uop.
-    collects, prefetches : Out(warps). Its `collects`, and whether it is a PREFETCH; meaningful for the warps
-        of `first`.
-    hazards : Out(Hazards) per warp; likewise.
-    pop, warp : In(1), In(warp). The first uop of `warp` issues in this cycle.
+    collects : Out(warps). Warps whose first uop goes through a collector; meaningful where `first`.
+    prefetches : Out(warps). Warps whose first uop is a PREFETCH; meaningful where `first`.
+    hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
+    pop : In(1). The first uop of `warp` issues in this cycle.
+    warp : In(bits(warps)). Warp that the scheduler picked.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
+    events : Out(Events), if `probe`. Uops that are filled.
 
     Latency: a uop filled in cycle t can issue in t + 1.
     """

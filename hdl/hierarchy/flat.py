@@ -47,8 +47,8 @@ class Flat(wiring.Component):
     start : In(Start).
     read : In(read_stream). Operand read interface: operands are requested.
     deliver : Out(Delivery) per collector. They arrive; from registers.
-    result : In(result_stream) per unit. Result interface: a register is offered; `ready`: it is written in this
-        cycle.
+    result : In(result_stream) per unit. Result interface: a register is offered; `ready`: it is written in
+        this cycle.
     evicted : In(evicted_stream), if `evicts`. A value that a collector evicts; `ready`: it is written in this
         cycle.
     first : In. Unit whose offer goes first, then the next ones in order, wrapping around.

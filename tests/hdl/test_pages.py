@@ -70,7 +70,7 @@ UNITS: dict[str, tuple[type, ...]] = {
     "flat": (Flat,),
     "ltrf": (Ltrf, WarpControlBlocks, AddressAllocation, Mover),
     "rfc": (ResultCache, TagRow, Departing),
-    "pace": (FractionalLatency, BankTiming),
+    "bank_timing": (FractionalLatency, BankTiming),
     "direct": (Direct,),
     "renaming": (
         Renaming,
