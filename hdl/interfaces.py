@@ -43,6 +43,8 @@ REGISTER_WIDTH = 8
 IMMEDIATE_WIDTH = 256
 COUNT_WIDTH = 8
 BARRIER_WIDTH = 8
+#: Bits of a memory operation, `warpbank.arch.uop.Memory`.
+MEMORY_WIDTH = 4
 #: Bits of what a release flag instruction holds.
 PAYLOAD_BITS = 54
 
@@ -106,7 +108,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
             "predicates_read": PREDICATES,
             "predicates_written": PREDICATES,
             "mask": config.lanes,
-            "memory": 4,
+            "memory": MEMORY_WIDTH,
             "control": bits(len(Control)),
             "collects": 1,
             "arrive": 1,
@@ -172,7 +174,7 @@ def dispatch_layout(config: SmConfig) -> data.StructLayout:
     return data.StructLayout(
         {
             "collector": config.sub_core.collector_width,
-            "memory": 4,
+            "memory": MEMORY_WIDTH,
             "lines": COUNT_WIDTH,
             "passes": COUNT_WIDTH,
             "result": result_layout(config),
@@ -186,7 +188,7 @@ def lsu_layout(config: SmConfig) -> data.StructLayout:
     `result` is what the unit gives back when the uop is complete.
     """
     return data.StructLayout(
-        {"memory": 4, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
+        {"memory": MEMORY_WIDTH, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
     )
 
 

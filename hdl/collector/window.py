@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS, TO_COLLECTOR
 from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.prefix_counts import at_least, exactly, nth
 from warpbank.hdl.round_robin import encode
@@ -282,7 +282,7 @@ class Inserter(wiring.Component):
     def _results(self, m: Module, slots: list[Signal]) -> None:
         """Entries of the result registers. A full result takes its register's entry or a free one if there is
         any. A partial one only joins a complete entry. Where none is expected, no older value may stay."""
-        wanted, keep = self.write_back[0], self.write_back[1]
+        wanted, keep = (self.write_back[flag.bit_length() - 1] for flag in (TO_COLLECTOR, TO_BANKS))
         there, anew = Signal(MAX_DESTINATIONS), Signal(MAX_DESTINATIONS)
         inside = [Signal(self._count, name=f"inside_{place}") for place in range(MAX_DESTINATIONS)]
         same = [Signal(MAX_SOURCES, name=f"same_{place}") for place in range(MAX_DESTINATIONS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from functools import reduce
 from operator import or_
 from typing import Protocol
@@ -30,6 +31,17 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.round_robin import decode
 from warpbank.hdl.typed import Interface
+
+
+class Pending(IntEnum):
+    """Bits that the scoreboard keeps of a register.
+
+    A write of it is pending; the load/store unit owes it; it comes from beyond the SM.
+    """
+
+    WRITE = 0
+    MEMORY = 1
+    DISTANT = 2
 
 
 class Owed(wiring.Signature):
@@ -167,9 +179,9 @@ class Scoreboard(wiring.Component):
                 pending[place] = (
                     pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
                 )
-            blocked.append(pending[0])
-            memory.append(pending[1])
-            distant += pending[2:]
+            blocked.append(pending[Pending.WRITE])
+            memory.append(pending[Pending.MEMORY])
+            distant += pending[Pending.DISTANT :]
         m.d.comb += self.blocked.eq(Cat(blocked) | reads)
         m.d.comb += self.memory.eq(Cat(memory))
         if self._asked:
@@ -181,18 +193,18 @@ class Scoreboard(wiring.Component):
     def _registers(self, m: Module, warp: int, issued: Value, hazards: HazardsInterface) -> list[Value]:
         """Keep the pending writes of a warp's registers. Returns whether one of `hazards` is pending, is owed
         by the load/store unit, and, if asked for, comes from beyond the SM."""
-        width = 3 if self._far else 2
+        width = len(Pending) if self._far else Pending.DISTANT.value
         pending = m.submodules[f"pending_{warp}"] = Memory(shape=width, depth=self.registers, init=[])
         uop = self.issue.payload.uop
         far = _any(uop.memory == operation for operation in DISTANT)
         state = Cat(Const(1, 1), uop.unit == Unit.LSU, far)[:width]
         for number in range(MAX_DESTINATIONS):
             enable = issued & (number < uop.count)
-            write_at(m, pending, (uop.destination + number)[:8], state, enable)
+            write_at(m, pending, (uop.destination + number)[:REGISTER_WIDTH], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
         if self._asked:
-            self._owed.append(read_at(m, pending, self.owed.register)[0])
+            self._owed.append(read_at(m, pending, self.owed.register)[Pending.WRITE])
         found = Signal(width, name=f"found_{warp}")
         looked_up = [
             read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)
@@ -243,11 +255,12 @@ class Scoreboard(wiring.Component):
             written = Signal(len(ranges[0]), name=f"range_{entry}")
             owner = entry // self._share if self._share else None
             m.d.comb += written.eq(ranges[warp] if owner is None else ranges[owner])
-            first, count = written[:8], written[8:]
+            first, count = written[:REGISTER_WIDTH], written[REGISTER_WIDTH:]
             hit = Signal(name=f"hit_{entry}")
             m.d.comb += hit.eq(
                 Cat(
-                    missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)
+                    missing[slot] & ((sources[slot] - first)[:REGISTER_WIDTH] < count)
+                    for slot in range(MAX_SOURCES)
                 ).any()
             )
             left = missing.any()
