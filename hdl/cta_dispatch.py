@@ -75,7 +75,7 @@ class Started(wiring.Signature):
 
 
 class StartedInterface(Interface, Protocol):
-    """The signals of `Started`."""
+    """Interface object of the signature `Started`."""
 
     valid: Signal
     cta: Signal

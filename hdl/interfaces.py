@@ -170,6 +170,14 @@ def dispatch_layout(config: SmConfig) -> data.StructLayout:
     """Uop on the dispatch interface, on its way from its collector to a unit.
 
     The operands are the collector's `operands`.
+
+    Fields
+    ------
+    collector : collector that holds the uop and its operands.
+    memory : memory operation, a `warpbank.arch.uop.Memory`.
+    lines : memory lines that it touches.
+    passes : shared-memory passes; 0 counts as 1.
+    result : what is needed to write its results back, a `result_layout`.
     """
     return data.StructLayout(
         {
@@ -186,6 +194,13 @@ def lsu_layout(config: SmConfig) -> data.StructLayout:
     """Uop in a sub-core's queue to the load/store unit.
 
     `result` is what the unit gives back when the uop is complete.
+
+    Fields
+    ------
+    memory : memory operation, a `warpbank.arch.uop.Memory`.
+    lines : memory lines that it touches.
+    passes : shared-memory passes; 0 counts as 1.
+    result : what is needed to write its results back, a `result_layout`.
     """
     return data.StructLayout(
         {"memory": MEMORY_WIDTH, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
@@ -222,7 +237,21 @@ def tag_fields(tags: int) -> dict[str, int]:
 
 
 def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
-    """Group of read requests on the operand read interface: the operands of a uop, in slot order."""
+    """Group of read requests on the operand read interface: the operands of a uop, in slot order.
+
+    Parameters
+    ----------
+    config : machine.
+    tags : uops that one collector may have in collection.
+
+    Fields
+    ------
+    tag : which of the collector's uops it is, if there can be several.
+    collector : collector of the uop.
+    warp : warp of the uop.
+    sources : register of each source slot.
+    source_valid : source slots that are requested.
+    """
     return data.StructLayout(
         {
             **tag_fields(tags),
@@ -257,7 +286,7 @@ class Always(wiring.Signature):
 
 
 class AlwaysInterface(Interface, Protocol):
-    """The signals of `Always`."""
+    """Interface object of the signature `Always`."""
 
     valid: Signal
     payload: Record
@@ -283,7 +312,7 @@ class Fill(wiring.Signature):
 
 
 class FillInterface(Interface, Protocol):
-    """The signals of `Fill`."""
+    """Interface object of the signature `Fill`."""
 
     valid: Signal
     warp: Signal
@@ -317,7 +346,7 @@ class WriteBack(wiring.Signature):
 
 
 class WriteBackInterface(Interface, Protocol):
-    """The signals of `WriteBack`."""
+    """Interface object of the signature `WriteBack`."""
 
     valid: Signal
     warp: Signal
@@ -361,7 +390,7 @@ class Start(wiring.Signature):
 
 
 class StartInterface(Interface, Protocol):
-    """The signals of `Start`."""
+    """Interface object of the signature `Start`."""
 
     warps: Signal
     rows: Signal
@@ -396,7 +425,7 @@ class Arrival(wiring.Signature):
 
 
 class ArrivalInterface(Interface, Protocol):
-    """The signals of `Arrival`."""
+    """Interface object of the signature `Arrival`."""
 
     warp: Signal
     arrive: Signal
@@ -431,7 +460,7 @@ class Delivery(wiring.Signature):
 
 
 class DeliveryInterface(Interface, Protocol):
-    """The signals of `Delivery`."""
+    """Interface object of the signature `Delivery`."""
 
     valid: Signal
     slot: Signal
@@ -465,7 +494,7 @@ class Location(wiring.Signature):
 
 
 class LocationInterface(Interface, Protocol):
-    """The signals of `Location`."""
+    """Interface object of the signature `Location`."""
 
     warp: Signal
     register: Signal
@@ -502,7 +531,7 @@ class BankPort(wiring.Signature):
 
 
 class BankPortInterface(Interface, Protocol):
-    """The signals of `BankPort`."""
+    """Interface object of the signature `BankPort`."""
 
     row: Signal
     read: Signal
@@ -529,7 +558,7 @@ class Immediate(wiring.Signature):
 
 
 class ImmediateInterface(Interface, Protocol):
-    """The signals of `Immediate`."""
+    """Interface object of the signature `Immediate`."""
 
     valid: Signal
     pc: Signal
@@ -554,7 +583,7 @@ class ReadDone(wiring.Signature):
 
 
 class ReadDoneInterface(Interface, Protocol):
-    """The signals of `ReadDone`."""
+    """Interface object of the signature `ReadDone`."""
 
     slots: Signal
 
@@ -578,7 +607,7 @@ class Written(wiring.Signature):
 
 
 class WrittenInterface(Interface, Protocol):
-    """The signals of `Written`."""
+    """Interface object of the signature `Written`."""
 
     valid: Signal
     warp: Signal
@@ -612,7 +641,7 @@ class Retired(wiring.Signature):
 
 
 class RetiredInterface(Interface, Protocol):
-    """The signals of `Retired`."""
+    """Interface object of the signature `Retired`."""
 
     valid: Signal
     warp: Signal
@@ -643,8 +672,10 @@ def returned_stream(config: SmConfig) -> Always:
 
 
 def result_stream(config: SmConfig) -> stream.Signature:
-    """Result interface of one unit to the hierarchy: a register that is offered; `ready` if it is written in
-    this cycle."""
+    """Result interface of one unit to the hierarchy: a register that is offered.
+
+    `ready`: it is written in this cycle.
+    """
     return stream.Signature(write_layout(config))
 
 
@@ -675,7 +706,7 @@ class ResultOffer(wiring.Signature):
 
 
 class ResultOfferInterface(Interface, Protocol):
-    """The signals of `ResultOffer`."""
+    """Interface object of the signature `ResultOffer`."""
 
     valid: Signal
     payload: Record
@@ -760,7 +791,7 @@ class SubCorePorts(wiring.Signature):
 
 
 class SubCoreInterface(Interface, Protocol):
-    """The signals of `SubCorePorts`."""
+    """Interface object of the signature `SubCorePorts`."""
 
     start: StartInterface
     launch: Signal

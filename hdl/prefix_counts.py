@@ -77,7 +77,7 @@ def _counts(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], 
 
 
 def _joined(m: Module, one: Count, other: Count, most: int, name: str) -> Count:
-    """The sum of two counts."""
+    """Sum of two counts."""
     ways: list[list[Value]] = [[] for _ in range(min(len(one) + len(other) - 1, most + 1))]
     for left, a in enumerate(one):
         for right, b in enumerate(other):

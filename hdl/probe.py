@@ -1,5 +1,6 @@
-"""Where units report what they do: the events of `warpbank.arch.events` as ports, one bundle per event and
-place it can happen in.
+"""Event ports, through which units report what they do in a cycle.
+
+They are the events of `warpbank.arch.events`, one bundle per event and place where it can happen.
 
 A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has
 none and nothing is generated for them. An event that can happen n times in a cycle (one grant per bank) has n
@@ -63,7 +64,7 @@ class Events(wiring.Signature):
 
 
 class EventInterface(Interface, Protocol):
-    """The signals of an `EventSignature`: `valid`, and the fields by name."""
+    """Interface object of an `EventSignature`: `valid`, and the fields by name."""
 
     valid: Signal
 
@@ -71,7 +72,7 @@ class EventInterface(Interface, Protocol):
 
 
 class EventsInterface(Protocol):
-    """The instances of the events of an `Events`, by the name of the event."""
+    """Interface object of an `Events`: a list of instances for the name of each event."""
 
     @property
     def signature(self) -> Events:
@@ -81,11 +82,11 @@ class EventsInterface(Protocol):
 
 
 class Reporter(Protocol):
-    """A component that reports events."""
+    """Component that reports events."""
 
     @property
     def events(self) -> EventsInterface:
-        """Its event ports."""
+        """Event ports of the component."""
 
 
 @dataclass(frozen=True)

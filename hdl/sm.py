@@ -44,7 +44,7 @@ class _Registers(Protocol):
 
 
 class _SubCore(SubCoreInterface, Protocol):
-    """What is used of a sub-core from outside: its ports, which of them there are, and some of its units."""
+    """Sub-core as it is used from outside: its ports, which of them there are, and some of its units."""
 
     keeps: bool
     collectors: _Collectors
@@ -67,7 +67,8 @@ class Sm(wiring.Component):
 
     Parameters
     ----------
-    config, scheme : the machine and its register file.
+    config : machine.
+    scheme : register file of its sub-cores.
     probe : generate events.
     apart : sub-cores are instances of a module `sub_core` that is elaborated by itself, once for all of them.
 

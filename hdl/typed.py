@@ -20,7 +20,7 @@ Arrays: TypeAlias = "memory.Memory[data.ArrayLayout, data.View[data.ArrayLayout]
 
 
 class Interface(Protocol):
-    """The object that a signature makes: a signal, a list or an interface for each of its members."""
+    """Interface object that a signature makes: a signal, a list or an interface for each member."""
 
     @property
     def signature(self) -> wiring.Signature:
@@ -28,7 +28,7 @@ class Interface(Protocol):
 
 
 def record(layout: data.Layout, *, name: str | None = None, **options: Any) -> Record:
-    """A signal of a layout: `Signal(layout)`, whose class is a view and not `Signal`.
+    """Make a signal of a layout: `Signal(layout)`, whose class is a view and not `Signal`.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Boc(wiring.Component):
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
-    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
+    parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
         collector_write, port_wait, window, occupied).
 

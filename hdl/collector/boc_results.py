@@ -25,8 +25,8 @@ class Claim:
     Parameters
     ----------
     entry : mask: the entry for which the result that has the port is meant.
-    arrived : the same if that result is written; else 0.
-    write : `WriteBack`. What is written, on which lanes.
+    arrived : `entry` if that result is written in this cycle; else 0.
+    write : what is written, on which lanes.
     """
 
     entry: Signal
@@ -47,8 +47,11 @@ def claim(
 
     Parameters
     ----------
-    states : the collectors' entries.
-    offers, first, keep : the ports `result`, `first`, `keep` of `warpbank.hdl.collector.boc.Boc`.
+    config : machine.
+    states : entries of the collectors.
+    offers : port `result` of `warpbank.hdl.collector.boc.Boc`.
+    first : its port `first`.
+    keep : its port `keep`.
     evicts : results go nowhere else.
 
     Returns the ports of the collectors.
@@ -120,8 +123,10 @@ def write_back(
 
     Parameters
     ----------
-    evicted : the port of `warpbank.hdl.collector.boc.Boc`.
-    states, pinned, values : the collectors' entries, those that a uop in collection reads, their values.
+    evicted : port `evicted` of `warpbank.hdl.collector.boc.Boc`.
+    states : entries of the collectors.
+    pinned : entries that a uop in collection reads, per collector.
+    values : values of the collectors.
 
     Returns per collector the mask of entries whose value the banks take in this cycle.
     """

@@ -31,8 +31,9 @@ class Values:
 
     Attributes
     ----------
-    late, place, entry : a result is in the register; the number of its entry; that as a mask, 0 if there is
-        none.
+    late : a result is in the register.
+    place : number of its entry.
+    entry : mask of its entry, 0 if there is none.
     """
 
     def __init__(self, m: Module, config: SmConfig, entries: int, name: str) -> None:
@@ -72,7 +73,9 @@ class Values:
 
         Parameters
         ----------
-        place, fresh : the entry's number; whether it is that of the register.
+        place : number of the entry.
+        fresh : the register holds a result for that entry.
+        wanted : the value is asked for.
         """
         old, new = Signal.like(self._mask), Signal.like(self._mask)
         m.d.comb += [

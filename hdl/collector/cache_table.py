@@ -25,10 +25,12 @@ class Lines:
 
     Attributes
     ----------
-    valid, near, locked, filled : masks over the lines: holds or waits for a register; whose reuse is near;
-        which the uop in collection reads; whose value is there.
-    registers : which.
-    newer : row i: the lines that line i was used after.
+    valid : lines that hold or wait for a register.
+    near : lines whose reuse is near.
+    locked : lines that the uop in collection reads.
+    filled : lines whose value is there.
+    registers : register of each line.
+    newer : row i has the lines that line i was used after.
     """
 
     def __init__(self, lines: int, name: str) -> None:

@@ -61,7 +61,7 @@ class Ccu(wiring.Component):
     Parameters
     ----------
     config : the machine: collectors, lines, allocation, seed.
-    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
+    parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
         window, occupied).
 

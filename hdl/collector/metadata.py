@@ -31,7 +31,7 @@ class WithMetadata(wiring.Signature):
 
 
 class WithMetadataInterface(Interface, Protocol):
-    """The signals of `WithMetadata`."""
+    """Interface object of the signature `WithMetadata`."""
 
     valid: Signal
     note: Record
@@ -67,12 +67,13 @@ def keep_metadata(
 
     Parameters
     ----------
-    parts : of a register, as they are compressed.
+    parts : parts of a register that are compressed by themselves.
     name : of the memory and signals.
     count : values.
-    operand, place : `WithMetadata`, an operand that arrives, and where.
+    operand : operand that arrives.
+    place : place of the value that it is for.
     forgotten : mask of the values that are replaced or changed in this cycle.
-    wanted : places of which the notes are looked up.
+    wanted : places whose metadata is looked up.
 
     Returns a `kept_metadata_layout` for each of `wanted`.
     """

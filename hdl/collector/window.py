@@ -33,10 +33,15 @@ class Entries:
 
     Attributes
     ----------
-    valid, filled, reserved, dirty, keep : as in `warpbank.golden.collector.window.Entry`.
-    registers : which register each entry is for.
-    idle, age : plane k holds bit k of all entries' counters. An idle count of `window` - 1 stands for more,
-        too.
+    valid : entries that hold or expect a register.
+    filled : entries whose value is there.
+    reserved : entries that expect a result.
+    dirty : entries whose value the banks do not have.
+    keep : entries whose dirty value must be written back.
+    registers : register that each entry is for.
+    idle : plane k holds bit k of the counters of uops since the last access. A count of `window` - 1 stands
+        for more, too.
+    age : plane k holds bit k of the counters of uops since the entry was taken.
     """
 
     def __init__(self, count: int, window: int, name: str) -> None:

@@ -14,7 +14,7 @@ LINE_WIDTH = 57
 
 
 class Tags(wiring.Component):
-    """A set-associative tag array with true LRU replacement.
+    """Set-associative tag array with true LRU replacement.
 
     Tags stay in their way; beside them a second, narrow memory keeps for each set its ways from the most to
     the least recently used (invalid ways last) and which are valid. So a hit writes only the order, and the
@@ -22,7 +22,8 @@ class Tags(wiring.Component):
 
     Parameters
     ----------
-    sets, ways : geometry; the low bits of a line's number are its set.
+    sets : sets; the low bits of a line's number are its set.
+    ways : lines of a set.
     ahead : registered read: the set must be announced one cycle before (`next_line`). Otherwise the arrays
         are read combinationally (LUT memory, flops).
     clearable : `clear` invalidates everything in one cycle, for one flop per set.

@@ -1,5 +1,7 @@
-"""Load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
-cycle."""
+"""Load/store unit that the sub-cores share.
+
+It handles one memory uop at a time, and one line or shared-memory pass per cycle.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,7 @@ class Lines(wiring.Signature):
 
 
 class LinesInterface(Interface, Protocol):
-    """The signals of `Lines`."""
+    """Interface object of the signature `Lines`."""
 
     valid: Signal
     sub_core: Signal

@@ -49,7 +49,7 @@ class Dispatched(wiring.Signature):
 
 
 class DispatchedInterface(Interface, Protocol):
-    """The signals of `Dispatched`."""
+    """Interface object of the signature `Dispatched`."""
 
     valid: Signal
     collector: Signal
@@ -76,7 +76,7 @@ class Clocked(wiring.Signature):
 
 
 class ClockedInterface(Interface, Protocol):
-    """The signals of `Clocked`."""
+    """Interface object of the signature `Clocked`."""
 
     lanes: Signal
     scalar: Signal
@@ -94,7 +94,7 @@ class ScalarLanes(wiring.Component):
     Parameters
     ----------
     config : the machine.
-    parts : of a register, as they are compressed.
+    parts : parts of a register that are compressed by themselves.
     executes : kinds of scalar execution that there are.
     probe : generate `events` (lanes).
 

@@ -1,4 +1,4 @@
-"""The age of warps, as a matrix: row w has a bit for every warp older than w."""
+"""Age matrix of the warps: row w has a bit for every warp older than w."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core
-and cycle."""
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams.
+
+One uop per sub-core and cycle is filled.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class Hazards(wiring.Signature):
 
 
 class HazardsInterface(Interface, Protocol):
-    """The signals of `Hazards`."""
+    """Interface object of the signature `Hazards`."""
 
     registers: Record
     predicates: Signal
@@ -55,7 +57,7 @@ class HazardsInterface(Interface, Protocol):
 
 
 class FlagCacheInterface(Interface, Protocol):
-    """The signals of `warpbank.hdl.mapping.flag_cache.FlagCache`."""
+    """Ports of the release flag cache, `warpbank.hdl.mapping.flag_cache.FlagCache`."""
 
     start: Signal
     fill: Signal

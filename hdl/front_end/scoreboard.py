@@ -63,7 +63,7 @@ class Owed(wiring.Signature):
 
 
 class OwedInterface(Interface, Protocol):
-    """The signals of `Owed`."""
+    """Interface object of the signature `Owed`."""
 
     warp: Signal
     register: Signal
