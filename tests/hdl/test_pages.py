@@ -12,9 +12,12 @@ from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.collector.ocu import Ocu
 from warpbank.hdl.collector.window import Inserter
+from warpbank.hdl.cta_dispatch import CtaDispatch
+from warpbank.hdl.execute.lsu import Lsu
 from warpbank.hdl.execute.pipelines import Pipelines
 from warpbank.hdl.execute.result_arbiter import ResultArbiter
 from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
+from warpbank.hdl.front_end.barrier import Barriers
 from warpbank.hdl.front_end.cache_aware import CacheAware
 from warpbank.hdl.front_end.gto import Gto
 from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
@@ -46,6 +49,7 @@ from warpbank.hdl.mapping.operand_lookup import OperandLookup
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable
+from warpbank.hdl.sm import Sm
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
 from warpbank.hdl.storage.bdi_banks import BdiBanks
@@ -63,6 +67,10 @@ UNITS: dict[str, tuple[type, ...]] = {
     "issue": (Status, InFlight),
     "schedulers": (Lrr, Gto, CacheAware, TwoLevel),
     "sthld": (Sthld,),
+    "barrier": (Barriers,),
+    "cta_dispatch": (CtaDispatch,),
+    "lsu": (Lsu,),
+    "sm": (Sm,),
     "boc": (Boc, Inserter),
     "ccu": (Ccu, Lfsr),
     "ocu": (Ocu,),
