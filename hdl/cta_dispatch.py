@@ -1,34 +1,40 @@
-"""CTA dispatch: launches run one after the other, their CTAs as far as registers, shared memory, warps and
-CTA slots allow."""
+"""CTA dispatch: launches run one after the other, as many CTAs at a time as the SM has room for.
+
+Room is registers, shared memory, warp slots and CTA slots.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Start
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Start, StartInterface
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface
 
 #: Bits of a number of CTAs.
 CTAS_WIDTH = 32
 
 
 def launch_layout(config: SmConfig) -> data.StructLayout:
-    """A kernel launch, as the testbench describes it. It must be one whose CTAs fit the machine
-    (`LaunchError` in golden).
+    """Kernel launch, as the testbench describes it.
+
+    Its CTAs must fit the machine (`LaunchError` in golden).
 
     Fields
     ------
-    ctas, warps_per_cta, shared_bytes : as in the trace's launch; `shared_bytes` per CTA.
+    ctas : CTAs of the launch.
+    warps_per_cta : warps of a CTA.
+    shared_bytes : shared memory of a CTA in bytes.
     rows : rows of every bank per warp, `SmConfig.rows_per_warp`.
     slots : warp slots of a sub-core that this leaves, `SmConfig.launch_shape`.
-    registers, exempt : if the machine takes release flags: registers per thread, and the mask of those that
-        are not renamed.
+    registers : if the machine takes release flags: registers per thread.
+    exempt : if the machine takes release flags: mask of the registers that are not renamed.
     """
     flags = {"registers": REGISTER_WIDTH + 1, "exempt": 1 << REGISTER_WIDTH} if config.takes_flags else {}
     return data.StructLayout(
@@ -44,15 +50,17 @@ def launch_layout(config: SmConfig) -> data.StructLayout:
 
 
 class Started(wiring.Signature):
-    """A CTA starts (seen from the dispatcher). CTAs start in order.
+    """Notice that a CTA starts.
+
+    Seen from the dispatcher. CTAs start in order.
 
     Members
     -------
     valid : Out(1). In this cycle the launch's next CTA starts in CTA slot `cta`.
-    cta : Out.
-    begin : Out. Its warp i goes to sub-core (begin + i) mod sub-cores, to the lowest slot of that sub-core's
-        `start.warps` that no warp before it got.
-    warps : Out. How many warps it has.
+    cta : Out(bits(max_ctas)). CTA slot.
+    begin : Out(bits(sub_cores)). Sub-core of the first warp: warp i goes to sub-core (begin + i) mod
+        sub-cores, to the lowest slot of that sub-core's `start.warps` that no warp before it got.
+    warps : Out(bits(warps + 1)). Warps of the CTA.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -66,8 +74,19 @@ class Started(wiring.Signature):
         )
 
 
+class StartedInterface(Interface, Protocol):
+    """Interface object of the signature `Started`."""
+
+    valid: Signal
+    cta: Signal
+    begin: Signal
+    warps: Signal
+
+
 class CtaDispatch(wiring.Component):
-    """Starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp has drained.
+    """CTA dispatcher: starts CTAs in order, at most one per cycle, and frees their slots when they end.
+
+    A CTA ends when its last warp has drained.
 
     Warps go to the sub-cores round robin, beginning with the sub-core after that of the last warp started; if
     a warp slot is missing there, with the next beginning that has them all. Slot s of a sub-core has the
@@ -80,14 +99,16 @@ class CtaDispatch(wiring.Component):
 
     Members
     -------
-    launch : In, a stream of `launch_layout`. `ready` when all CTAs of the launch before have been started and
-        the last of them ends in this cycle, or has ended. The first CTA of a launch taken in cycle t starts
-        in t + 1.
-    start : Out, `Start` per sub-core. started : Out, `Started`.
-    drain : In, per sub-core a bit per warp slot: the warp's last uop retires in this cycle.
-    warps : In, per sub-core: a warp slot. ctas, members : Out, per sub-core: the CTA slot of that warp and
-        the warps of its CTA (bit sub-core x warps + slot).
-    events : Out, if `probe`.
+    launch : In(stream of launch_layout). Launches; `ready` when all CTAs of the launch before have been
+        started and the last of them ends in this cycle, or has ended. The first CTA of a launch taken in
+        cycle t starts in t + 1.
+    start : Out(Start) per sub-core. Warps that start.
+    started : Out(Started). CTA that starts.
+    drain : In(warps) per sub-core. Warps whose last uop retires in this cycle.
+    warps : In(bits(warps)) per sub-core. Warp slot whose CTA is asked for.
+    ctas : Out(bits(max_ctas)) per sub-core. CTA slot of the warp in slot `warps`.
+    members : Out(warps of the SM) per sub-core. Warps of that CTA (bit sub-core x warps + slot).
+    events : Out(Events), if `probe`. CTAs that start and end.
 
     Latency: slots freed in cycle t can be used in t + 1.
 
@@ -96,12 +117,21 @@ class CtaDispatch(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    launch: stream.Interface
+    start: list[StartInterface]
+    started: StartedInterface
+    drain: list[Signal]
+    warps: list[Signal]
+    ctas: list[Signal]
+    members: list[Signal]
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"CtaDispatch needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         cores, warps = config.sub_cores, config.sub_core.warps
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "launch": In(stream.Signature(launch_layout(config))),
             "start": Out(Start(config)).array(cores),
             "started": Out(Started(config)),
@@ -135,7 +165,7 @@ class CtaDispatch(wiring.Component):
         # End: CTAs of which no warp is left.
         after, ends, freed = Signal(config.warps), Signal(slots), Signal(config.warps)
         m.d.comb += [free.eq(usable & ~held), after.eq(running & ~Cat(self.drain))]
-        given_back: Any = 0
+        given_back: Value = Const(0)
         for slot, mask in enumerate(self._by_number(m, numbers, slots)):
             m.d.comb += ends[slot].eq(active[slot] & ~(mask & after).any())
             given_back = given_back | Mux(ends[slot], mask, 0)
@@ -215,7 +245,7 @@ class CtaDispatch(wiring.Component):
 
         for core in range(cores):
             number = self.ctas[core]
-            alike: Any = held
+            alike: Value = held
             for place_, plane in enumerate(numbers):
                 m.d.comb += number[place_].eq(plane.word_select(core, warps).bit_select(self.warps[core], 1))
                 alike = alike & Mux(number[place_], plane, ~plane)
@@ -226,11 +256,11 @@ class CtaDispatch(wiring.Component):
                 emit(m, self.events.cta_end[slot], ends[slot], cta=slot)
         return m
 
-    def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Any]:
-        """The mask of warps with number n, for every n below `count`; a tree over the planes."""
-        masks: list[Any] = [Const((1 << len(planes[0])) - 1)]
+    def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Value]:
+        """Masks of the warps with number n, for every n below `count`; a tree over the planes."""
+        masks: list[Value] = [Const((1 << len(planes[0])) - 1)]
         for place, plane in reversed(list(enumerate(planes))):
-            split: list[Any] = []
+            split: list[Value] = []
             for number, mask in enumerate(masks):
                 for bit in range(2):
                     part = Signal(len(plane), name=f"warps_{place}_{2 * number + bit}")
@@ -239,15 +269,15 @@ class CtaDispatch(wiring.Component):
             masks = split
         return masks[:count]
 
-    def _ranks(self, m: Module, share: Any, core: int) -> list[Any]:
-        """For every warp slot, how many free ones are below it; last, how many there are."""
+    def _ranks(self, m: Module, share: Value, core: int) -> list[Signal]:
+        """Count for every warp slot how many free ones are below it; last, how many there are."""
         width = bits(self._config.sub_core.warps + 1)
         ranks = [Signal(width, name=f"rank_{core}_{warp}") for warp in range(self._config.sub_core.warps + 1)]
         for warp in range(self._config.sub_core.warps):
             m.d.comb += ranks[warp + 1].eq(ranks[warp] + share[warp])
         return ranks
 
-    def _modulo(self, place: Any) -> Any:
+    def _modulo(self, place: Value) -> Value:
         """`place`, below twice the number of sub-cores, modulo that number."""
         cores = self._config.sub_cores
         return Mux(place >= cores, place - cores, place)

@@ -1,5 +1,9 @@
-"""What crosses the seams, in signals: layouts of the records and signatures of the interfaces (DESIGN,
-section 4).
+"""Interfaces between the rooms, in signals: layouts of the records and signatures.
+
+The interfaces are named after what they carry. Issue interface: front end to collector. Operand read
+interface: collector to hierarchy, and back. Dispatch interface: collector to execution units. Result
+interface: execution units to collector and hierarchy. Bank interface: hierarchy to mapping to storage.
+Scoreboard release interface: collector, hierarchy and result arbiter back to the scoreboard.
 
 The machine is trace-driven. What a real SM would fetch or compute comes from the testbench, in the cycle in
 which the RTL asks for it. Every question is a function of registers only, and every answer is used only for
@@ -19,12 +23,17 @@ All of the RTL is one clock domain, `sync`.
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from amaranth.hdl import Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
+from warpbank.hdl.probe import EventsInterface
+from warpbank.hdl.typed import Interface, Record
 
 #: Units, in the order of `warpbank.arch.uop.Unit`: what is per unit below is an array of this size.
 UNITS = len(Unit)
@@ -34,35 +43,53 @@ REGISTER_WIDTH = 8
 IMMEDIATE_WIDTH = 256
 COUNT_WIDTH = 8
 BARRIER_WIDTH = 8
+#: Bits of a memory operation, `warpbank.arch.uop.Memory`.
+MEMORY_WIDTH = 4
 #: Bits of what a release flag instruction holds.
 PAYLOAD_BITS = 54
 
 
 def uop_layout(config: SmConfig) -> data.StructLayout:
-    """One uop as it comes from the stream: the names of `warpbank.arch.uop.Uop`, and what the trace knows
-    beyond them.
+    """Uop as it comes from the stream: fields of `warpbank.arch.uop.Uop`, and what the trace adds.
 
     Fields
     ------
-    seq, pc : as in the events.
-    unit : `warpbank.arch.uop.Unit`.
-    sources, source_valid : register of each source slot, and which slots there are. Those of the instruction,
-        also where its guard is false on all lanes: hazards are checked all the same.
-    destination, count, predicates_read, predicates_written : likewise.
+    seq : number of the uop in its warp.
+    pc : index of its instruction in the program.
+    unit : execution unit, a `warpbank.arch.uop.Unit`.
+    sources : register of each source slot, as the instruction has it, also where its guard is false on all
+        lanes: hazards are checked all the same.
+    source_valid : which source slots there are.
+    destination : first register that it writes.
+    count : registers that it writes, from `destination` on; hazards are checked also where its guard is
+        false.
+    predicates_read : mask of the predicates that it reads.
+    predicates_written : mask of the predicates that it writes.
     mask : lanes that execute, of those the machine carries.
-    memory, control : `warpbank.arch.uop.Memory`, `warpbank.arch.uop.Control`.
+    memory : memory operation, a `warpbank.arch.uop.Memory`.
+    control : control operation, a `warpbank.arch.uop.Control`.
     collects : the uop goes through a collector (guard true on some lane, carried or not, and not a bare
         control uop). Where 0 the uop is complete when it issues, reads and writes nothing.
-    arrive, wait, barrier, barrier_warps : arrives at a barrier; waits there; its number; warps expected, 0
-        for all of the CTA.
+    arrive : it arrives at a barrier.
+    wait : it waits at that barrier.
+    barrier : number of that barrier.
+    barrier_warps : warps that the barrier expects, 0 for all of the CTA.
     last : end of the warp's stream.
-    lines, passes : memory lines touched, shared-memory passes (0 counts as 1).
-    write_back, near, dead : the compiler's hints.
-    release, wide : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or,
-        where `wide`, six of 8.
-    write_back, near, dead, scalar, fresh : the compiler's hints.
-    part : executes on other lanes than those the warp was launched with (divergent, or guarded).
-    covered, first : likewise. A release flag instruction covers the uop, and others from pc `first` on.
+    lines : memory lines that it touches.
+    passes : shared-memory passes; 0 counts as 1.
+    write_back : the compiler's hint whether its results are kept in the collector (bit 0) and go to the banks
+        (bit 1).
+    near : the compiler's hint which values are read again soon, per source; the last bit is for the
+        destination.
+    dead : the compiler's hint which sources are read for the last time.
+    release : if the machine takes release flags: registers that a PBR releases, nine of 6 bits or, where
+        `wide`, six of 8.
+    wide : if the machine takes release flags: `release` has six registers.
+    covered : if the machine takes release flags: a release flag instruction covers the uop.
+    first : if the machine takes release flags: the first pc that this flag instruction covers.
+    scalar : the compiler's hint that one lane may execute the uop for all.
+    fresh : the compiler's hint that no lane of the destination's old value is read again.
+    part : it executes on other lanes than those the warp was launched with (divergent, or guarded).
     """
     flags = (
         {"release": PAYLOAD_BITS, "wide": 1, "covered": 1, "first": field_width("pc", config)}
@@ -81,7 +108,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
             "predicates_read": PREDICATES,
             "predicates_written": PREDICATES,
             "mask": config.lanes,
-            "memory": 4,
+            "memory": MEMORY_WIDTH,
             "control": bits(len(Control)),
             "collects": 1,
             "arrive": 1,
@@ -103,16 +130,29 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
 
 
 def issue_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 1: an issued uop: the warp slot and the uop."""
+    """Uop on the issue interface: the warp slot and the uop."""
     return data.StructLayout({"warp": config.sub_core.warp_width, "uop": uop_layout(config)})
 
 
 def result_layout(config: SmConfig) -> data.StructLayout:
-    """What is needed to write a uop's results back: queued in the pipelines, carried through the load/store
-    unit, returned by it.
+    """Part of a uop that is needed to write its results back.
+
+    It is queued in the pipelines, carried through the load/store unit and returned by it.
 
     `fence`: the uop is a fence, whose warp may go on when it retires. `near`: the result's next reuse is
     near, by the compiler's word. Other fields as in `uop_layout`.
+
+    Fields
+    ------
+    warp : warp slot.
+    seq : number of the uop in its warp.
+    destination : first register that it writes.
+    count : registers that it writes, from `destination` on.
+    predicates_written : mask of the predicates that it writes.
+    mask : lanes that execute.
+    part : it executes on other lanes than those the warp was launched with.
+    fence : it is a fence, whose warp may go on when it retires.
+    near : its results are read again soon, by the compiler's word.
     """
     uop = uop_layout(config)
     names = ("seq", "destination", "count", "predicates_written", "mask", "part")
@@ -127,11 +167,22 @@ def result_layout(config: SmConfig) -> data.StructLayout:
 
 
 def dispatch_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 3: a uop on its way from its collector to a unit. The operands are the collector's `operands`."""
+    """Uop on the dispatch interface, on its way from its collector to a unit.
+
+    The operands are the collector's `operands`.
+
+    Fields
+    ------
+    collector : collector that holds the uop and its operands.
+    memory : memory operation, a `warpbank.arch.uop.Memory`.
+    lines : memory lines that it touches.
+    passes : shared-memory passes; 0 counts as 1.
+    result : what is needed to write its results back, a `result_layout`.
+    """
     return data.StructLayout(
         {
             "collector": config.sub_core.collector_width,
-            "memory": 4,
+            "memory": MEMORY_WIDTH,
             "lines": COUNT_WIDTH,
             "passes": COUNT_WIDTH,
             "result": result_layout(config),
@@ -140,16 +191,34 @@ def dispatch_layout(config: SmConfig) -> data.StructLayout:
 
 
 def lsu_layout(config: SmConfig) -> data.StructLayout:
-    """A uop in a sub-core's queue to the load/store unit. `result` is what the unit gives back when the uop
-    is complete."""
+    """Uop in a sub-core's queue to the load/store unit.
+
+    `result` is what the unit gives back when the uop is complete.
+
+    Fields
+    ------
+    memory : memory operation, a `warpbank.arch.uop.Memory`.
+    lines : memory lines that it touches.
+    passes : shared-memory passes; 0 counts as 1.
+    result : what is needed to write its results back, a `result_layout`.
+    """
     return data.StructLayout(
-        {"memory": 4, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
+        {"memory": MEMORY_WIDTH, "lines": COUNT_WIDTH, "passes": COUNT_WIDTH, "result": result_layout(config)}
     )
 
 
 def write_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 4: one result register on its way to the register file: whose, which, the lanes to be written,
-    whether these are other ones than the warp was launched with, and whether its next reuse is near."""
+    """Result register on the result interface, on its way to the register file.
+
+    Fields
+    ------
+    warp : warp slot.
+    seq : number of the uop in its warp.
+    register : register that is written.
+    mask : lanes that are written.
+    part : these are other lanes than those the warp was launched with.
+    near : the register is read again soon, by the compiler's word.
+    """
     return data.StructLayout(
         {
             "warp": config.sub_core.warp_width,
@@ -163,13 +232,26 @@ def write_layout(config: SmConfig) -> data.StructLayout:
 
 
 def tag_fields(tags: int) -> dict[str, int]:
-    """The field that tells the uops of one collector apart, where it can have several in collection."""
+    """Field that tells the uops of one collector apart, where it can have several in collection."""
     return {"tag": bits(tags)} if tags > 1 else {}
 
 
 def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
-    """Seam 2: operands of a uop, requested at once in slot order: one group of read requests. `tags`: uops
-    per collector."""
+    """Group of read requests on the operand read interface: the operands of a uop, in slot order.
+
+    Parameters
+    ----------
+    config : machine.
+    tags : uops that one collector may have in collection.
+
+    Fields
+    ------
+    tag : which of the collector's uops it is, if there can be several.
+    collector : collector of the uop.
+    warp : warp of the uop.
+    sources : register of each source slot.
+    source_valid : source slots that are requested.
+    """
     return data.StructLayout(
         {
             **tag_fields(tags),
@@ -182,29 +264,45 @@ def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
 
 
 def evicted_layout(config: SmConfig) -> data.StructLayout:
-    """Seam 4: a value that a collector evicts, on its way to the banks: all lanes of `register` of `warp`."""
+    """Value that a collector evicts, on the result interface: all lanes of `register` of `warp`."""
     return data.StructLayout(
         {"warp": config.sub_core.warp_width, "register": REGISTER_WIDTH, "value": config.value_width}
     )
 
 
 class Always(wiring.Signature):
-    """A stream whose receiver always takes: `valid` and `payload` as in `lib.stream`, and no `ready` (a
-    constant one cannot be a port of exported Verilog)."""
+    """Stream whose receiver always takes.
+
+    There is no `ready`: a constant one cannot be a port of exported Verilog.
+
+    Members
+    -------
+    valid : Out(1). `payload` is there, and is taken.
+    payload : Out(shape). What is handed over.
+    """
 
     def __init__(self, shape: data.StructLayout) -> None:
         super().__init__({"valid": Out(1), "payload": Out(shape)})
 
 
+class AlwaysInterface(Interface, Protocol):
+    """Interface object of the signature `Always`."""
+
+    valid: Signal
+    payload: Record
+
+
 class Fill(wiring.Signature):
-    """The front end asks for a uop (seen from the sub-core).
+    """Question of the front end to the testbench: the next uop of a warp.
+
+    Seen from the sub-core.
 
     Members
     -------
-    valid : Out. In this cycle the next uop of warp slot `warp`'s stream is taken; the testbench must supply
-        it and advance the stream. There is always a next one: a warp is not asked for after its `last` uop.
-    warp : Out.
-    uop : In, `uop_layout`. The answer, in the same cycle; used for the next state only.
+    valid : Out(1). In this cycle the next uop of the stream of `warp` is taken; the testbench must supply it
+        and advance the stream. There is always a next one: a warp is not asked for after its `last` uop.
+    warp : Out(bits(warps)). Warp slot that is asked for.
+    uop : In(uop_layout). The answer, in the same cycle; used for the next state only.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -213,15 +311,27 @@ class Fill(wiring.Signature):
         )
 
 
+class FillInterface(Interface, Protocol):
+    """Interface object of the signature `Fill`."""
+
+    valid: Signal
+    warp: Signal
+    uop: Record
+
+
 class WriteBack(wiring.Signature):
-    """A result is written, into a bank or into a collector that keeps it (seen from the sub-core).
+    """Question to the testbench: the value of a result that is written into a bank or a collector.
+
+    Seen from the sub-core.
 
     Members
     -------
-    valid : Out. In this cycle register `register` of uop (`warp`, `seq`) is written there, on the lanes of
-        `mask`.
-    warp, seq, register, mask : Out.
-    value : In, 32 bits per lane, lane 0 lowest. The answer, in the same cycle; used for the next state only.
+    valid : Out(1). In this cycle `register` of uop (`warp`, `seq`) is written, on the lanes of `mask`.
+    warp : Out(bits(warps)). Warp of the uop.
+    seq : Out(seq). Number of the uop in its warp.
+    register : Out(8). Register that is written.
+    mask : Out(lanes). Lanes that are written.
+    value : In(32 per lane). The answer, lane 0 lowest, in the same cycle; used for the next state only.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -235,18 +345,33 @@ class WriteBack(wiring.Signature):
         )
 
 
+class WriteBackInterface(Interface, Protocol):
+    """Interface object of the signature `WriteBack`."""
+
+    valid: Signal
+    warp: Signal
+    seq: Signal
+    register: Signal
+    mask: Signal
+    value: Signal
+
+
 class Start(wiring.Signature):
-    """Warps start in a sub-core (seen from the CTA dispatcher).
+    """Start of warps in a sub-core.
+
+    Seen from the CTA dispatcher.
 
     Members
     -------
-    warps : Out, a bit per warp slot. These slots receive a warp in this cycle; they are filled from the next
-        cycle on. Of several, the lower slot is the older warp.
-    rows : Out. Rows of every bank per warp: the registers of slot w lie from row w x `rows` on. Held while
-        warps run.
-    registers, exempt, slots : Out, if the machine takes release flags. Registers per thread of the launch
-        that is taken in this cycle, the mask of those that are not renamed, and the warp slots that it may
-        use.
+    warps : Out(warps). Slots that receive a warp in this cycle; they are filled from the next cycle on. Of
+        several, the lower slot is the older warp.
+    rows : Out(bits(rows + 1)). Rows of every bank per warp: the registers of slot w lie from row w x `rows`
+        on. Held while warps run.
+    registers : Out(9), if the machine takes release flags. Registers per thread of the launch that is taken
+        in this cycle.
+    exempt : Out(256), if the machine takes release flags. Mask of that launch's registers that are not
+        renamed.
+    slots : Out(bits(warps + 1)), if the machine takes release flags. Warp slots that the launch may use.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -264,18 +389,31 @@ class Start(wiring.Signature):
         )
 
 
+class StartInterface(Interface, Protocol):
+    """Interface object of the signature `Start`."""
+
+    warps: Signal
+    rows: Signal
+    registers: Signal
+    exempt: Signal
+    slots: Signal
+
+
 class Arrival(wiring.Signature):
-    """A uop issued that concerns the barriers or ends its warp (seen from the sub-core). A function of
-    registers.
+    """Notice that a uop issues which arrives at a barrier or ends its warp.
+
+    Seen from the sub-core. A function of registers.
 
     Members
     -------
-    warp : Out. The warp that issues.
-    arrive : Out. It arrives at `barrier`, which expects `barrier_warps` warps (0: all of the CTA that have
-        not issued their last uop).
-    wait : Out. It waits there (only with `arrive`) until its bit of the sub-core's input `release` is 1, in
-        the same cycle or later.
-    last : Out. It issues its last uop.
+    warp : Out(bits(warps)). Warp that issues.
+    arrive : Out(1). It arrives at `barrier`.
+    wait : Out(1). It waits there (only with `arrive`) until its bit of the sub-core's input `release` is 1,
+        in the same cycle or later.
+    barrier : Out(8). Number of the barrier.
+    barrier_warps : Out(bits(warps + 1)). Warps that the barrier expects; 0 for all of the CTA that have not
+        issued their last uop.
+    last : Out(1). It issues its last uop.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -286,14 +424,28 @@ class Arrival(wiring.Signature):
         )
 
 
+class ArrivalInterface(Interface, Protocol):
+    """Interface object of the signature `Arrival`."""
+
+    warp: Signal
+    arrive: Signal
+    wait: Signal
+    barrier: Signal
+    barrier_warps: Signal
+    last: Signal
+
+
 class Delivery(wiring.Signature):
-    """Seam 2, back: a collector's single port (seen from the hierarchy).
+    """Operand read interface, back: the single port of a collector.
+
+    Seen from the hierarchy.
 
     Members
     -------
-    valid, slot : Out. An operand for source slot `slot` arrives.
-    tag : Out, if `tags` > 1. Which of the collector's uops it is for.
-    value : Out, 32 bits per lane.
+    valid : Out(1). An operand arrives.
+    slot : Out(bits(slots)). Source slot that it is for.
+    tag : Out(bits(tags)), if `tags` > 1. Which of the collector's uops it is for.
+    value : Out(32 per lane). Value of the operand.
     """
 
     def __init__(self, config: SmConfig, tags: int = 1) -> None:
@@ -307,13 +459,26 @@ class Delivery(wiring.Signature):
         )
 
 
+class DeliveryInterface(Interface, Protocol):
+    """Interface object of the signature `Delivery`."""
+
+    valid: Signal
+    slot: Signal
+    value: Signal
+    tag: Signal
+
+
 class Location(wiring.Signature):
-    """Seam 5: where a register is (seen from the hierarchy). Combinational.
+    """Bank interface to the mapping: look-up of the place of a register.
+
+    Seen from the hierarchy. Combinational.
 
     Members
     -------
-    warp, register : Out.
-    bank, row : In.
+    warp : Out(bits(warps)). Warp of the register.
+    register : Out(8). Register that is looked up.
+    bank : In(bits(banks)). Bank in which it lies.
+    row : In(bits(rows)). Row of that bank.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -328,16 +493,28 @@ class Location(wiring.Signature):
         )
 
 
+class LocationInterface(Interface, Protocol):
+    """Interface object of the signature `Location`."""
+
+    warp: Signal
+    register: Signal
+    bank: Signal
+    row: Signal
+
+
 class BankPort(wiring.Signature):
-    """Seam 5: one bank (seen from the hierarchy). Reading and writing in one cycle is not allowed.
+    """Bank interface to the storage: one bank.
+
+    Seen from the hierarchy. Reading and writing in one cycle is not allowed.
 
     Members
     -------
-    row : Out. Row that is read or written.
-    read : Out. Read it; `data` is there in the next cycle.
-    write : Out. Write the lanes of `mask` of `value`, to be seen from the next cycle on.
-    mask, value : Out.
-    data : In. What the last read found; held until the next one.
+    row : Out(bits(rows)). Row that is read or written.
+    read : Out(1). Read the row; `data` is there in the next cycle.
+    write : Out(1). Write the lanes of `mask` of `value`, to be seen from the next cycle on.
+    mask : Out(lanes). Lanes that are written.
+    value : Out(32 per lane). Value that is written.
+    data : In(32 per lane). Value that the last read found; held until the next one.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -353,13 +530,26 @@ class BankPort(wiring.Signature):
         )
 
 
+class BankPortInterface(Interface, Protocol):
+    """Interface object of the signature `BankPort`."""
+
+    row: Signal
+    read: Signal
+    write: Signal
+    mask: Signal
+    value: Signal
+    data: Signal
+
+
 class Immediate(wiring.Signature):
-    """What stands behind an instruction in the code and is too long for its uop: the bit-vector of a PREFETCH
-    (seen from the sub-core).
+    """Question to the testbench: the bit-vector of a PREFETCH.
+
+    It stands behind the instruction in the code and is too long for its uop. Seen from the sub-core.
 
     Members
     -------
-    valid, pc : Out. Of the instruction that issues in this cycle. Functions of registers.
+    valid : Out(1). A PREFETCH issues in this cycle. From registers.
+    pc : Out(pc). Its instruction. From registers.
     bits : In(256). The answer, in the same cycle; used for the next state only.
     """
 
@@ -367,20 +557,48 @@ class Immediate(wiring.Signature):
         super().__init__({"valid": Out(1), "pc": Out(field_width("pc", config)), "bits": In(IMMEDIATE_WIDTH)})
 
 
+class ImmediateInterface(Interface, Protocol):
+    """Interface object of the signature `Immediate`."""
+
+    valid: Signal
+    pc: Signal
+    bits: Signal
+
+
 class ReadDone(wiring.Signature):
-    """Seam 6: operands were read, for the WAR hazards (seen from the collectors): a mask of source slots of a
-    uop in collection.
+    """Scoreboard release interface: operands of a uop were read, which ends its WAR hazards.
+
+    Seen from the collectors. There is one per uop that can be in collection at a time; the scoreboard knows
+    the uop's registers.
 
     There is one per uop that can be in collection at a time; the scoreboard knows the uop's registers.
+
+    Members
+    -------
+    slots : Out(slots). Source slots of the uop that were read.
     """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__({"slots": Out(config.sub_core.collector.slots)})
 
 
+class ReadDoneInterface(Interface, Protocol):
+    """Interface object of the signature `ReadDone`."""
+
+    slots: Signal
+
+
 class Written(wiring.Signature):
-    """Seam 6: a register of a warp has been written, for the RAW and WAW hazards (seen from the
-    hierarchy)."""
+    """Scoreboard release interface: a register was written, which ends its RAW and WAW hazards.
+
+    Seen from the hierarchy.
+
+    Members
+    -------
+    valid : Out(1). A register was written.
+    warp : Out(bits(warps)). Warp of the register.
+    register : Out(8). Register that was written.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -388,8 +606,27 @@ class Written(wiring.Signature):
         )
 
 
+class WrittenInterface(Interface, Protocol):
+    """Interface object of the signature `Written`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
+
+
 class Retired(wiring.Signature):
-    """Seam 6: the last write of a uop is done (seen from the result arbiter): its predicates are written."""
+    """Scoreboard release interface: the last write of a uop is done, so that its predicates are written.
+
+    Seen from the result arbiter.
+
+    Members
+    -------
+    valid : Out(1). The last write of a uop is done.
+    warp : Out(bits(warps)). Warp of the uop.
+    seq : Out(seq). Number of the uop in its warp.
+    predicates : Out(predicates). Predicates that it wrote.
+    fence : Out(1). It is a fence.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -403,39 +640,57 @@ class Retired(wiring.Signature):
         )
 
 
+class RetiredInterface(Interface, Protocol):
+    """Interface object of the signature `Retired`."""
+
+    valid: Signal
+    warp: Signal
+    seq: Signal
+    predicates: Signal
+    fence: Signal
+
+
 def dispatch_stream(config: SmConfig) -> stream.Signature:
-    """Seam 3, per unit. `valid`: a complete collector has a uop for it; `ready`: the unit takes one in this
-    cycle."""
+    """Dispatch interface of one unit.
+
+    `valid`: a complete collector has a uop for it. `ready`: the unit takes one in this cycle.
+    """
     return stream.Signature(dispatch_layout(config))
 
 
 def lsu_stream(config: SmConfig) -> stream.Signature:
-    """From a sub-core's queue to the load/store unit: `payload` is the oldest uop, taken where `ready`."""
+    """Queue from a sub-core to the load/store unit: `payload` is the oldest uop, taken where `ready`."""
     return stream.Signature(lsu_layout(config))
 
 
 def returned_stream(config: SmConfig) -> Always:
-    """From the load/store unit back: a complete uop, offered to the banks from the next cycle on. Always
-    taken."""
+    """Return path of the load/store unit: a complete uop, offered to the banks from the next cycle on.
+
+    It is always taken.
+    """
     return Always(result_layout(config))
 
 
 def result_stream(config: SmConfig) -> stream.Signature:
-    """Seam 4, per unit: a result register offered to the register file; `ready`: it is written in this
-    cycle."""
+    """Result interface of one unit to the hierarchy: a register that is offered.
+
+    `ready`: it is written in this cycle.
+    """
     return stream.Signature(write_layout(config))
 
 
 class ResultOffer(wiring.Signature):
-    """Seam 4: a result register that a unit offers, as collectors that keep results see it (seen from the
-    result arbiter).
+    """Result interface of one unit to collectors that keep results.
+
+    Seen from the result arbiter.
 
     Members
     -------
-    valid, payload : Out. It is offered.
-    taken : Out. It is written in this cycle; may depend on `held` and `absorbed`.
-    held : In. It has to wait for its collector's port.
-    absorbed : In. It goes into its collector and needs no bank.
+    valid : Out(1). A register is offered.
+    payload : Out(write_layout). Register that is offered.
+    taken : Out(1). It is written in this cycle; may depend on `held` and `absorbed`.
+    held : In(1). It has to wait for its collector's port.
+    absorbed : In(1). It goes into its collector and needs no bank.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -450,44 +705,60 @@ class ResultOffer(wiring.Signature):
         )
 
 
+class ResultOfferInterface(Interface, Protocol):
+    """Interface object of the signature `ResultOffer`."""
+
+    valid: Signal
+    payload: Record
+    taken: Signal
+    held: Signal
+    absorbed: Signal
+
+
 def evicted_stream(config: SmConfig) -> stream.Signature:
-    """Seam 4: what the collectors of a sub-core evict, one value at a time. `valid` and `payload` are from
-    registers."""
+    """Result interface of the collectors to the hierarchy: values that they evict, one at a time.
+
+    `valid` and `payload` are from registers.
+    """
     return stream.Signature(evicted_layout(config))
 
 
 def read_stream(config: SmConfig, tags: int = 1) -> Always:
-    """Seam 2: a uop's operands, requested in the cycle it is allocated or inserted. Always taken."""
+    """Operand read interface to the hierarchy: a uop's operands, requested when it is allocated or inserted.
+
+    They are always taken.
+    """
     return Always(read_layout(config, tags))
 
 
 def issue_stream(config: SmConfig) -> Always:
-    """Seam 1: the uop that issues; it is offered only if `may_issue` said that a collector takes it."""
+    """Issue interface: the uop that issues, offered only if `may_issue` said that a collector takes it."""
     return Always(issue_layout(config))
 
 
 class SubCorePorts(wiring.Signature):
-    """All of a sub-core (seen from it).
+    """Ports of a sub-core.
+
+    Seen from the sub-core.
 
     Members
     -------
-    start : In, `Start`. Warps start.
-    launch : In(1), if the machine takes release flags. A launch begins; `start.registers` and `start.exempt`
-        are its.
-    release : In, a bit per warp slot. The barrier at which the warp waits is open; may depend on `arrival` of
-        the same cycle.
-    arrival : Out, `Arrival`.
-    drain : Out, a bit per warp slot. The last uop of the warp retires in this cycle.
-    fill : Out, `Fill`. Question to the testbench.
-    write : Out, `WriteBack` per bank. Question to the testbench.
+    start : In(Start). Warps start.
+    launch : In(1), if the machine takes release flags. A launch begins, to which `start.registers`,
+        `start.exempt` and `start.slots` belong.
+    release : In(warps). Warps whose barrier is open; may depend on `arrival` of the same cycle.
+    arrival : Out(Arrival). A uop issues that arrives at a barrier or ends its warp.
+    drain : Out(warps). Warps whose last uop retires in this cycle.
+    fill : Out(Fill). Question to the testbench: the next uop of a warp.
+    write : Out(WriteBack) per bank. Question to the testbench: the value of a result that a bank takes.
     issues : Out(1). A uop issues in this cycle.
     sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
-    keep : Out, `WriteBack` per unit, if `caches`. Question to the testbench: a result that a collector or a
-        cache keeps.
-    immediate : Out, `Immediate`, if `immediates`. Question to the testbench.
-    lsu : Out, `lsu_stream`. To the load/store unit.
-    returned : In, `returned_stream`. From the load/store unit.
-    events : Out, `Events`, if `events` is given (`warpbank.hdl.probe`). `lsu_accept` is among them.
+    keep : Out(WriteBack) per unit, if `caches`. Question to the testbench: the value of a result that a
+        collector or a cache keeps.
+    immediate : Out(Immediate), if `immediates`. Question to the testbench: the bit-vector of a PREFETCH.
+    lsu : Out(lsu_stream). Uops for the load/store unit.
+    returned : In(returned_stream). Complete uops from the load/store unit.
+    events : Out(Events), if `events` is given. Events of all units, `lsu_accept` among them.
     """
 
     def __init__(
@@ -517,3 +788,22 @@ class SubCorePorts(wiring.Signature):
                 **({} if events is None else {"events": Out(events)}),
             }
         )
+
+
+class SubCoreInterface(Interface, Protocol):
+    """Interface object of the signature `SubCorePorts`."""
+
+    start: StartInterface
+    launch: Signal
+    release: Signal
+    arrival: ArrivalInterface
+    drain: Signal
+    fill: FillInterface
+    write: list[WriteBackInterface]
+    issues: Signal
+    sthld: Signal
+    keep: list[WriteBackInterface]
+    immediate: ImmediateInterface
+    lsu: stream.Interface
+    returned: AlwaysInterface
+    events: EventsInterface

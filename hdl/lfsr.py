@@ -1,4 +1,4 @@
-"""Pseudo-random numbers as hardware makes them: a linear feedback shift register."""
+"""Pseudo-random numbers as hardware makes them, from a linear feedback shift register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRIDE = 7
 
 
 class Lfsr(wiring.Component):
-    """16 bits, Galois form.
+    """Linear feedback shift register of 16 bits in Galois form.
 
     Parameters
     ----------
@@ -30,6 +30,9 @@ class Lfsr(wiring.Component):
     ------
     ValueError : the seed is 0, where the register would stay for ever, or has more than 16 bits.
     """
+
+    advance: Signal
+    state: Signal
 
     def __init__(self, seed: int) -> None:
         if not 0 < seed < 1 << WIDTH:

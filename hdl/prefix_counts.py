@@ -1,4 +1,4 @@
-"""Set bits of a mask by their number: the first, the second and so on, all at once.
+"""Prefix counts: set bits of a mask by their number, the first, the second and so on, all at once.
 
 Counts are one-hot and are joined in a tree, so that nothing waits for the bit before it.
 """
@@ -15,7 +15,10 @@ Count = list[Value]
 
 
 def at_least(m: Module, mask: Value, most: int, name: str = "at_least") -> list[Value]:
-    """For each k up to `most` whether at least k bits of `mask` are set. `name` names the signals."""
+    """Whether at least k bits of `mask` are set, for each k up to `most`.
+
+    `name` names the signals.
+    """
     if len(mask) == 1:
         return [Const(1, 1), mask[0]]
     half = len(mask) // 2
@@ -29,7 +32,7 @@ def at_least(m: Module, mask: Value, most: int, name: str = "at_least") -> list[
 
 
 def together(m: Module, one: list[Value], other: list[Value], most: int, name: str) -> list[Value]:
-    """The same of two masks together, from that of each."""
+    """Whether at least k bits of two masks are set, for each k up to `most`, from `at_least` of each mask."""
     ways: list[list[Value]] = [[] for _ in range(min(len(one) + len(other) - 1, most + 1))]
     for left, a in enumerate(one):
         for right, b in enumerate(other):
@@ -41,12 +44,12 @@ def together(m: Module, one: list[Value], other: list[Value], most: int, name: s
 
 
 def exactly(counts: list[Value]) -> list[Value]:
-    """For each k whether it is k bits, from `at_least`; the last stands for more, too."""
+    """Whether exactly k bits are set, for each k, from `at_least`; the last stands for more, too."""
     return [more & ~most for more, most in zip(counts, [*counts[1:], Const(0, 1)], strict=True)]
 
 
 def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:
-    """For each k below `most` a mask with the set bit of `mask` that has k set bits below it; 0 if there is
+    """Mask, for each k below `most`, of the set bit of `mask` that has k set bits below it; 0 if there is
     none."""
     before, _ = _counts(m, mask, most, name)
     masks = [Signal(len(mask), name=f"{name}_{k}") for k in range(most)]
@@ -62,7 +65,7 @@ def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:
 
 
 def _counts(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], Count]:
-    """Per bit the count of those below it, and the count of all."""
+    """Count of the bits below each bit, and the count of all."""
     if len(mask) == 1:
         return [[Const(1, 1)]], [~mask[0], mask[0]]
     half = len(mask) // 2
@@ -74,7 +77,7 @@ def _counts(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], 
 
 
 def _joined(m: Module, one: Count, other: Count, most: int, name: str) -> Count:
-    """The sum of two counts."""
+    """Sum of two counts."""
     ways: list[list[Value]] = [[] for _ in range(min(len(one) + len(other) - 1, most + 1))]
     for left, a in enumerate(one):
         for right, b in enumerate(other):

@@ -1,5 +1,6 @@
-"""Where units report what they do: the events of `warpbank.arch.events` as ports, one bundle per event and
-place it can happen in.
+"""Event ports, through which units report what they do in a cycle.
+
+They are the events of `warpbank.arch.events`, one bundle per event and place where it can happen.
 
 A component made with `probe=True` has a member `events: Out(Events(...))`; made with `probe=False` it has
 none and nothing is generated for them. An event that can happen n times in a cycle (one grant per bank) has n
@@ -14,18 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.events import EVENTS, field_width
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.typed import Interface
 
 
 class EventSignature(wiring.Signature):
-    """One instance of an event.
+    """Event port: one instance of an event.
 
     Members
     -------
@@ -41,7 +43,7 @@ class EventSignature(wiring.Signature):
 
 
 class Events(wiring.Signature):
-    """The events of a component: for every event name an array of instances.
+    """Event ports of a component: for every event name an array of instances.
 
     Parameters
     ----------
@@ -61,10 +63,38 @@ class Events(wiring.Signature):
         )
 
 
+class EventInterface(Interface, Protocol):
+    """Interface object of an `EventSignature`: `valid`, and the fields by name."""
+
+    valid: Signal
+
+    def __getattr__(self, field: str) -> Signal: ...
+
+
+class EventsInterface(Protocol):
+    """Interface object of an `Events`: a list of instances for the name of each event."""
+
+    @property
+    def signature(self) -> Events:
+        """The signature that made it."""
+
+    def __getattr__(self, event: str) -> list[EventInterface]: ...
+
+
+class Reporter(Protocol):
+    """Component that reports events."""
+
+    @property
+    def events(self) -> EventsInterface:
+        """Event ports of the component."""
+
+
 @dataclass(frozen=True)
 class EventPort:
-    """One instance of an event among a component's ports: the event's name, its number, and its signals in
-    registry order."""
+    """Instance of an event among a component's ports.
+
+    It has the event's name, its number, and its signals in registry order.
+    """
 
     name: str
     index: int
@@ -72,9 +102,9 @@ class EventPort:
     fields: tuple[Signal, ...]
 
 
-def event_ports(events: Any) -> list[EventPort]:
-    """All instances of an `Events` interface, in the order of the registry: what an engine reads in every
-    cycle."""
+def event_ports(events: EventsInterface) -> list[EventPort]:
+    """List all instances of an `Events` interface in the order of the registry, which an engine reads in
+    every cycle."""
     ports: list[EventPort] = []
     for name, count in events.signature.counts.items():
         for index in range(count):
@@ -88,7 +118,7 @@ def event_ports(events: Any) -> list[EventPort]:
 
 
 def total(parts: Iterable[Events]) -> dict[str, int]:
-    """Instances of every event over several components."""
+    """Count the instances of every event over several components."""
     counts: dict[str, int] = {}
     for part in parts:
         for name, count in part.counts.items():
@@ -96,7 +126,7 @@ def total(parts: Iterable[Events]) -> dict[str, int]:
     return counts
 
 
-def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
+def gather(m: Module, outer: EventsInterface, inner: Iterable[EventsInterface]) -> None:
     """Connect the `Events` interfaces `inner` to `outer`, whose instances are theirs one after the other."""
     used = dict.fromkeys(outer.signature.counts, 0)
     for events in inner:
@@ -108,7 +138,7 @@ def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
                 m.d.comb += getattr(target, field).eq(signal)
 
 
-def emit(m: Module, instance: Any, valid: Any, **fields: Any) -> None:
+def emit(m: Module, instance: EventInterface, valid: ValueLike, **fields: ValueLike) -> None:
     """Drive one instance of an event: every field by name. Raises if a field is missing or unknown."""
     names = set(instance.signature.members) - {"valid"}
     if names != set(fields):

@@ -1,5 +1,4 @@
-"""Rotating priority over bit masks: the first set bit at or after a pointer, wrapping around; and what such a
-bit picks."""
+"""Round-robin choice over bit masks: the first set bit at or after a pointer, wrapping around."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ from warpbank.arch.parameters import bits
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen: `one_hot` (0 if the mask was), `index` (0 if the mask was), `any`, and the pointer
-    behind it, `after`."""
+    """Bit that was chosen: `one_hot`, `index` (both 0 if the mask was), `any`, and the pointer behind it,
+    `after`."""
 
     one_hot: Signal
     index: Signal
@@ -25,8 +24,9 @@ class Choice:
 
 
 def first_from(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
-    """The first set bit of `mask` at or after bit `pointer`, wrapping around: a thermometer mask and two x &
-    -x.
+    """Choose the first set bit of `mask` at or after bit `pointer`, wrapping around.
+
+    It is a thermometer mask and two x & -x.
 
     Combinational. `name` names the signals.
     """
@@ -39,7 +39,7 @@ def first_from(m: Module, mask: Value, pointer: Value, name: str = "choice") -> 
 
 
 def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
-    """The lowest set bit of `mask`."""
+    """Choose the lowest set bit of `mask`."""
     width = len(mask)
     one_hot = Signal(width, name=f"{name}_one_hot")
     m.d.comb += one_hot.eq(mask & (~mask + 1))
@@ -51,8 +51,9 @@ def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:
 def soonest(
     m: Module, mask: Value, pointer: Value, name: str = "choice", reached: Signal | None = None
 ) -> Choice:
-    """The same as `first_from`, where delay counts and the mask is narrow: each set bit looks for others
-    before it, all at once.
+    """Choose the first set bit of a narrow `mask` at or after `pointer`, with little delay.
+
+    The choice is that of `first_from`, but each set bit looks for others before it, all at once.
 
     Its gates grow with the square of the width; which bits are before which follows from the pointer alone:
     from `reached`, the places from the pointer on, where a register has them.
@@ -80,13 +81,15 @@ def soonest(
 
 
 def lowest(mask: Value) -> Value:
-    """The lowest set bit alone, found by each bit for itself."""
+    """Lowest set bit alone, found by each bit for itself."""
     return Cat(mask[place] & ~mask[:place].any() for place in range(len(mask)))
 
 
 def first_number(mask: Value) -> Value:
-    """Number of the lowest set bit, found half by half: a small and shallow way to an address. Any number for
-    0."""
+    """Number of the lowest set bit, found half by half: a small and shallow way to an address.
+
+    It is any number for 0.
+    """
 
     def found(mask: Value) -> tuple[Value, Value]:
         if len(mask) == 1:
@@ -99,7 +102,7 @@ def first_number(mask: Value) -> Value:
 
 
 def after(index: Value, count: int) -> Value:
-    """(index + 1) mod count."""
+    """Index behind `index`, modulo `count`."""
     if count == 1:
         return index
     return Mux(index == count - 1, 0, index + 1) if count & (count - 1) else (index + 1)[: bits(count)]
@@ -113,12 +116,12 @@ def encode(one_hot: Value) -> Value:
 
 
 def decode(m: Module, index: Value, valid: Value, count: int, name: str) -> Signal:
-    """A mask of `count` bits with bit `index` set if `valid`."""
+    """Mask of `count` bits with bit `index` set if `valid`."""
     mask = Signal(count, name=name)
     m.d.comb += mask.eq(valid << index)
     return mask
 
 
 def pick(one_hot: Value, choices: Sequence[Value]) -> Value:
-    """The choice that `one_hot` picks; 0 if it is 0."""
+    """Choice that `one_hot` picks; 0 if it is 0."""
     return reduce(or_, (Mux(one, choice, 0) for one, choice in zip(one_hot, choices, strict=True)))

@@ -1,26 +1,65 @@
-"""The streaming multiprocessor: assembly of the sub-cores and the units they share."""
+"""Streaming multiprocessor: assembly of the sub-cores and the units they share."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, cast
 
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.hdl.cta_dispatch import CtaDispatch, Started, launch_layout
-from warpbank.hdl.execute.lsu import Lines, Lsu
+from warpbank.hdl.cta_dispatch import CtaDispatch, Started, StartedInterface, launch_layout
+from warpbank.hdl.execute.lsu import Lines, LinesInterface, Lsu
+from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.execute.result_arbiter import ResultArbiter
 from warpbank.hdl.front_end.barrier import Barriers
+from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
-from warpbank.hdl.interfaces import UNITS, Fill, Immediate, Start, WriteBack
-from warpbank.hdl.probe import Events, gather, total
+from warpbank.hdl.interfaces import (
+    UNITS,
+    Fill,
+    FillInterface,
+    Immediate,
+    ImmediateInterface,
+    Start,
+    StartInterface,
+    SubCoreInterface,
+    WriteBack,
+    WriteBackInterface,
+)
+from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
 
 
+class _Collectors(Protocol):
+    waits: bool
+    dispatch: list[stream.Interface]
+    operands: list[list[Signal]]
+
+
+class _Registers(Protocol):
+    prefetches: bool
+
+
+class _SubCore(SubCoreInterface, Protocol):
+    """Sub-core as it is used from outside: its ports, which of them there are, and some of its units."""
+
+    keeps: bool
+    collectors: _Collectors
+    registers: _Registers
+    pipelines: Pipelines
+    results: ResultArbiter
+    scoreboard: Scoreboard
+
+    def elaborate(self, platform: object) -> Module: ...
+
+
 class Sm(wiring.Component):
-    """A whole SM that runs a trace, with the help of a testbench (`warpbank.hdl.interfaces`).
+    """Streaming multiprocessor that runs a trace, with the help of a testbench.
+
+    `warpbank.hdl.interfaces` tells what the testbench supplies.
 
     The testbench offers launch after launch; one is taken in the cycle in which the one before has drained,
     so that a job of several launches loses no cycle between them. The cycle after the first launch was taken
@@ -28,26 +67,28 @@ class Sm(wiring.Component):
 
     Parameters
     ----------
-    config, scheme : the machine and its register file.
+    config : machine.
+    scheme : register file of its sub-cores.
     probe : generate events.
     apart : sub-cores are instances of a module `sub_core` that is elaborated by itself, once for all of them.
 
     Members
     -------
-    launch : In, a stream of `warpbank.hdl.cta_dispatch.launch_layout`. `ready` is a function of registers.
-    started, start : Out, `warpbank.hdl.cta_dispatch.Started`; `Start` per sub-core. Which warp slots hold
-        which warps from now on.
-    fill : Out, `Fill` per sub-core. Question: the next uop of a warp.
-    write : Out, `WriteBack` per sub-core and bank. Question: the value of a result.
-    keep : Out, `WriteBack` per sub-core and execution unit, if collectors or a cache keep results. The same
-        question.
-    immediate : Out, `Immediate` per sub-core, if registers are prefetched. Question: the bit-vector of a
+    launch : In(stream of launch_layout). Launches (`warpbank.hdl.cta_dispatch`); `ready` is a function of
+        registers.
+    started : Out(Started). CTA that starts: which warp slots hold which warps from now on.
+    start : Out(Start) per sub-core. Warps that start.
+    fill : Out(Fill) per sub-core. Question: the next uop of a warp.
+    write : Out(WriteBack) per sub-core and bank. Question: the value of a result that a bank takes.
+    keep : Out(WriteBack) per sub-core and execution unit, if collectors or a cache keep results. Question:
+        the value of a result that is kept.
+    immediate : Out(Immediate) per sub-core, if registers are prefetched. Question: the bit-vector of a
         PREFETCH.
-    lines : Out, `warpbank.hdl.execute.lsu.Lines`. Question: a memory line of a uop.
+    lines : Out(Lines). Question: a memory line of a uop.
     overflow : Out(1). A sub-core lost a uop that the load/store unit returned
         (`warpbank.hdl.execute.pipelines`): the run is void.
-    events : Out, if `probe`: of the units the sub-cores share (lockstep's sub-core -1).
-    core_events : Out, if `probe`: per sub-core.
+    events : Out(Events), if `probe`. Events of the units that the sub-cores share (lockstep's sub-core -1).
+    core_events : Out(Events) per sub-core, if `probe`. Events of each sub-core.
 
     Raises
     ------
@@ -55,12 +96,24 @@ class Sm(wiring.Component):
     ValueError : the scheme names a unit that has no RTL.
     """
 
+    launch: stream.Interface
+    started: StartedInterface
+    start: list[StartInterface]
+    fill: list[FillInterface]
+    write: list[list[WriteBackInterface]]
+    lines: LinesInterface
+    overflow: Signal
+    events: EventsInterface
+    core_events: list[EventsInterface]
+    keep: list[list[WriteBackInterface]]
+    immediate: list[ImmediateInterface]
+
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False, apart: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
         config = scheme.machine(config)
         self._apart = apart
-        self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
+        self.cores = [cast("_SubCore", SubCore(config, scheme, probe)) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)
@@ -69,10 +122,15 @@ class Sm(wiring.Component):
         self.sthld = (
             Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
         )
-        shared = [self.lsu, self.barriers, self.ctas, *([] if self.sthld is None else [self.sthld])]
+        shared: list[Reporter] = [
+            self.lsu,
+            self.barriers,
+            self.ctas,
+            *([] if self.sthld is None else [self.sthld]),
+        ]
         self._shared = shared if probe else []
         cores = config.sub_cores
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "launch": In(stream.Signature(launch_layout(config))),
             "started": Out(Started(config)),
             "start": Out(Start(config)).array(cores),
@@ -108,7 +166,7 @@ class Sm(wiring.Component):
             m.submodules.sthld = self.sthld
             m.d.comb += self.sthld.launch.eq(self.launch.valid & self.launch.ready)
             m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in self.cores))
-        overflow: Any = 0
+        overflow: Value = Const(0)
         for number, core in enumerate(self.cores):
             m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
             for start in (core.start, self.start[number]):
@@ -150,10 +208,11 @@ class Sm(wiring.Component):
         return m
 
 
-def _instance(core: SubCore) -> Instance:
-    """A sub-core as an instance of the module `sub_core`."""
+def _instance(core: _SubCore) -> Instance:
+    """Instance of the module `sub_core`, in the place of a sub-core."""
     ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-    for path, member, value in core.signature.flatten(core):
+    for path, found, value in core.signature.flatten(core):
+        member = cast("wiring.Member", found)  # the stubs say that it is the member's direction alone
         direction = "o" if member.flow is wiring.Out else "i"
         ports[f"{direction}_{'__'.join(str(part) for part in path)}"] = value
     return Instance("sub_core", **ports)

@@ -1,1 +1,1 @@
-"""Operand collectors, and the arbiter between them and the register banks."""
+"""Operand collectors, with and without values that they keep."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
-from typing import Any
+from operator import and_, or_
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -18,22 +17,28 @@ from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
-from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     ResultOffer,
+    ResultOfferInterface,
     WriteBack,
+    WriteBackInterface,
     dispatch_stream,
     evicted_stream,
     issue_stream,
     read_stream,
     uop_layout,
 )
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
+from warpbank.hdl.typed import Record, record
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")
@@ -42,7 +47,7 @@ _UOP, _STATE = ("source_valid", "count", "write_back", "full"), ("valid", "dirty
 
 
 class Boc(wiring.Component):
-    """All bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
+    """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
     `window` before it has been dispatched. An issued uop is inserted: its sources are looked for in the
@@ -59,40 +64,66 @@ class Boc(wiring.Component):
     Parameters
     ----------
     config : the machine: window, entries; one collector per warp.
-    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
+    parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
         collector_write, port_wait, window, occupied).
 
     Members
     -------
-    issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
+    issue : In(issue_stream). Issue interface: the uop to take, offered only if `may_issue` has its warp.
     may_issue : Out(warps). Warps whose next uop would be taken in this cycle; from registers.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: those none of whose uops
         waits; from registers.
-    slide : In(1). The warp of `issue.payload` issues one: its window moves. start : In(warps). New warps
-        start: what their slots kept is dropped.
+    slide : In(1). The warp of `issue.payload` issues a uop that needs no collector: its window moves.
+    start : In(warps). New warps start: what their slots kept is dropped.
     holds : Out(warps). Warps that have values here.
     entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: warp x window +
         its tag.
-    read : Out(read_stream). Operands that are not in the window are requested (seam 2).
-    deliver : In(Delivery) per collector. An operand arrives.
-    read_done : Out(ReadDone) per uop in collection. The sources of a uop that is dispatched (seam 6).
-    dispatch : Out(dispatch_stream) per unit. A collector's oldest complete uop, by rotating priority (seam
-        3); from registers.
-    refused : Out(1). A unit refused one in this cycle.
-    result : In(ResultOffer) per unit. Results as they are offered and written (seam 4).
-    first : In. Unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per unit. Its result is written into a collector; its value comes in.
-    evicted : Out(evicted_stream), with write-back. A dirty value that leaves; from registers.
-    operands : Out(value) per collector and slot. Operands of its oldest complete uop.
-    offered : Out, per collector. Number of that uop among those in collection.
-    operand : In(Noted) per collector, if `parts`. Note of the operand that arrives.
-    kept : Out(kept_layout) per collector and slot, if `parts`. What is known of `operands`.
+    read : Out(read_stream). Operand read interface: operands that are not in the window are requested.
+    deliver : In(Delivery) per collector. Operand read interface: an operand arrives.
+    read_done : Out(ReadDone) per uop in collection. Scoreboard release interface: the sources of a uop that
+        is dispatched.
+    dispatch : Out(dispatch_stream) per unit. Dispatch interface: a collector's oldest complete uop, by
+        rotating priority; from registers.
+    refused : Out(1). A unit refused a uop in this cycle.
+    result : In(ResultOffer) per unit. Result interface: results as they are offered and written.
+    first : In(bits(units)). Unit whose offer goes first, then the next ones in order.
+    keep : Out(WriteBack) per unit. Question to the testbench: the value of a result that is written into a
+        collector.
+    evicted : Out(evicted_stream), if results are written back on eviction. Result interface: a dirty value
+        that leaves; from registers.
+    operands : Out(32 per lane) per collector and slot. Operands of the collector's oldest complete uop.
+    offered : Out(bits(entries)) per collector. Number of that uop among those in collection.
+    operand : In(WithMetadata) per collector, if `parts`. Metadata of the operand that arrives.
+    kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of `operands`.
+    events : Out(Events), if `probe`. Events of the collectors.
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
     dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
     its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    result: list[ResultOfferInterface]
+    first: Signal
+    keep: list[WriteBackInterface]
+    operands: list[list[Signal]]
+    offered: list[Signal]
+    evicted: stream.Interface
+    events: EventsInterface
+    operand: list[WithMetadataInterface]
+    kept: list[list[Record]]
 
     #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
     caches, evicts, per_warp, waits = True, True, True, False
@@ -237,12 +268,12 @@ class Boc(wiring.Component):
             {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}}
         )
         waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
-        self._own = own = Signal(kept, name="issued")
+        self._own = own = record(kept, name="issued")
         m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in INSERTED]
         m.d.comb += [own.tag.eq(tag), own.full.eq(issue.uop.mask.all())]
         write_at(m, waiting, issue.warp, own, self.issue.valid)
         self._row = [read_at(m, waiting, warp) for warp in warps]
-        self._uop = [Signal(kept, name=f"uop_{warp}") for warp in warps]
+        self._uop = [record(kept, name=f"uop_{warp}") for warp in warps]
         m.d.comb += [
             uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
             for warp, uop in enumerate(self._uop)
@@ -258,13 +289,16 @@ class Boc(wiring.Component):
         self._chosen = Signal(len(warps), name="chosen")
         m.d.comb += self._chosen.eq(Mux(fresh, at, choice.one_hot))
 
-    def _of_chosen(self, each: Sequence[Any]) -> Any:
-        """Of the things that every collector has, that of the one whose uop is inserted."""
-        found = pick(self._chosen, [Value.cast(one) for one in each])
-        return each[0].shape()(found) if isinstance(each[0], data.View) else found
+    def _of_chosen(self, each: Sequence[Value]) -> Value:
+        """Value of the collector whose uop is inserted, of a value per collector."""
+        return pick(self._chosen, each)
+
+    def _uop_of_chosen(self) -> Record:
+        """The uop that is inserted."""
+        return self._uop[0].shape()(self._of_chosen([uop.as_value() for uop in self._uop]))
 
     def _deliver(self, m: Module) -> None:
-        """Which entry an operand arrives for: that of its slot, as the inserter had it."""
+        """Look up which entry an operand arrives for: that of its slot, as the inserter had it."""
         width = self.place_width(self._config)
         self._places, self._place, self._delivered = [], [], []
         for warp, delivery in enumerate(self.deliver):
@@ -289,8 +323,8 @@ class Boc(wiring.Component):
             self._delivered.append(mask)
 
     def _insert(self, m: Module) -> None:
-        """Each collector's forwarding logic looks at its uop and its entries; one of them is chosen, and what
-        it finds is done. Request what is not in the window."""
+        """Let each collector's forwarding logic look at its uop and its entries; choose one, do what it
+        finds, and request what is not in the window."""
         self._inserters: list[Inserter] = []
         self._done = Signal(self._warps, name="done")
         for warp, (state, uop, claimed) in enumerate(zip(self._state, self._uop, self._claims, strict=True)):
@@ -315,12 +349,13 @@ class Boc(wiring.Component):
                 unit.waits.eq(self._waits[warp]),
                 self._done[warp].eq(self._chosen[warp] & unit.fits),
             ]
-        read, uop, warp = self.read, self._of_chosen(self._uop), encode(self._chosen)
+        read, number = self.read, encode(self._chosen)
+        uop = self._uop_of_chosen()
         m.d.comb += [
             read.valid.eq((self._done & Cat(unit.read.any() for unit in self._inserters)).any()),
-            read.payload.collector.eq(warp),
+            read.payload.collector.eq(number),
             read.payload.tag.eq(uop.tag),
-            read.payload.warp.eq(warp),
+            read.payload.warp.eq(number),
             read.payload.sources.eq(uop.sources),
             read.payload.source_valid.eq(self._of_chosen([unit.read for unit in self._inserters])),
         ]
@@ -328,7 +363,7 @@ class Boc(wiring.Component):
     # --- One collector.
 
     def _collector(self, m: Module, warp: int, gone: Value) -> None:
-        """The state of one collector: what issue, insertion, operands, results and write-back do to it."""
+        """Update the state of one collector by issue, insertion, operands, results and write-back."""
         unit, state, done = self._inserters[warp], self._state[warp], self._done[warp]
         slid, moves = (Signal(name=f"{name}_{warp}") for name in ("slides", "moves"))
         m.d.comb += [
@@ -373,7 +408,7 @@ class Boc(wiring.Component):
                 (Mux(moves, older, plane) & ~touched & ~leaves)
                 | (leaves if (self._window - 1) >> bit & 1 else 0)
             )
-        oldest = reduce(lambda a, b: a & b, state.age)
+        oldest = reduce(and_, state.age)
         for bit, (plane, older) in enumerate(zip(state.age, counted(state.age, ~oldest), strict=True)):
             m.d.sync += plane.eq(Mux(done, older, plane) & ~taken | (taken if bit == 0 else 0))
         for entry, register in enumerate(state.registers):
@@ -384,7 +419,7 @@ class Boc(wiring.Component):
             self._collector_events(m, warp, present)
 
     def _uops_of(self, m: Module, warp: int, gone: Value) -> None:
-        """The uops in one collector: what issue, insertion, operands and dispatch do to them."""
+        """Update the uops in one collector by issue, insertion, operands and dispatch."""
         unit, uop, done, window = self._inserters[warp], self._uop[warp], self._done[warp], self._window
         busy, inserted, tag_ = self._busy[warp], self._inserted[warp], self._tag[warp]
         allocated = decode(m, tag_, self._issues[warp], window, f"allocated_{warp}")
@@ -409,8 +444,7 @@ class Boc(wiring.Component):
         m.d.sync += self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0))
 
     def _values_of(self, m: Module, warp: int, changed: Value) -> None:
-        """The values in one collector: operands and results are written, and those of its oldest complete uop
-        are offered."""
+        """Write operands and results into a collector, and offer the operands of its oldest complete uop."""
         config, delivery, claimed, values = (
             self._config,
             self.deliver[warp],
@@ -468,7 +502,7 @@ class Boc(wiring.Component):
 
     def _events(self, m: Module) -> None:
         events, issue, units = self.events, self.issue, self._inserters
-        uop, warp = self._of_chosen(self._uop), encode(self._chosen)
+        uop, warp = self._uop_of_chosen(), encode(self._chosen)
         found, expected, overwritten, transient, squeezed = (
             self._of_chosen([getattr(unit, name) for unit in units])
             for name in ("found", "expected", "overwritten", "transient", "squeezed")
@@ -544,7 +578,9 @@ class Boc(wiring.Component):
 
 
 class WriteThroughBoc(Boc):
-    """The same with results written into the banks at once as well: BOW without write-back (BOW, section
-    IV-A)."""
+    """Bypassing operand collectors whose results are written into the banks at once as well.
+
+    This is BOW without write-back. BOW, section IV-A.
+    """
 
     evicts = False

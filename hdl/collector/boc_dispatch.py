@@ -1,28 +1,45 @@
-"""Which uops of the bypassing operand collectors go to the execution units."""
+"""Dispatch from the bypassing operand collectors to the execution units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Protocol
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import UNITS, dispatch_layout
+from warpbank.hdl.interfaces import UNITS, AlwaysInterface, ReadDoneInterface, dispatch_layout
 from warpbank.hdl.round_robin import Choice, pick, soonest
+from warpbank.hdl.typed import Record, record
+
+
+class DispatchPorts(Protocol):
+    """The ports of `warpbank.hdl.collector.boc.Boc` that take part in dispatch."""
+
+    issue: AlwaysInterface
+    entry: Signal
+    dispatch: list[stream.Interface]
+    refused: Signal
+    offered: list[Signal]
+    read_done: list[ReadDoneInterface]
 
 
 def dispatch(
-    m: Module, config: SmConfig, boc: Any, oldest: Sequence[Choice], issues: Signal, tags: Sequence[Signal]
+    m: Module,
+    config: SmConfig,
+    boc: DispatchPorts,
+    oldest: Sequence[Choice],
+    issues: Signal,
+    tags: Sequence[Signal],
 ) -> list[Value]:
-    """Per unit one collector's oldest complete uop, by rotating priority (seam 3). BOW, section IV-A.
+    """Choose per unit one collector's oldest complete uop, by rotating priority. BOW, section IV-A.
 
     Parameters
     ----------
@@ -60,7 +77,7 @@ def dispatch(
             Signal(warps, name=f"pointer_{unit}"),
         )
         m.d.comb += mask.eq(Cat(kinds[unit] for kinds in wanted))
-        choice, uop = soonest(m, mask, pointer, f"unit_{unit}"), Signal(layout, name=f"uop_for_{unit}")
+        choice, uop = soonest(m, mask, pointer, f"unit_{unit}"), record(layout, name=f"uop_for_{unit}")
         m.d.comb += [
             uop.eq(pick(choice.one_hot, held)),
             port.valid.eq(choice.any),
@@ -79,9 +96,9 @@ def dispatch(
     return masks
 
 
-def _kept(m: Module, issue: Any, layout: data.StructLayout) -> data.View:
-    """What of an issued uop is kept for its dispatch."""
-    kept = Signal(layout)
+def _kept(m: Module, issue: Record, layout: data.StructLayout) -> Record:
+    """Fields of an issued uop that are kept for its dispatch."""
+    kept = record(layout)
     uop, result = issue.uop, kept.result
     m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
     m.d.comb += [

@@ -1,5 +1,4 @@
-"""Results and bypassing operand collectors: which of them go into one, and which values go from there to the
-banks."""
+"""Results in the bypassing operand collectors: which go into one, and which values leave for the banks."""
 
 from __future__ import annotations
 
@@ -7,48 +6,52 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
-from warpbank.hdl.interfaces import UNITS, WriteBack
+from warpbank.hdl.interfaces import UNITS, ResultOfferInterface, WriteBack, WriteBackInterface
 from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
+from warpbank.hdl.typed import record
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The port of one collector for results, in this cycle.
+    """Result port of one collector, in this cycle.
 
     Parameters
     ----------
     entry : mask: the entry for which the result that has the port is meant.
-    arrived : the same if that result is written; else 0.
-    write : `WriteBack`. What is written, on which lanes.
+    arrived : `entry` if that result is written in this cycle; else 0.
+    write : what is written, on which lanes.
     """
 
     entry: Signal
     arrived: Signal
-    write: Any
+    write: WriteBackInterface
 
 
 def claim(
     m: Module,
     config: SmConfig,
     states: Sequence[Entries],
-    offers: Sequence[Any],
+    offers: Sequence[ResultOfferInterface],
     first: Value,
-    keep: Sequence[Any],
+    keep: Sequence[WriteBackInterface],
     evicts: bool,
 ) -> list[Claim]:
-    """Which results go into a collector, which wait for its port, which need no bank. BOW, section IV-A.
+    """Decide which results go into a collector, wait for its port, or need no bank. BOW, section IV-A.
 
     Parameters
     ----------
-    states : the collectors' entries.
-    offers, first, keep : the ports `result`, `first`, `keep` of `warpbank.hdl.collector.boc.Boc`.
+    config : machine.
+    states : entries of the collectors.
+    offers : port `result` of `warpbank.hdl.collector.boc.Boc`.
+    first : its port `first`.
+    keep : its port `keep`.
     evicts : results go nowhere else.
 
     Returns the ports of the collectors.
@@ -69,7 +72,7 @@ def claim(
         ports.append(port.one_hot)
         write = WriteBack(config).create(path=("kept", warp))
         entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
-        payload = Signal(offers[0].payload.shape(), name=f"kept_{warp}")
+        payload = record(offers[0].payload.shape(), name=f"kept_{warp}")
         m.d.comb += [
             entry.eq(pick(port.one_hot, here)),
             payload.as_value().eq(pick(port.one_hot, [offer.payload.as_value() for offer in offers])),
@@ -84,21 +87,21 @@ def claim(
         claims.append(Claim(entry, arrived, write))
     found, granted = Signal(UNITS), Signal(UNITS)
     m.d.comb += [found.eq(reduce(or_, finds)), granted.eq(reduce(or_, ports))]
-    for unit, (offer, port) in enumerate(zip(offers, keep, strict=True)):
+    for unit, (offer, written) in enumerate(zip(offers, keep, strict=True)):
         m.d.comb += [
             offer.held.eq(found[unit] & ~granted[unit]),
             offer.absorbed.eq(granted[unit] & int(evicts)),
-            port.valid.eq(offer.taken & granted[unit]),
+            written.valid.eq(offer.taken & granted[unit]),
             *(
-                getattr(port, name).eq(getattr(offer.payload, name))
+                getattr(written, name).eq(getattr(offer.payload, name))
                 for name in ("warp", "seq", "register", "mask")
             ),
         ]
     return claims
 
 
-def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[Signal]:
-    """Per offer the entry of a collector that expects its register, whoever's result it is."""
+def _meant(m: Module, state: Entries, offers: Sequence[ResultOfferInterface], name: str) -> list[Signal]:
+    """Entries of a collector that expect the registers offered, a mask per offer, whoever's result it is."""
     expects = Signal(len(state.valid), name=f"expects_{name}")
     m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
     here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
@@ -110,14 +113,20 @@ def _meant(m: Module, state: Entries, offers: Sequence[Any], name: str) -> list[
 
 
 def write_back(
-    m: Module, evicted: Any, states: Sequence[Entries], pinned: Sequence[Value], values: Sequence[Values]
+    m: Module,
+    evicted: stream.Interface,
+    states: Sequence[Entries],
+    pinned: Sequence[Value],
+    values: Sequence[Values],
 ) -> list[Value]:
-    """The bus to the banks: one dirty value that has left its window. BOW, section IV-B.
+    """Bus of a sub-core to the banks, for one dirty value that has left its window. BOW, section IV-B.
 
     Parameters
     ----------
-    evicted : the port of `warpbank.hdl.collector.boc.Boc`.
-    states, pinned, values : the collectors' entries, those that a uop in collection reads, their values.
+    evicted : port `evicted` of `warpbank.hdl.collector.boc.Boc`.
+    states : entries of the collectors.
+    pinned : entries that a uop in collection reads, per collector.
+    values : values of the collectors.
 
     Returns per collector the mask of entries whose value the banks take in this cycle.
     """

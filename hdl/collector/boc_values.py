@@ -1,21 +1,22 @@
-"""The values in a bypassing operand collector, and the result that is on its way into them."""
+"""Values in a bypassing operand collector, and the result that is on its way into them."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.interfaces import WriteBackInterface
 from warpbank.hdl.round_robin import encode
+from warpbank.hdl.typed import Numbers
 
 
 class Values:
-    """The values of one collector's entries, with a port for operands and one for results.
+    """Value memory of one collector, with a port for operands and one for results.
 
     A result is written in two cycles, so that to find its entry and to write it need not fit into one: it
     goes into a register, and from there into its entry, lanes of its mask only. Whoever reads the entry in
@@ -30,12 +31,13 @@ class Values:
 
     Attributes
     ----------
-    late, place, entry : a result is in the register; the number of its entry; that as a mask, 0 if there is
-        none.
+    late : a result is in the register.
+    place : number of its entry.
+    entry : mask of its entry, 0 if there is none.
     """
 
     def __init__(self, m: Module, config: SmConfig, entries: int, name: str) -> None:
-        self._memory = Memory(shape=config.value_width, depth=entries, init=[])
+        self._memory: Numbers = Memory(shape=config.value_width, depth=entries, init=[])
         m.submodules[f"slots_{name}"] = self._memory
         self._lane = config.value_width // config.lanes
         self.late = Signal(name=f"late_{name}")
@@ -45,11 +47,11 @@ class Values:
         self._value = Signal(config.value_width, name=f"late_value_{name}", reset_less=True)
 
     def write_operand(self, m: Module, place: Value, value: Value, enable: Value) -> None:
-        """An operand arrives in a cycle, and is written in it."""
+        """Write an operand in the cycle in which it arrives."""
         write_at(m, self._memory, place, value, enable)
 
-    def write_result(self, m: Module, entry: Value, write: Any) -> None:
-        """A result, `write` (a `WriteBack`), for the entry of the mask `entry`."""
+    def write_result(self, m: Module, entry: Value, write: WriteBackInterface) -> None:
+        """Write the result `write` into the entry of the mask `entry`."""
         m.d.sync += [self.late.eq(write.valid), self.entry.eq(Mux(write.valid, entry, 0))]
         with m.If(write.valid):
             m.d.sync += [self.place.eq(encode(entry)), self._mask.eq(write.mask), self._value.eq(write.value)]
@@ -61,16 +63,19 @@ class Values:
         ]
 
     def at(self, m: Module, place: Value) -> Value:
-        """The value of the entry number `place`."""
+        """Value of the entry number `place`."""
         return reduce(or_, self.parts(m, place, self.late & (self.place == place), Const(1)))
 
     def parts(self, m: Module, place: Value, fresh: Value, wanted: Value) -> tuple[Value, Value]:
-        """What of an entry's value has been written and what is on its way, other lanes 0; all 0 if not
-        `wanted`. To be ored.
+        """Two parts of an entry's value, to be ored: what has been written, and what is on its way.
+
+        Other lanes are 0; all lanes are 0 if the value is not `wanted`.
 
         Parameters
         ----------
-        place, fresh : the entry's number; whether it is that of the register.
+        place : number of the entry.
+        fresh : the register holds a result for that entry.
+        wanted : the value is asked for.
         """
         old, new = Signal.like(self._mask), Signal.like(self._mask)
         m.d.comb += [
@@ -80,5 +85,5 @@ class Values:
         return read_at(m, self._memory, place) & self._whole(old), self._value & self._whole(new)
 
     def _whole(self, lanes: Signal) -> Value:
-        """All bits of these lanes."""
+        """Mask of all bits of `lanes`."""
         return Cat(lane.replicate(self._lane) for lane in lanes)

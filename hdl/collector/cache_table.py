@@ -1,7 +1,8 @@
-"""The cache table of a caching collector unit: register values that its warp may read again."""
+"""Cache table of a caching collector unit: register values that its warp may read again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -15,7 +16,7 @@ from warpbank.hdl.round_robin import chosen, encode, first_from
 
 
 class Lines:
-    """The state of one table: a bit or a register number per line, and who was used after whom.
+    """State of one cache table: a bit or a register number per line, and the order of use.
 
     Parameters
     ----------
@@ -24,10 +25,12 @@ class Lines:
 
     Attributes
     ----------
-    valid, near, locked, filled : masks over the lines: holds or waits for a register; whose reuse is near;
-        which the uop in collection reads; whose value is there.
-    registers : which.
-    newer : row i: the lines that line i was used after.
+    valid : lines that hold or wait for a register.
+    near : lines whose reuse is near.
+    locked : lines that the uop in collection reads.
+    filled : lines whose value is there.
+    registers : register of each line.
+    newer : row i has the lines that line i was used after.
     """
 
     def __init__(self, lines: int, name: str) -> None:
@@ -44,26 +47,26 @@ class Lines:
         ]
 
     def all(self) -> list[Signal]:
-        """Every signal, in one order for all tables."""
+        """List every signal, in one order for all tables."""
         return [self.valid, self.near, self.locked, self.filled, *self.registers, *self.newer]
 
 
 def found(m: Module, lines: Lines, register: Value, name: str) -> Signal:
-    """Mask of the line that holds a register."""
+    """Mask of the line that holds `register`."""
     mask = Signal(lines.size, name=f"found_{name}")
     m.d.comb += mask.eq(Cat(number == register for number in lines.registers) & lines.valid)
     return mask
 
 
-def touched(rows: list[Value], line: Value) -> list[Value]:
-    """The order after the use of a line (a mask of one bit, or 0)."""
+def touched(rows: Sequence[Value], line: Value) -> list[Value]:
+    """Order of use after `line` (a mask of one bit, or 0) was used."""
     return [Mux(line[number], ~line & ((1 << len(rows)) - 1), row & ~line) for number, row in enumerate(rows)]
 
 
 def victim(
     m: Module, lines: Lines, valid: Value, closed: Value, random: Value, far_first: bool, name: str
 ) -> Signal:
-    """Mask of the line to be taken; 0 if all are `closed`.
+    """Mask of the line to be replaced; 0 if all are `closed`.
 
     The first that is not `valid`; else, with `far_first`, one of those whose reuse is far, from `random` on;
     else the least recently used.
@@ -87,8 +90,11 @@ def victim(
 
 @dataclass(frozen=True)
 class Taken:
-    """What a uop does to a table: slots found in it; the line of each slot; lines taken anew, lines used,
-    those of them whose reuse is near; the order afterwards; whether any slot was not found."""
+    """Effect of a uop on a cache table: slots found, lines taken and used, and the order of use afterwards.
+
+    `places`: the line of each slot. `near`: lines used whose reuse is near. `misses`: some slot was not
+    found.
+    """
 
     hits: Signal
     places: list[Signal]

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -15,13 +15,18 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
-from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     ResultOffer,
+    ResultOfferInterface,
     WriteBack,
+    WriteBackInterface,
     dispatch_layout,
     dispatch_stream,
     issue_stream,
@@ -29,15 +34,16 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, encode, first_from
+from warpbank.hdl.typed import Record, record
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8
 
 
 class Ccu(wiring.Component):
-    """All caching collector units of a sub-core. Malekeh, sections III and IV.
+    """Caching collector units of a sub-core. Malekeh, sections III and IV.
 
     A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is
     collected there and nowhere else, so no warp has values in two. Another warp gets a free unit that keeps
@@ -55,41 +61,66 @@ class Ccu(wiring.Component):
     Parameters
     ----------
     config : the machine: collectors, lines, allocation, seed.
-    parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
+    parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
         window, occupied).
 
     Members
     -------
-    issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
+    issue : In(issue_stream). Issue interface: the uop to take, offered only if `may_issue` has its warp.
     may_issue : Out(warps). Warps whose next uop would be taken in this cycle; from registers and `sthld`.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: all.
-    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start: what their
-        slots kept is dropped.
+    slide : In(1). The warp of `issue.payload` issues a uop that needs no collector.
+    start : In(warps). New warps start: what their slots kept is dropped.
     ready : In(warps). Warps whose next uop has no hazard and needs a collector.
     idle : In(1). Nothing issues in this cycle.
     sthld : In(8). Cycles to wait for a unit without near values.
     holds : Out(warps). Warps that have values here.
     entry : Out(bits(entries)). Number of the unit that takes the uop.
-    read : Out(read_stream). Operands that are not in the table are requested (seam 2).
-    deliver : In(Delivery) per unit. An operand arrives (port S).
-    read_done : Out(ReadDone) per unit. The sources of a uop that is dispatched (seam 6).
-    dispatch : Out(dispatch_stream) per execution unit. A complete uop, by rotating priority (seam 3); from
-        registers.
-    refused : Out(1). An execution unit refused one in this cycle.
-    result : In(ResultOffer) per execution unit. Results as they are offered and written (seam 4).
-    first : In. Execution unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes
-        in.
-    operands : Out(value) per unit and slot. Operands of the unit's uop; right when it is dispatched.
-    offered : Out, per unit. Number of its uop among those in collection.
-    operand : In(Noted) per unit, if `parts`. Note of the operand that arrives.
-    kept : Out(kept_layout) per unit and slot, if `parts`. What is known of `operands`.
+    read : Out(read_stream). Operand read interface: operands that are not in the table are requested.
+    deliver : In(Delivery) per unit. Operand read interface: an operand arrives (port S).
+    read_done : Out(ReadDone) per unit. Scoreboard release interface: the sources of a uop that is dispatched.
+    dispatch : Out(dispatch_stream) per execution unit. Dispatch interface: a complete uop, by rotating
+        priority; from registers.
+    refused : Out(1). An execution unit refused a uop in this cycle.
+    result : In(ResultOffer) per execution unit. Result interface: results as they are offered and written.
+    first : In(bits(units)). Execution unit whose offer goes first, then the next ones in order.
+    keep : Out(WriteBack) per execution unit. Question to the testbench: the value of a result that a
+        collector unit keeps (port D).
+    operands : Out(32 per lane) per unit and slot. Operands of the unit's uop; right when it is dispatched.
+    offered : Out(bits(entries)) per unit. Number of its uop among those in collection.
+    operand : In(WithMetadata) per unit, if `parts`. Metadata of the operand that arrives.
+    kept : Out(kept_metadata_layout) per unit and slot, if `parts`. Metadata of `operands`.
+    events : Out(Events), if `probe`. Events of the units.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
     g + 2. A result written in t is found from t + 1 on.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    ready: Signal
+    idle: Signal
+    sthld: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    result: list[ResultOfferInterface]
+    first: Signal
+    keep: list[WriteBackInterface]
+    operands: list[list[Signal]]
+    offered: list[Signal]
+    events: EventsInterface
+    operand: list[WithMetadataInterface]
+    kept: list[list[Record]]
 
     #: Results are kept, the banks have them all, and a unit may serve any warp.
     caches, evicts, per_warp = True, False, False
@@ -261,7 +292,7 @@ class Ccu(wiring.Component):
         return fresh_owner
 
     def _count_waits(self, m: Module, waited: Signal, waits: Value, spent: Value) -> None:
-        """Cycles waited, until the time is spent on a unit with near values."""
+        """Count the cycles waited, until the time is spent on a unit with near values."""
         with m.If(waits):
             m.d.sync += waited.eq(waited + 1)
         with m.Elif(spent):
@@ -270,8 +301,8 @@ class Ccu(wiring.Component):
     # --- The sources of the uop that issues.
 
     def _take(self, m: Module, fresh_owner: Signal) -> tuple[Taken, Signal]:
-        """Look its sources up in its unit's table, and request what is not there. Returns also the random
-        number, to be driven."""
+        """Look the uop's sources up in its unit's table, and request what is not there. Returns also the
+        random number, to be driven."""
         issue = self.issue.payload
         lines = Lines(self._config.sub_core.collector.cache_lines, "of_unit")
         states = [Cat(*table.all()) for table in self._tables]
@@ -301,7 +332,7 @@ class Ccu(wiring.Component):
     # --- Dispatch.
 
     def _dispatch(self, m: Module) -> Signal:
-        """One complete unit per execution unit. Returns the mask of those that go."""
+        """Choose one complete unit per execution unit. Returns the mask of those that go."""
         count, uop = self._count, self.issue.payload.uop
         layout = data.StructLayout(
             {name: field.shape for name, field in dispatch_layout(self._config) if name != "collector"}
@@ -340,9 +371,9 @@ class Ccu(wiring.Component):
             m.d.comb += done.slots.eq(gone[number].replicate(MAX_SOURCES))
         return gone
 
-    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
-        """What of an issued uop is kept for its dispatch."""
-        kept = Signal(layout)
+    def _parts(self, m: Module, layout: data.StructLayout) -> Record:
+        """Fields of an issued uop that are kept for its dispatch."""
+        kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [
@@ -361,7 +392,7 @@ class Ccu(wiring.Component):
     def _table(
         self, m: Module, number: int, allocated: Value, gone: Value, fresh_owner: Signal, taken: Taken
     ) -> None:
-        """The state of a unit: what its uop, its operands and its owner's results do to it."""
+        """Update the state of a unit by its uop, its operands and its owner's results."""
         core, table, owner = self._config.sub_core, self._tables[number], self._owner[number]
         starts = Signal(name=f"starts_{number}")
         m.d.comb += starts.eq(self._owned[number] & (self.start & (1 << owner)).any())
@@ -413,8 +444,8 @@ class Ccu(wiring.Component):
         assert core.collectors == self._count
 
     def _places(self, m: Module, number: int, allocated: Value, taken: Taken) -> list[Value]:
-        """The lines of the source slots of the unit's uop. They stand in a memory, where a testbench looks
-        them up, too."""
+        """Lines of the source slots of the unit's uop. They stand in a memory, where a testbench looks them
+        up, too."""
         width = self.place_width(self._config)
         memory = m.submodules[f"places_{number}"] = Memory(shape=width * MAX_SOURCES, depth=2, init=[])
         write_at(m, memory, Const(0, 1), Cat(*taken.places), allocated)
@@ -425,7 +456,7 @@ class Ccu(wiring.Component):
         return places
 
     def _values(self, m: Module, number: int, place: Value, line: Value, changed: Value) -> None:
-        """The lines' values, with port S and port D."""
+        """Values of the lines, with port S and port D."""
         table, delivery, keep = self._tables[number], self.deliver[number], self._kept[number]
         values = m.submodules[f"slots_{number}"] = Memory(
             shape=self._config.value_width, depth=table.size, init=[]
@@ -458,8 +489,8 @@ class Ccu(wiring.Component):
     def _results(
         self, m: Module, number: int, allocated: Value, fresh_owner: Signal, taken: Taken
     ) -> tuple[Signal, Signal, Value]:
-        """The owner's results of this cycle. Returns whether one is kept, in which line, and the lines that
-        become invalid."""
+        """Choose among the owner's results of this cycle. Returns whether one is kept, in which line, and the
+        lines that become invalid."""
         table, owner, keep = self._tables[number], self._owner[number], self._kept[number]
         mine, near = Signal(UNITS, name=f"mine_{number}"), Signal(UNITS, name=f"near_{number}")
         m.d.comb += mine.eq(
@@ -476,7 +507,7 @@ class Ccu(wiring.Component):
             found(m, table, offer.payload.register, f"{number}_{unit}")
             for unit, offer in enumerate(self.result)
         ]
-        offered = Signal(self.result[0].payload.shape(), name=f"offered_{number}")
+        offered = record(self.result[0].payload.shape(), name=f"offered_{number}")
         m.d.comb += offered.as_value().eq(
             Array(offer.payload.as_value() for offer in self.result)[port.index]
         )
@@ -565,12 +596,14 @@ class Ccu(wiring.Component):
 
 
 class LruCcu(Ccu):
-    """The same storage with customary policies, for comparison: least recently used replacement, every result
-    kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
+    """Caching collector units with least-recently-used replacement, for comparison. Malekeh, section VI-C.
+
+    Every result is kept, and a warp that owns no unit gets any free one.
+    """
 
     far_first = False
 
 
 def number_seed(seed: int, number: int) -> int:
-    """Another seed for every unit."""
+    """Seed of the unit `number`, different for every unit."""
     return (seed + 0x1D3 * (number + 1)) % 0xFFFF + 1

@@ -1,8 +1,8 @@
-"""What is known of the values that a collector keeps, where the storage knows anything of its registers."""
+"""Encoding metadata of the values that a collector keeps, where the storage compresses registers."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -12,24 +12,38 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.storage.metadata import metadata_layout
+from warpbank.hdl.typed import Interface, Record
 
 
 class WithMetadata(wiring.Signature):
-    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
+    """Encoding metadata of an operand that arrives in a collector.
+
+    Seen from the hierarchy.
+
+    Members
+    -------
+    valid : Out(1). An operand arrives.
+    note : Out(metadata_layout). Its encoding metadata.
+    """
 
     def __init__(self, parts: int) -> None:
         super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
 
 
+class WithMetadataInterface(Interface, Protocol):
+    """Interface object of the signature `WithMetadata`."""
+
+    valid: Signal
+    note: Record
+
+
 def kept_metadata_layout(parts: int) -> data.StructLayout:
-    """The note of a value in a collector (`warpbank.hdl.storage.gscalar.metadata_layout`), if it is
-    `known`."""
+    """Encoding metadata of a value in a collector, if it is `known`."""
     return data.StructLayout({"known": 1, "note": metadata_layout(parts)})
 
 
-def metadata_ports(config: SmConfig, parts: int) -> dict[str, Any]:
-    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
-    dispatch."""
+def metadata_ports(config: SmConfig, parts: int) -> dict[str, wiring.Member]:
+    """Ports of collectors that keep metadata: of operands that arrive, and of those offered for dispatch."""
     if not parts:
         return {}
     core = config.sub_core
@@ -44,22 +58,22 @@ def keep_metadata(
     parts: int,
     name: str,
     count: int,
-    operand: Any,
+    operand: WithMetadataInterface,
     place: Value,
     forgotten: Value,
     wanted: list[Value],
 ) -> list[Value]:
-    """A note beside each value of a collector: that of the operand which has arrived there, until a result is
-    written into it.
+    """Keep encoding metadata beside each value of a collector, from its operand until a result replaces it.
 
     Parameters
     ----------
-    parts : of a register, as they are compressed.
+    parts : parts of a register that are compressed by themselves.
     name : of the memory and signals.
     count : values.
-    operand, place : `WithMetadata`, an operand that arrives, and where.
+    operand : operand that arrives.
+    place : place of the value that it is for.
     forgotten : mask of the values that are replaced or changed in this cycle.
-    wanted : places of which the notes are looked up.
+    wanted : places whose metadata is looked up.
 
     Returns a `kept_metadata_layout` for each of `wanted`.
     """

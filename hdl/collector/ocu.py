@@ -1,4 +1,4 @@
-"""Operand collector units: they hold an issued uop until its operands have come from the banks."""
+"""Operand collector units, which hold an issued uop until its operands have come from the banks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -16,19 +16,23 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Delivery,
+    DeliveryInterface,
     ReadDone,
+    ReadDoneInterface,
     dispatch_layout,
     dispatch_stream,
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.typed import Record, record
 
 
 class Ocu(wiring.Component):
-    """All operand collectors of a sub-core. Malekeh, section II; BOW, section II.
+    """Operand collector units of a sub-core. Malekeh, section II; BOW, section II.
 
     A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested
     when it is allocated, in slot order. A collector has a single port: one operand per cycle (the arbiter
@@ -42,26 +46,43 @@ class Ocu(wiring.Component):
 
     Members
     -------
-    issue : In(issue_stream). A uop to take; only if `may_issue` has its warp (seam 1).
+    issue : In(issue_stream). Issue interface: the uop to take, offered only if `may_issue` has its warp.
     may_issue : Out(warps). Warps whose next uop would find a collector in this cycle; from registers.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: all.
-    slide : In(1). The warp of `issue.payload` issues one. start : In(warps). New warps start. Neither matters
-        to an OCU.
+    slide : In(1). The warp of `issue.payload` issues a uop that needs no collector. An OCU does not look at
+        it.
+    start : In(warps). New warps start. An OCU does not look at it.
     holds : Out(warps). Warps that have cached values here: none, an OCU forgets everything.
     entry : Out(bits(entries)). Number, among the uops in collection, of the one that issues: its collector.
-    read : Out(read_stream). The uop's operands are requested (seam 2).
-    deliver : In(Delivery) per collector. An operand arrives.
-    read_done : Out(ReadDone) per uop in collection. Tells the scoreboard (seam 6).
-    dispatch : Out(dispatch_stream) per unit. A complete uop, by rotating priority (seam 3); `valid` and
-        `payload` are from registers.
-    refused : Out(1). A unit refused one in this cycle.
-    operands : Out(value) per collector and slot. What the slots hold; those of the uop are right when it is
-        dispatched.
+    read : Out(read_stream). Operand read interface: the uop's operands are requested.
+    deliver : In(Delivery) per collector. Operand read interface: an operand arrives.
+    read_done : Out(ReadDone) per uop in collection. Scoreboard release interface: operands were read.
+    dispatch : Out(dispatch_stream) per unit. Dispatch interface: a complete uop, by rotating priority;
+        `valid` and `payload` are from registers.
+    refused : Out(1). A unit refused a uop in this cycle.
+    operands : Out(32 per lane) per collector and slot. What the slots hold; those of the uop are right when
+        it is dispatched.
+    events : Out(Events), if `probe`. Allocations, deliveries and occupied collectors.
 
     Latency: allocated in t, requests at the banks in t + 1, an operand granted in g is delivered in g + 1 and
     its uop can be dispatched in g + 2; a uop without operands in t + 1. A collector dispatched in t can be
     allocated again in t + 1.
     """
+
+    issue: AlwaysInterface
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    holds: Signal
+    entry: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    operands: list[list[Signal]]
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -179,8 +200,8 @@ class Ocu(wiring.Component):
         return decode(m, self.entry, self.issue.valid, core.collectors, "allocated")
 
     def _collect(self, m: Module, number: int, allocated: Value) -> Value:
-        """One collector's slots. Returns whether its uop is complete from the next cycle on and was not
-        before."""
+        """Update one collector's slots. Returns whether its uop is complete from the next cycle on and was
+        not before."""
         core = self._config.sub_core
         delivery, done = self.deliver[number], self.read_done[number]
         missing = Signal(core.collector.slots, name=f"missing_{number}")
@@ -200,9 +221,9 @@ class Ocu(wiring.Component):
             m.d.comb += operand.eq(read_at(m, slots, Const(slot, core.slot_width)))
         return Mux(allocated, ~self._wanted.any(), delivery.valid & ~left.any())
 
-    def _parts(self, m: Module, layout: data.StructLayout) -> data.View:
-        """What of an issued uop is kept for its dispatch."""
-        kept = Signal(layout)
+    def _parts(self, m: Module, layout: data.StructLayout) -> Record:
+        """Fields of an issued uop that are kept for its dispatch."""
+        kept = record(layout)
         issue, uop, result = self.issue.payload, self.issue.payload.uop, kept.result
         m.d.comb += [kept.memory.eq(uop.memory), kept.lines.eq(uop.lines), kept.passes.eq(uop.passes)]
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""The storage of one bypassing operand collector, and the unit that gives uops their entries."""
+"""Entries of one bypassing operand collector, and the unit that gives them to uops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS, TO_COLLECTOR
 from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.prefix_counts import at_least, exactly, nth
 from warpbank.hdl.round_robin import encode
@@ -23,7 +23,7 @@ _TAKEN = MAX_SOURCES + MAX_DESTINATIONS
 
 
 class Entries:
-    """What is known of a collector's entries: masks over them, register numbers, and counters as bit planes.
+    """State of a collector's entries: masks over them, register numbers, and counters as bit planes.
 
     Parameters
     ----------
@@ -33,10 +33,15 @@ class Entries:
 
     Attributes
     ----------
-    valid, filled, reserved, dirty, keep : as in `warpbank.golden.collector.window.Entry`.
-    registers : which register each entry is for.
-    idle, age : plane k holds bit k of all entries' counters. An idle count of `window` - 1 stands for more,
-        too.
+    valid : entries that hold or expect a register.
+    filled : entries whose value is there.
+    reserved : entries that expect a result.
+    dirty : entries whose value the banks do not have.
+    keep : entries whose dirty value must be written back.
+    registers : register that each entry is for.
+    idle : plane k holds bit k of the counters of uops since the last access. A count of `window` - 1 stands
+        for more, too.
+    age : plane k holds bit k of the counters of uops since the entry was taken.
     """
 
     def __init__(self, count: int, window: int, name: str) -> None:
@@ -55,7 +60,7 @@ class Entries:
 
     @property
     def passed(self) -> Value:
-        """No later uop has the entry in its window."""
+        """Mask of the entries that no later uop has in its window."""
         last = self.window - 1
         return reduce(
             lambda found, one: found & one,
@@ -64,16 +69,16 @@ class Entries:
 
     @property
     def owed(self) -> Value:
-        """The banks must get the value."""
+        """Mask of the entries whose value the banks must get."""
         return self.dirty & self.keep
 
     def named(self, register: Value) -> Value:
-        """Entries with this register number, whatever they hold."""
+        """Mask of the entries with this register number, whatever they hold."""
         return Cat(number == register for number in self.registers)
 
 
 def counted(planes: list[Signal], which: Value) -> list[Value]:
-    """The counters' planes after those of the mask `which` have gone up by one."""
+    """Planes of the counters after those of the mask `which` have gone up by one."""
     result: list[Value] = []
     carry = which
     for plane in planes:
@@ -83,8 +88,9 @@ def counted(planes: list[Signal], which: Value) -> list[Value]:
 
 
 class Inserter(wiring.Component):
-    """The forwarding logic: finds a uop's sources in its collector's window, gives entries to the others and
-    to its results.
+    """Forwarding logic of a bypassing operand collector: finds a uop's sources in the window.
+
+    Sources that are not in the window and results get entries of it.
 
     All of it is combinational, on the state of the collector that the uop goes to. See
     `warpbank.golden.collector.window.Window.insert`. Entries go in the order of their numbers, to sources
@@ -97,31 +103,84 @@ class Inserter(wiring.Component):
 
     Members
     -------
-    valid, dirty, keep, passed, pinned, claimed, filled : In(entries). The collector's state; `pinned`: read
-        by a uop in collection; `claimed`: a result arrives in this cycle; `filled`: the value is there at the
-        end of this cycle.
-    registers : In(8) per entry. Which register each is for.
+    valid : In(entries). Entries that hold or expect a register.
+    dirty : In(entries). Entries whose value the banks do not have.
+    keep : In(entries). Entries whose dirty value must be written back.
+    passed : In(entries). Entries that no later uop has in its window.
+    pinned : In(entries). Entries that a uop in collection reads.
+    claimed : In(entries). Entries for which a result arrives in this cycle.
+    filled : In(entries). Entries whose value is there at the end of this cycle.
+    registers : In(8) per entry. Register that each entry is for.
     age : In(entries) per bit. Bit planes of the ages.
-    sources, destination : In(8), `sources` per slot. Registers of the uop that issues.
-    waiting_sources, waiting_destination, waits : In. Those of the one that waits; that one is inserted. Both
-        are compared with the entries, and only then one is taken.
-    source_valid, count, write_back, full : In. Of the uop that is inserted, as in `uop_layout`; `full`: it
-        writes all lanes.
+    sources : In(8) per source slot. Source registers of the uop that issues.
+    destination : In(8). First result register of the uop that issues.
+    waiting_sources : In(8) per source slot. Source registers of the uop that waits. Both uops are compared
+        with the entries, and only then one is taken.
+    waiting_destination : In(8). First result register of the uop that waits.
+    waits : In(1). The uop that waits is inserted, not the one that issues.
+    source_valid : In(6). Source slots of the uop that is inserted.
+    count : In(3). Registers that it writes.
+    write_back : In(2). Its hint: bit 0 the collector, bit 1 the banks.
+    full : In(1). It writes all lanes.
     still : In(1). It is no uop of the program: the window does not move.
     fits : Out(1). There are entries for all sources; else nothing is done but what `squeezed` says, and the
         masks mean nothing.
-    found, read : Out(6). Source slots that are in the window; those that have to be read.
+    found : Out(6). Source slots that are in the window.
+    read : Out(6). Source slots that have to be read.
     complete : Out(1). All sources are in the window, and their values are there.
-    places : Out per source slot. Their entries.
-    uses, taken, expected, touched : Out(entries). Entries of the sources; those given anew; those that expect
-        a result; all that the uop accesses.
-    invalid, clean, keep_set, keep_clear : Out(entries). Those that hold nothing any more; are not dirty any
-        more; must, need not be written back.
-    numbers : Out per entry. Register numbers of those given anew.
-    overwritten, transient : Out(entries). Those whose dirty values are overwritten, or dropped.
-    dropped : Out(entries). Those whose window has passed for good.
+    places : Out(bits(entries)) per source slot. Number of the entry of each source.
+    uses : Out(entries). Mask of the sources' entries.
+    taken : Out(entries). Entries that are given to a register.
+    expected : Out(entries). Entries that expect a result.
+    touched : Out(entries). Entries that the uop accesses.
+    invalid : Out(entries). Entries that hold nothing any more.
+    clean : Out(entries). Entries that are not dirty any more.
+    keep_set : Out(entries). Entries whose value must be written back.
+    keep_clear : Out(entries). Entries whose value need not be written back.
+    overwritten : Out(entries). Entries whose dirty values are overwritten.
+    transient : Out(entries). Entries whose dirty values are dropped.
+    dropped : Out(entries). Entries whose window has passed for good.
     squeezed : Out(entries). If the uop does not fit: the entry to be evicted before its time.
+    numbers : Out(8) per entry. Register of each entry that is taken.
     """
+
+    valid: Signal
+    dirty: Signal
+    keep: Signal
+    passed: Signal
+    pinned: Signal
+    claimed: Signal
+    filled: Signal
+    registers: list[Signal]
+    age: list[Signal]
+    sources: list[Signal]
+    destination: Signal
+    waiting_sources: list[Signal]
+    waiting_destination: Signal
+    waits: Signal
+    source_valid: Signal
+    count: Signal
+    write_back: Signal
+    full: Signal
+    still: Signal
+    fits: Signal
+    found: Signal
+    read: Signal
+    complete: Signal
+    places: list[Signal]
+    uses: Signal
+    taken: Signal
+    expected: Signal
+    touched: Signal
+    invalid: Signal
+    clean: Signal
+    keep_set: Signal
+    keep_clear: Signal
+    overwritten: Signal
+    transient: Signal
+    dropped: Signal
+    squeezed: Signal
+    numbers: list[Signal]
 
     def __init__(self, config: SmConfig) -> None:
         shape = config.sub_core.collector
@@ -184,15 +243,15 @@ class Inserter(wiring.Component):
         return Cat(number == register for number in self.registers)
 
     def _either(self, waiting: Value, issued: Value) -> Value:
-        """What was found for the uop that is inserted. No `Mux`: a synthesizer would choose first, and
+        """Match that counts for the uop that is inserted. No `Mux`: a synthesizer would choose first, and
         compare once."""
         return (waiting & self.waits.replicate(len(waiting))) | (
             issued & (~self.waits).replicate(len(issued))
         )
 
     def _sources(self, m: Module, free: Value) -> list[Signal]:
-        """Entries of the source slots. Returns for each k the slot, as a mask, that takes the free entry
-        number k."""
+        """Find the entries of the source slots. Returns for each k the slot, as a mask, that takes the free
+        entry number k."""
         self._hits = [Signal(self._count, name=f"hit_{slot}") for slot in range(MAX_SOURCES)]
         for valid, hit, issued, waiting in zip(
             self.source_valid, self._hits, self.sources, self.waiting_sources, strict=True
@@ -228,7 +287,7 @@ class Inserter(wiring.Component):
     def _results(self, m: Module, slots: list[Signal]) -> None:
         """Entries of the result registers. A full result takes its register's entry or a free one if there is
         any. A partial one only joins a complete entry. Where none is expected, no older value may stay."""
-        wanted, keep = self.write_back[0], self.write_back[1]
+        wanted, keep = (self.write_back[flag.bit_length() - 1] for flag in (TO_COLLECTOR, TO_BANKS))
         there, anew = Signal(MAX_DESTINATIONS), Signal(MAX_DESTINATIONS)
         inside = [Signal(self._count, name=f"inside_{place}") for place in range(MAX_DESTINATIONS)]
         same = [Signal(MAX_SOURCES, name=f"same_{place}") for place in range(MAX_DESTINATIONS)]
@@ -361,8 +420,7 @@ class Inserter(wiring.Component):
 
 
 def _following(m: Module, first: Signal, numbers: Sequence[Signal], name: str) -> list[Signal]:
-    """For each place of a result which of `numbers` is that of its register: the register at `first` and
-    those behind it.
+    """Mask per place of a result, which of `numbers` is its register: the one at `first` or one behind it.
 
     Upper bits are compared with those of `first` and of the next group of registers, so that nothing is added
     before it is compared. `name` names the signals.

@@ -7,13 +7,14 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits, power_of_two
+from warpbank.hdl.typed import Arrays, Numbers, Record, Records, record
 
 #: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line of 128 bytes.
 LINE_WIDTH = 57
 
 
 class Tags(wiring.Component):
-    """A set-associative tag array with true LRU replacement.
+    """Set-associative tag array with true LRU replacement.
 
     Tags stay in their way; beside them a second, narrow memory keeps for each set its ways from the most to
     the least recently used (invalid ways last) and which are valid. So a hit writes only the order, and the
@@ -21,20 +22,22 @@ class Tags(wiring.Component):
 
     Parameters
     ----------
-    sets, ways : geometry; the low bits of a line's number are its set.
+    sets : sets; the low bits of a line's number are its set.
+    ways : lines of a set.
     ahead : registered read: the set must be announced one cycle before (`next_line`). Otherwise the arrays
         are read combinationally (LUT memory, flops).
     clearable : `clear` invalidates everything in one cycle, for one flop per set.
 
     Members
     -------
-    line : In(57), the line looked up in this cycle. hit : Out(1), it is there.
-    touch : In(1), a hit becomes the most recently used. insert : In(1), put the absent line in place of the
-        least recently used.
-    remove : In(1), invalidate the line if it is there. At most one of the three.
-    next_line, next_valid : In(57), In(1), where `ahead`: the line of the next cycle; without `next_valid` the
-        same set stays.
-    clear : In(1), where `clearable`.
+    line : In(57). Line that is looked up in this cycle.
+    hit : Out(1). The line is there.
+    touch : In(1). A hit becomes the most recently used. At most one of `touch`, `insert` and `remove` is 1.
+    insert : In(1). Put the absent line in place of the least recently used.
+    remove : In(1). Invalidate the line if it is there.
+    next_line : In(57), if `ahead`. Line of the next cycle.
+    next_valid : In(1), if `ahead`. `next_line` counts; without it the set of this cycle stays.
+    clear : In(1), if `clearable`. Invalidate every line.
 
     Latency: `hit` in the same cycle; an operation counts from the next cycle on.
 
@@ -42,6 +45,15 @@ class Tags(wiring.Component):
     ------
     ValueError : sets not a power of two, ways below 1.
     """
+
+    line: Signal
+    hit: Signal
+    touch: Signal
+    insert: Signal
+    remove: Signal
+    clear: Signal
+    next_line: Signal
+    next_valid: Signal
 
     def __init__(self, sets: int, ways: int, *, ahead: bool = False, clearable: bool = False) -> None:
         if sets < 1:
@@ -53,7 +65,7 @@ class Tags(wiring.Component):
         self._ways = ways
         self._ahead = ahead
         self._clearable = clearable
-        members: dict[str, In | Out] = {
+        members: dict[str, wiring.Member] = {
             "line": In(LINE_WIDTH),
             "hit": Out(1),
             "touch": In(1),
@@ -72,13 +84,13 @@ class Tags(wiring.Component):
         set_bits = sets.bit_length() - 1
         tag_width = LINE_WIDTH - set_bits
         use_shape = data.StructLayout({"order": data.ArrayLayout(bits(ways), ways), "valid": ways})
-        unused = {"order": list(range(ways)), "valid": 0}
+        unused: dict[int | str, int | list[int]] = {"order": list(range(ways)), "valid": 0}
 
         depth = max(2, sets)  # no zero-width addresses
-        m.submodules.tags = tags = memory.Memory(
-            shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[]
-        )
-        m.submodules.uses = uses = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
+        tags: Arrays = memory.Memory(shape=data.ArrayLayout(unsigned(tag_width), ways), depth=depth, init=[])
+        m.submodules.tags = tags
+        uses: Records = memory.Memory(shape=use_shape, depth=depth, init=[unused] * depth)
+        m.submodules.uses = uses
         tags_write = tags.write_port(granularity=1)
         uses_write = uses.write_port()
         place = Signal(range(depth))
@@ -94,7 +106,7 @@ class Tags(wiring.Component):
             uses_read = uses.read_port(domain="comb")
             m.d.comb += [tags_read.addr.eq(place), uses_read.addr.eq(place)]
 
-        use = Signal(use_shape)
+        use = record(use_shape)
         m.d.comb += use.eq(uses_read.data)
         if self._clearable:
             used = Signal(sets)  # sets written since the last clear; the others hold what `unused` says
@@ -120,7 +132,7 @@ class Tags(wiring.Component):
             with m.If(at[position]):
                 m.d.comb += way.eq(use.order[position])
 
-        after = Signal(use_shape)
+        after = record(use_shape)
         m.d.comb += after.eq(use)
         with m.If(self.remove):
             for position in range(ways - 1):
@@ -146,8 +158,9 @@ class Tags(wiring.Component):
 
 
 class Mshrs(wiring.Component):
-    """Lines that are missing, and the slots (uops in flight) that wait for each, in the order in which they
-    came.
+    """Miss-status holding registers: missing lines, and the uops that wait for each.
+
+    A uop in flight is known by its slot. The slots of a line are kept in the order in which they came.
 
     Parameters
     ----------
@@ -157,14 +170,18 @@ class Mshrs(wiring.Component):
 
     Members
     -------
-    line : In(57), the line looked up. pending : Out(1), it is on its way. can_merge : Out(1), one more may
-        wait for it (if pending). full : Out(1), no further line may miss.
-    entry : Out, the entry of the pending line, or the one that it would get.
-    wait, slot : In(1), In: this slot waits for `line`.
-    fill, fill_entry : In(1), In: the line of this entry is here; the entry is free again. Not in the cycle of
-        a `wait`.
-    fill_line : Out(57), which line that is. waiters, waiting : Out, the slots that waited for it and how many
-        they are.
+    line : In(57). Line that is looked up.
+    pending : Out(1). The line is on its way.
+    can_merge : Out(1). One more slot may wait for the line, if it is pending.
+    full : Out(1). No further line may miss.
+    entry : Out(bits(entries)). Entry of the pending line, or the one that it would get.
+    wait : In(1). `slot` waits for `line`.
+    slot : In(bits(slots)). Uop in flight that waits.
+    fill : In(1). The line of `fill_entry` is here, and the entry is free again. Not in the cycle of a `wait`.
+    fill_entry : In(bits(entries)). Entry of the line that is here.
+    fill_line : Out(57). Number of that line.
+    waiters : Out(slot per merge). Slots that waited for that line.
+    waiting : Out(bits(merges + 1)). How many slots waited for that line.
 
     Latency: all outputs in the same cycle; `wait` and `fill` count from the next cycle on.
 
@@ -172,6 +189,19 @@ class Mshrs(wiring.Component):
     ------
     ValueError : a size below 1.
     """
+
+    line: Signal
+    pending: Signal
+    can_merge: Signal
+    full: Signal
+    entry: Signal
+    wait: Signal
+    slot: Signal
+    fill: Signal
+    fill_entry: Signal
+    fill_line: Signal
+    waiters: Record
+    waiting: Signal
 
     def __init__(self, entries: int, merges: int, slots: int) -> None:
         for name, value in (("entries", entries), ("merges", merges), ("slots", slots)):
@@ -206,11 +236,12 @@ class Mshrs(wiring.Component):
             Signal(LINE_WIDTH, name=f"line{entry}", reset_less=True) for entry in range(count)
         )  # the CAM
         # The same numbers again as a memory, so that a fill does not need a multiplexer of all entries.
-        m.submodules.numbers = numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
-        m.submodules.lists = lists = memory.Memory(
-            shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[]
-        )
-        m.submodules.counts = counts = memory.Memory(shape=range(merges + 1), depth=depth, init=[])
+        numbers: Numbers = memory.Memory(shape=LINE_WIDTH, depth=depth, init=[])
+        m.submodules.numbers = numbers
+        lists: Arrays = memory.Memory(shape=data.ArrayLayout(self._slot_width, merges), depth=depth, init=[])
+        m.submodules.lists = lists
+        counts: Numbers = memory.Memory(shape=bits(merges + 1), depth=depth, init=[])
+        m.submodules.counts = counts
         numbers_read, numbers_write = numbers.read_port(domain="comb"), numbers.write_port()
         lists_read, lists_write = lists.read_port(domain="comb"), lists.write_port(granularity=1)
         counts_read, counts_write = counts.read_port(domain="comb"), counts.write_port()

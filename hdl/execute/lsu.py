@@ -1,12 +1,14 @@
-"""The load/store unit that the sub-cores share: one memory uop at a time, one line or shared-memory pass per
-cycle."""
+"""Load/store unit that the sub-cores share.
+
+It handles one memory uop at a time, and one line or shared-memory pass per cycle.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import L1Result, LsuStall, field_width
@@ -15,9 +17,10 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request
 from warpbank.hdl.execute.returns import Returns
-from warpbank.hdl.interfaces import COUNT_WIDTH, lsu_stream, result_layout, returned_stream
-from warpbank.hdl.probe import Events, emit, gather
+from warpbank.hdl.interfaces import COUNT_WIDTH, AlwaysInterface, lsu_stream, result_layout, returned_stream
+from warpbank.hdl.probe import Events, EventsInterface, emit, gather
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface, Records, record
 
 LOADS = (Op.LOAD_GLOBAL, Op.LOAD_LOCAL)
 STORES = (Op.STORE_GLOBAL, Op.STORE_LOCAL)
@@ -30,14 +33,19 @@ EVENT_COUNTS = {"shared_pass": 1, "l1_access": 1, "l1_fill": 1, "lsu_stall": 1, 
 
 
 class Lines(wiring.Signature):
-    """The load/store unit asks the testbench for a memory line (seen from the unit).
+    """Question of the load/store unit to the testbench: the number of a memory line.
+
+    Seen from the unit.
 
     Members
     -------
-    valid : Out. Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up (again, where the unit had to
-        stop).
-    sub_core, warp, seq, index : Out, functions of registers.
-    line : In(57), the answer, in the same cycle: byte address / 128. Used for the next state, and in the
+    valid : Out(1). Line `index` of uop (`sub_core`, `warp`, `seq`) is looked up, again where the unit had to
+        stop.
+    sub_core : Out(bits(sub_cores)). Sub-core of the uop. From registers.
+    warp : Out(bits(warps)). Warp of the uop. From registers.
+    seq : Out(seq). Number of the uop in its warp. From registers.
+    index : Out(8). Which of the uop's lines. From registers.
+    line : In(57). The answer in the same cycle: byte address / 128. Used for the next state, and in the
         events `l1_access` and `lsu_stall`.
     """
 
@@ -54,8 +62,19 @@ class Lines(wiring.Signature):
         )
 
 
+class LinesInterface(Interface, Protocol):
+    """Interface object of the signature `Lines`."""
+
+    valid: Signal
+    sub_core: Signal
+    warp: Signal
+    seq: Signal
+    index: Signal
+    line: Signal
+
+
 class Lsu(wiring.Component):
-    """Load/store unit, L1 tags and MSHRs.
+    """Load/store unit of an SM, with L1 tags and miss-status holding registers.
 
     A uop is taken from the sub-cores' queues by rotating priority, and holds the unit until its last line was
     looked up or its last shared-memory pass was done. Global and local loads look one line up per cycle: a
@@ -76,14 +95,14 @@ class Lsu(wiring.Component):
 
     Members
     -------
-    uops : In, `lsu_stream` per sub-core: the heads of the sub-cores' queues; `ready` takes one, a function of
+    uops : In(lsu_stream) per sub-core. Heads of the sub-cores' queues; `ready` takes one, a function of
         registers.
-    returned : Out, `returned_stream` per sub-core: a complete uop, one of all of them per cycle; a function
+    returned : Out(returned_stream) per sub-core. A complete uop, one of all sub-cores per cycle; a function
         of registers.
-    lines : Out, `Lines`. Question to the testbench.
-    launch : In(1), a kernel launch begins: the L1 is invalidated.
-    idle : Out(1), no uop is in flight.
-    events : Out, if `probe`.
+    lines : Out(Lines). Question to the testbench: the number of a memory line.
+    launch : In(1). A kernel launch begins: the L1 is invalidated.
+    idle : Out(1). No uop is in flight.
+    events : Out(Events), if `probe`. Accesses, fills, passes and stalls.
 
     Latency: a uop at the head of a queue is taken in the same cycle at the earliest; one returned in t is
     offered to the banks in t + 1.
@@ -93,12 +112,19 @@ class Lsu(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    uops: list[stream.Interface]
+    returned: list[AlwaysInterface]
+    lines: LinesInterface
+    launch: Signal
+    idle: Signal
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Lsu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "uops": In(lsu_stream(config)).array(config.sub_cores),
             "returned": Out(returned_stream(config)).array(config.sub_cores),
             "lines": Out(Lines(config)),
@@ -131,7 +157,7 @@ class Lsu(wiring.Component):
 
         # Which uop: the one that holds the unit, or the head of a queue.
         held = Signal()
-        held_uop = Signal(
+        held_uop = record(
             data.StructLayout({"sub_core": bits(config.sub_cores), "uop": self.uops[0].payload.shape()})
         )
         held_slot = Signal(range(slots))
@@ -140,7 +166,7 @@ class Lsu(wiring.Component):
         free = Signal(slots, init=2**slots - 1)
         pointer = Signal(range(config.sub_cores))
         offers = Signal(config.sub_cores)
-        m.d.comb += offers.eq(Cat(stream.valid for stream in self.uops))
+        m.d.comb += offers.eq(Cat(queue.valid for queue in self.uops))
         choice = first_from(m, offers, pointer, "offer")
         place = chosen(m, free, "free")
         active, want, take, go = Signal(), Signal(), Signal(), Signal()
@@ -159,7 +185,7 @@ class Lsu(wiring.Component):
         with m.If(held):
             m.d.comb += [current.eq(held_uop), slot.eq(held_slot), line_index.eq(index)]
         with m.Else():
-            heads = Array(stream.payload for stream in self.uops)
+            heads = Array(queue.payload for queue in self.uops)
             m.d.comb += [
                 current.sub_core.eq(choice.index),
                 current.uop.eq(heads[choice.index]),
@@ -167,9 +193,7 @@ class Lsu(wiring.Component):
             ]
         with m.If(take):
             m.d.sync += [held_uop.eq(current), held_slot.eq(slot), pointer.eq(choice.after)]
-        m.d.comb += [
-            stream.ready.eq(take & choice.one_hot[number]) for number, stream in enumerate(self.uops)
-        ]
+        m.d.comb += [queue.ready.eq(take & choice.one_hot[number]) for number, queue in enumerate(self.uops)]
         own = Signal(slots)
         m.d.comb += own.eq(1 << slot)
 
@@ -227,13 +251,13 @@ class Lsu(wiring.Component):
             below.request.eq(miss | send | (go & is_fence & below.accepts)),
             below.id.eq(Mux(is_load, mshrs.entry, slot)),
         ]
-        kinds = (
+        requests = (
             (is_store, Request.WRITE),
             (is_atomic, Request.ATOMIC),
             (is_reduce, Request.REDUCE),
             (is_fence, Request.FENCE),
         )
-        for signal, kind in kinds:  # otherwise READ
+        for signal, kind in requests:  # otherwise READ
             with m.If(signal):
                 m.d.comb += below.kind.eq(kind)
         looked_up, done = Signal(), Signal()
@@ -264,7 +288,7 @@ class Lsu(wiring.Component):
         # Answers: who got one, and who needs no more.
         answered, complete = Signal(slots), Signal(slots)
         listed = Signal(config.l1.merges)
-        waiters: Any = 0
+        waiters: Value = Const(0)
         for number in range(config.l1.merges):
             m.d.comb += listed[number].eq(below.fill & (number < mshrs.waiting))
             waiters = waiters | Mux(listed[number], 1 << mshrs.waiters[number], 0)
@@ -290,7 +314,7 @@ class Lsu(wiring.Component):
         )
 
         # One uop returns.
-        store = memory.Memory(
+        store: Records = memory.Memory(
             shape=data.StructLayout({"sub_core": bits(config.sub_cores), "result": result_layout(config)}),
             depth=max(2, slots),
             init=[],
@@ -307,10 +331,10 @@ class Lsu(wiring.Component):
             returns.accept.eq(take),
             returns.accept_slot.eq(slot),
         ]
-        for number, stream in enumerate(self.returned):
+        for number, taker in enumerate(self.returned):
             m.d.comb += [
-                stream.payload.eq(read.data.result),
-                stream.valid.eq(returns.valid & (read.data.sub_core == number)),
+                taker.payload.eq(read.data.result),
+                taker.valid.eq(returns.valid & (read.data.sub_core == number)),
             ]
         m.d.sync += free.eq((free & ~Mux(take, place.one_hot, 0)) | Mux(returns.valid, 1 << returns.slot, 0))
 
@@ -330,12 +354,12 @@ class Lsu(wiring.Component):
         return m
 
     def _count(self, m: Module, less: Signal, more: Signal) -> Signal:
-        """Bit-sliced counters, one per slot: those of `less` go down by one, those of `more` up. Returns
-        which are then 0."""
+        """Count the answers due per slot, bit-sliced: those of `less` go down by one, those of `more` up.
+        Returns which slots then have none due."""
         count = [Signal(len(less), name=f"answers_due{place}") for place in range(COUNT_WIDTH)]
-        some: Any = 0
-        borrow: Any = less
-        carry: Any = more
+        some: Value = Const(0)
+        borrow: Value = less
+        carry: Value = more
         for place, bit in enumerate(count):
             lower = Signal(len(less), name=f"lowered{place}")
             borrowed = Signal(len(less), name=f"borrow{place}")
@@ -357,14 +381,14 @@ class Lsu(wiring.Component):
     def _finish(
         self,
         m: Module,
-        returns: Any,
+        returns: Returns,
         now: Signal,
         take: Signal,
         done: Signal,
-        op: Any,
+        op: Value,
         hit: Signal,
         passes: Signal,
-        complete: Any,
+        complete: Value,
         slot: Signal,
     ) -> None:
         """Tell `returns` when a uop that leaves the unit is due."""

@@ -1,17 +1,17 @@
-"""What is behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
+"""Memory behind the L1: L2 tags and DRAM as two queues with latency and bandwidth."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Tags
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import record
 
 #: Bits of the clock that answers are stamped with: an answer may come up to 2^31 cycles after its request was
 #: served.
@@ -21,7 +21,7 @@ ATOMIC_LINES = 32
 
 
 class Request(IntEnum):
-    """What the L1 asks the L2."""
+    """Kind of a request of the L1 to the L2."""
 
     READ = 0
     WRITE = 1
@@ -36,7 +36,7 @@ def id_width(config: SmConfig) -> int:
 
 
 class Memory(wiring.Component):
-    """A deterministic L2 and DRAM.
+    """Deterministic L2 and DRAM, with latency and bandwidth.
 
     Requests wait in a FIFO; the L2 serves one every `l2_interval` cycles (an atomic takes `atomic_interval`).
     A hit is answered `l2_latency` cycles after its service. A miss then takes its turn at the DRAM, one line
@@ -55,11 +55,15 @@ class Memory(wiring.Component):
 
     Members
     -------
-    accepts : Out(1), the queue has room at the clock edge.
-    request, kind, line, id : In(1), In(3), In(57), In. Only if `accepts`. `line` means nothing for a fence.
-    answer : Out(1). fill : Out(1), it is a line for the MSHR `id`; otherwise it is for the uop `id`.
-    id_answered : Out.
-    events : Out, if `probe`.
+    accepts : Out(1). The queue has room at the clock edge.
+    request : In(1). The L1 asks for `line`; only if `accepts`.
+    kind : In(Request). Kind of the request.
+    line : In(57). Line of the request; means nothing for a fence.
+    id : In(id_width). MSHR of a read, or uop in flight of an atomic or fence.
+    answer : Out(1). `id_answered` gets its answer.
+    fill : Out(1). The answer is a line for an MSHR; otherwise it is for a uop.
+    id_answered : Out(id_width). MSHR or uop that is answered.
+    events : Out(Events), if `probe`. Accesses of the L2.
 
     Latency: a request made in cycle t is served in t + 1 at the earliest. An answer stands for one cycle and
     must be taken.
@@ -69,13 +73,23 @@ class Memory(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    accepts: Signal
+    request: Signal
+    kind: Signal  # <enum 'Request'>
+    line: Signal
+    id: Signal
+    answer: Signal
+    fill: Signal
+    id_answered: Signal
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Memory needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config.memory
         self._answers = config.l1.mshrs + config.lsu.pending * ATOMIC_LINES
         width = id_width(config)
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "accepts": Out(1),
             "request": In(1),
             "kind": In(Request),
@@ -96,13 +110,13 @@ class Memory(wiring.Component):
         config = self._config
         m.submodules.tags = tags = Tags(config.l2_sets, config.l2_ways, ahead=True)
 
-        head = Signal(self._request_layout)
+        head = record(self._request_layout)
         head_valid = Signal()
         waiting = Signal(range(config.queue + 1))
         serve = Signal()
         m.submodules.queue = queue = fifo.SyncFIFO(width=head.shape().size, depth=config.queue)
-        new = Signal(self._request_layout)
-        following = Signal(self._request_layout)  # the head of the next cycle, if it is another one
+        new = record(self._request_layout)
+        following = record(self._request_layout)  # the head of the next cycle, if it is another one
         load = Signal()
         m.d.comb += [
             self.accepts.eq(waiting < config.queue),
@@ -155,15 +169,15 @@ class Memory(wiring.Component):
         with m.Elif(backlog != 0):
             m.d.sync += backlog.eq(backlog - 1)
 
-        taken: Any = 0
+        taken: Value | int = 0
         for name, condition, delay in (
             ("dram", miss, turn + config.dram_latency),
             ("l2", ~miss, config.l2_latency),
         ):
             answers = fifo.SyncFIFO(width=self._answer_layout.size, depth=self._answers)
             m.submodules[f"from_{name}"] = answers
-            entry = Signal(self._answer_layout, name=f"{name}_entry")
-            first = Signal(self._answer_layout, name=f"{name}_first")
+            entry = record(self._answer_layout, name=f"{name}_entry")
+            first = record(self._answer_layout, name=f"{name}_first")
             late = Signal(TIME_WIDTH, name=f"{name}_late")
             due = Signal(name=f"{name}_due")
             m.d.comb += [

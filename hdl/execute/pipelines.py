@@ -9,12 +9,20 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
-from warpbank.hdl.interfaces import UNITS, dispatch_stream, lsu_stream, result_layout, returned_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    dispatch_stream,
+    lsu_stream,
+    result_layout,
+    returned_stream,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import record
 
 
 class Pipelines(wiring.Component):
-    """Unit pipelines with latency and initiation interval, and their result queues.
+    """Unit pipelines of a sub-core with latency, initiation interval and result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue`
     uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its
@@ -30,17 +38,26 @@ class Pipelines(wiring.Component):
 
     Members
     -------
-    dispatch : In(dispatch_stream) per unit (seam 3). `ready` is from registers.
+    dispatch : In(dispatch_stream) per unit. Dispatch interface: a uop for the unit; `ready` is from
+        registers.
     lsu : Out(lsu_stream). The load/store unit's input queue.
     alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit
         in this cycle.
-    returned : In(returned_stream). What comes back from it.
+    returned : In(returned_stream). A complete uop from the load/store unit.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
-    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost: golden's
-        has no bound.
+    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost. Golden's
+        queue has no bound.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
     """
+
+    dispatch: list[stream.Interface]
+    lsu: stream.Interface
+    returned: AlwaysInterface
+    result: list[stream.Interface]
+    overflow: Signal
+    alone: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -132,7 +149,7 @@ class Pipelines(wiring.Component):
         port, result = self.dispatch[Unit.LSU], self.result[Unit.LSU]
         asked, there = port.payload, self.lsu.payload
         queue = m.submodules.lsu_queue = SyncFIFO(width=len(there.as_value()), depth=config.lsu.queue)
-        entry = Signal(there.shape(), name="lsu_entry")
+        entry = record(there.shape(), name="lsu_entry")
         m.d.comb += [
             getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")
         ]

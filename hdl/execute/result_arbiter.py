@@ -8,14 +8,23 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
-from warpbank.hdl.interfaces import UNITS, ResultOffer, Retired, result_layout, result_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    ResultOffer,
+    ResultOfferInterface,
+    Retired,
+    RetiredInterface,
+    result_layout,
+    result_stream,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
 
 
 class ResultArbiter(wiring.Component):
-    """The head of each unit's result queue offers one register per cycle to its bank; a bank takes one write
-    per cycle.
+    """Result arbiter of a sub-core: each unit offers one register of its oldest result per cycle.
+
+    A bank takes one write per cycle.
 
     Units are looked at in rotating order, starting after the first one that was served in the last cycle that
     served any. A wide result takes one cycle per register; one without registers retires without a bank. The
@@ -31,14 +40,23 @@ class ResultArbiter(wiring.Component):
 
     Members
     -------
-    head : In(stream of result_layout) per unit. The oldest uop of a unit whose result is there; taken with
-        its last write.
-    result : Out(result_stream) per unit. Its next register (seam 4).
-    offer : Out(ResultOffer) per unit, if `caches`. The same as the collectors see it.
+    head : In(stream of result_layout) per unit. Oldest uop of the unit whose result is there; taken with its
+        last write.
+    result : Out(result_stream) per unit. Result interface to the hierarchy: the next register of that uop.
+    offer : Out(ResultOffer) per unit, if `caches`. Result interface to the collectors: the register that
+        `result` offers.
     evicted : In(1), if `evicts`. What a collector evicted is written in this cycle.
-    first : Out. Unit whose offer goes first.
+    first : Out(bits(units)). Unit whose offer goes first, then the next ones in order.
     retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
     """
+
+    head: list[stream.Interface]
+    result: list[stream.Interface]
+    first: Signal
+    retired: list[RetiredInterface]
+    events: EventsInterface
+    offer: list[ResultOfferInterface]
+    evicted: Signal
 
     def __init__(
         self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False

@@ -1,22 +1,28 @@
-"""The order in which complete memory uops return: golden's heap, as FIFOs whose heads are compared."""
+"""Return order of complete memory uops: golden's heap, as FIFOs whose heads are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
+from warpbank.hdl.typed import Numbers, Record, record
 
 #: Bits of the number of acceptance: no uop is in flight while 2^31 others are accepted.
 ORDER_WIDTH = 32
 
+#: The head of a FIFO: there is one, when it is due, its slot, and the signal that takes it.
+Head: TypeAlias = tuple[Value, Value, Value, Signal]
+
 
 class Returns(wiring.Component):
-    """Returns one uop per cycle: the one due first, of those the one accepted first.
+    """Return queue of the load/store unit: one uop per cycle, the one due first.
+
+    Of several that are due at a time the one accepted first returns.
 
     What is due a fixed time after the unit let go of it comes in the order in which it is due: one FIFO per
     latency. Uops completed by an answer from memory are due in the next cycle, up to `merges` of them at
@@ -36,19 +42,37 @@ class Returns(wiring.Component):
 
     Members
     -------
-    now : In, the cycle.
-    accept, accept_slot : In(1), In. A uop gets this slot.
-    finish, finish_slot, finish_due : In(1), In, In. The unit lets go of this uop, which is due then (later
-        than `now`).
-    finish_fifo : In, a bit per latency: the uop is complete, and this was its latency.
-    finish_hits, finish_complete : In(1), In(1). It waits for hits until `finish_due` (at least `now` + 2); it
-        waits for no answer besides.
-    answers : In, array of slots; answered : In, a bit for each. These uops got their last answer in this
-        cycle.
-    valid, slot : Out(1), Out. This uop returns in this cycle.
+    now : In(time_width). Number of this cycle.
+    accept : In(1). A uop gets `accept_slot`.
+    accept_slot : In(bits(slots)). Slot of the uop that is accepted.
+    finish : In(1). The unit lets go of the uop of `finish_slot`.
+    finish_slot : In(bits(slots)). Slot of that uop.
+    finish_due : In(time_width). Cycle in which that uop is due, later than `now`; at least `now` + 2 if it
+        waits for hits.
+    finish_fifo : In(latencies). That uop is complete, and this was its latency: a bit per latency.
+    finish_hits : In(1). That uop waits for hits until `finish_due`.
+    finish_complete : In(1). That uop waits for no answer besides.
+    answers : In(slot per merge). Slots that are answered.
+    answered : In(merges). Which of `answers` got their last answer in this cycle.
+    valid : Out(1). The uop of `slot` returns in this cycle.
+    slot : Out(bits(slots)). Slot of the uop that returns.
 
     Latency: what is due in t returns in t at the earliest, and must be announced before.
     """
+
+    now: Signal
+    accept: Signal
+    accept_slot: Signal
+    finish: Signal
+    finish_slot: Signal
+    finish_due: Signal
+    finish_fifo: Signal
+    finish_hits: Signal
+    finish_complete: Signal
+    answers: Record
+    answered: Signal
+    valid: Signal
+    slot: Signal
 
     def __init__(
         self, slots: int, merges: int, latencies: Sequence[int], time_width: int, *, hits: bool
@@ -83,15 +107,16 @@ class Returns(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.orders = orders = memory.Memory(shape=ORDER_WIDTH, depth=max(2, self._slots), init=[])
+        orders: Numbers = memory.Memory(shape=ORDER_WIDTH, depth=max(2, self._slots), init=[])
+        m.submodules.orders = orders
         accepted = Signal(ORDER_WIDTH)
         write = orders.write_port()
         m.d.comb += [write.addr.eq(self.accept_slot), write.data.eq(accepted), write.en.eq(self.accept)]
         m.d.sync += accepted.eq(accepted + self.accept)
 
-        finished = Signal(self._entry)
+        finished = record(self._entry)
         m.d.comb += [finished.due.eq(self.finish_due), finished.slot.eq(self.finish_slot)]
-        heads: list[tuple[Any, Any, Any, Signal]] = []  # (there, due, slot, taken)
+        heads: list[Head] = []  # (there, due, slot, taken)
         for number in range(self._fifos):
             heads.append(self._fifo(m, f"latency{number}", finished, self.finish & self.finish_fifo[number]))
         together = self.answered
@@ -101,7 +126,7 @@ class Returns(wiring.Component):
         heads.append(self._groups(m, together))
 
         best_late, best_order = Signal(self._time_width), Signal(ORDER_WIDTH)
-        better: list[Any] = []
+        better: list[tuple[Signal, Signal]] = []
         for number, (there, due, slot, _) in enumerate(heads):
             read = orders.read_port(domain="comb")
             late = Signal(self._time_width, name=f"late{number}")
@@ -136,18 +161,18 @@ class Returns(wiring.Component):
         m.d.comb += self.valid.eq(better[-1][1])
         return m
 
-    def _fifo(self, m: Module, name: str, entry: Any, push: Any) -> tuple[Any, Any, Any, Signal]:
+    def _fifo(self, m: Module, name: str, entry: Record, push: Value) -> Head:
         queue = fifo.SyncFIFO(width=self._entry.size, depth=self._slots)
         m.submodules[name] = queue
-        head = Signal(self._entry, name=f"{name}_head")
+        head = record(self._entry, name=f"{name}_head")
         m.d.comb += [queue.w_data.eq(entry), queue.w_en.eq(push), head.eq(queue.r_data)]
         return queue.r_rdy, head.due, head.slot, queue.r_en
 
-    def _delay(self, m: Module, finished: Any) -> tuple[tuple[Any, Any, Any, Signal], Signal]:
+    def _delay(self, m: Module, finished: Record) -> tuple[Head, Signal]:
         """Loads that wait for hits. Also returns which of the answered uops need not wait for them."""
         there, due, slot, pop = self._fifo(m, "delay", finished, self.finish & self.finish_hits)
         delayed, complete = Signal(self._slots), Signal(self._slots)
-        ripe = Signal(self._entry)
+        ripe = record(self._entry)
         m.d.comb += [
             pop.eq(there & (due == (self.now + 1)[: self._time_width])),
             ripe.due.eq(due),
@@ -158,7 +183,7 @@ class Returns(wiring.Component):
         coming = Mux(self.finish & self.finish_hits, 1 << self.finish_slot, 0)
         later = Signal(self._merges)  # answered, but the hits are not there yet
         there_now = Signal(self._merges)
-        settled: Any = 0
+        settled: Value = Const(0)
         waits = Signal(self._slots)
         m.d.comb += waits.eq(delayed & ~leaving)
         for place in range(self._merges):
@@ -171,11 +196,11 @@ class Returns(wiring.Component):
         ]
         return head, there_now
 
-    def _groups(self, m: Module, together: Any) -> tuple[Any, Any, Any, Signal]:
+    def _groups(self, m: Module, together: Value) -> Head:
         """Uops that one answer completes: due in the next cycle, returned one after the other."""
         queue = fifo.SyncFIFO(width=self._group.size, depth=self._slots)
         m.submodules.groups = queue
-        entry, head = Signal(self._group), Signal(self._group)
+        entry, head = record(self._group), record(self._group)
         gone, left, first = Signal(self._merges), Signal(self._merges), Signal(self._merges)
         slot = Signal(bits(self._slots))
         taken = Signal()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -15,16 +15,27 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.collector.metadata import WithMetadata, kept_metadata_layout
-from warpbank.hdl.interfaces import UNITS, issue_stream
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.collector.metadata import WithMetadata, WithMetadataInterface, kept_metadata_layout
+from warpbank.hdl.interfaces import UNITS, AlwaysInterface, issue_stream
+from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.typed import Interface, Record, record
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
 
 
 class Dispatched(wiring.Signature):
-    """A uop that goes to its unit (seen from who sends it): from which collector, and its name."""
+    """Notice that a uop goes to its unit: its collector and its name.
+
+    Seen from who sends it.
+
+    Members
+    -------
+    valid : Out(1). A uop goes to its unit in this cycle.
+    collector : Out(bits(collectors)). Collector that it leaves.
+    warp : Out(bits(warps)). Warp of the uop.
+    seq : Out(seq). Number of the uop in its warp.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -37,9 +48,26 @@ class Dispatched(wiring.Signature):
         )
 
 
+class DispatchedInterface(Interface, Protocol):
+    """Interface object of the signature `Dispatched`."""
+
+    valid: Signal
+    collector: Signal
+    warp: Signal
+    seq: Signal
+
+
 class Clocked(wiring.Signature):
-    """What a unit is told with a uop (seen from the decision): lanes to clock, which kind of scalar execution
-    it is, and whether one lane executes it for all."""
+    """Lanes that a unit clocks for a uop, and how the uop is executed.
+
+    Seen from the decision.
+
+    Members
+    -------
+    lanes : Out(bits(lanes + 1)). Lanes to clock.
+    scalar : Out(Scalar). Kind of scalar execution.
+    alone : Out(1). One lane executes the uop for all.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__(
@@ -47,8 +75,17 @@ class Clocked(wiring.Signature):
         )
 
 
+class ClockedInterface(Interface, Protocol):
+    """Interface object of the signature `Clocked`."""
+
+    lanes: Signal
+    scalar: Signal
+    alone: Signal
+
+
 class ScalarLanes(wiring.Component):
-    """Decides from the notes of a uop's operands who executes it. G-Scalar, sections 4.1 to 4.3.
+    """Scalar execution control: decides from the operands' metadata who executes a uop. G-Scalar, sections
+    4.1 to 4.3.
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
     is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
@@ -57,22 +94,29 @@ class ScalarLanes(wiring.Component):
     Parameters
     ----------
     config : the machine.
-    parts : of a register, as they are compressed.
+    parts : parts of a register that are compressed by themselves.
     executes : kinds of scalar execution that there are.
     probe : generate `events` (lanes).
 
     Members
     -------
-    issue : In(issue_stream). A uop enters the collector `entry`.
-    entry : In. Its number.
-    operand : In(Noted) per collector. An operand arrives.
+    issue : In(issue_stream). Issue interface: a uop enters the collector `entry`.
+    entry : In(bits(collectors)). Collector of the uop that issues.
+    operand : In(WithMetadata) per collector. Metadata of the operand that arrives.
     dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
-    clocked : Out(Clocked) per unit. For that uop; from registers but for the choice of the collector.
+    clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
 
     Raises
     ------
     TypeError : no configuration.
     """
+
+    issue: AlwaysInterface
+    entry: Signal
+    operand: list[WithMetadataInterface]
+    dispatch: list[DispatchedInterface]
+    clocked: list[ClockedInterface]
+    events: EventsInterface
 
     def __init__(
         self,
@@ -87,7 +131,7 @@ class ScalarLanes(wiring.Component):
         self._parts = parts
         self._executes = executes
         self._probe = probe
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "issue": In(issue_stream(config)),
             **self._ports(),
             "dispatch": In(Dispatched(config)).array(UNITS),
@@ -97,8 +141,8 @@ class ScalarLanes(wiring.Component):
             members["events"] = Out(Events(config, {"lanes": UNITS}))
         super().__init__(members)
 
-    def _ports(self) -> dict[str, Any]:
-        """How it learns of operands."""
+    def _ports(self) -> dict[str, wiring.Member]:
+        """Ports through which operands are learned of."""
         core = self._config.sub_core
         return {
             "entry": In(core.collector_width),
@@ -109,10 +153,10 @@ class ScalarLanes(wiring.Component):
         return self._tell(Module())
 
     def _tell(self, m: Module) -> Module:
-        """What the units are told."""
+        """Tell the units who executes their uops."""
         decided = Array(self._collector(m, number) for number in range(self._config.sub_core.collectors))
         for unit, (dispatch, clocked) in enumerate(zip(self.dispatch, self.clocked, strict=True)):
-            found = Signal(_decision(self._config), name=f"found_{unit}")
+            found = record(_decision(self._config), name=f"found_{unit}")
             whole = _KINDS.get(Unit(unit), Scalar.ALU)
             may = Mux(found.part, Scalar.DIVERGENT in self._executes, whole in self._executes)
             m.d.comb += [
@@ -137,7 +181,7 @@ class ScalarLanes(wiring.Component):
         return m
 
     def _collector(self, m: Module, number: int) -> Signal:
-        """What is known of the uop in a collector. Returns a `_decision`."""
+        """State of the uop in a collector. Returns a `_decision`."""
         config = self._config
         uop, operand = self.issue.payload.uop, self.operand[number]
         mask = Signal(config.lanes, name=f"mask_{number}")
@@ -161,10 +205,10 @@ class ScalarLanes(wiring.Component):
     def _decide(
         self, m: Module, number: int, mask: Signal, may: Signal, part: Signal, equal: Signal, halves: Signal
     ) -> Signal:
-        """Who executes the uop of a collector. Returns a `_decision`."""
+        """Decide who executes the uop of a collector. Returns a `_decision`."""
         config = self._config
         size = config.lanes // self._parts
-        decision = Signal(_decision(config), name=f"decision_{number}")
+        decision = record(_decision(config), name=f"decision_{number}")
         counts, alone = [], []
         for index in range(self._parts):
             lanes = mask[index * size : (index + 1) * size]
@@ -185,22 +229,30 @@ class ScalarLanes(wiring.Component):
         """Whether the lanes of `mask` of an operand are known to be equal."""
         return note.full & (~note.divergent | (note.base[0] == mask))
 
-    def _scalar_parts(self, note: Any) -> Value:
+    def _scalar_parts(self, note: Record) -> Value:
         """Parts of an operand that are known to be equal in themselves, for a uop of all threads."""
         return Cat(enc.all() & ~note.divergent for enc in (note.enc[index] for index in range(self._parts)))
 
 
 class KeptScalarLanes(ScalarLanes):
-    """The same with collectors that keep values and the notes of those that came from the banks. An operand
-    without a note is not known to be equal.
+    """Scalar execution control for collectors that keep values and their metadata.
+
+    An operand without metadata is not known to be equal. Decisions are those of `ScalarLanes`; they are made
+    on the uop that each collector offers.
 
     Members
     -------
-    as in `ScalarLanes` without `operand`, and
-    entry : In. Number of the uop that issues among those that can be in collection.
-    kept : In(kept_layout) per collector and slot. What is known of the operands of the uop that it offers.
-    offered : In, per collector. Number of that uop among those that can be in collection.
+    issue : In(issue_stream). Issue interface: a uop enters collection as number `entry`.
+    entry : In(bits(entries)). Number of the uop that issues among those that can be in collection.
+    kept : In(kept_metadata_layout) per collector and slot. Metadata of the operands of the uop that the
+        collector offers.
+    offered : In(bits(entries)) per collector. Number of that uop among those that can be in collection.
+    dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
+    clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
     """
+
+    kept: list[list[Record]]
+    offered: list[Signal]
 
     def __init__(
         self,
@@ -213,7 +265,7 @@ class KeptScalarLanes(ScalarLanes):
         self._entries = entries
         super().__init__(config, parts, executes, probe)
 
-    def _ports(self) -> dict[str, Any]:
+    def _ports(self) -> dict[str, wiring.Member]:
         core, number = self._config.sub_core, bits(self._entries)
         return {
             "entry": In(number),
@@ -228,7 +280,7 @@ class KeptScalarLanes(ScalarLanes):
             {"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots}
         )
         uops = m.submodules.uops = Memory(shape=layout, depth=self._entries, init=[])
-        uop, row = issue.payload.uop, Signal(layout, name="issued")
+        uop, row = issue.payload.uop, record(layout, name="issued")
         m.d.comb += [
             row.mask.eq(uop.mask),
             row.may.eq(uop.scalar & uop.mask.any()),
@@ -241,7 +293,7 @@ class KeptScalarLanes(ScalarLanes):
 
     def _collector(self, m: Module, number: int) -> Signal:
         config = self._config
-        row = Signal(self._uops.shape, name=f"offered_row_{number}")
+        row = record(self._uops.shape, name=f"offered_row_{number}")
         m.d.comb += row.as_value().eq(read_at(m, self._uops, self.offered[number]).as_value())
         mask = Signal(config.lanes, name=f"mask_{number}")
         may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))
@@ -262,6 +314,5 @@ class KeptScalarLanes(ScalarLanes):
 
 
 def _decision(config: SmConfig) -> data.StructLayout:
-    """All operands are equal; the uop is divergent; one lane executes for all of some half; lanes to clock if
-    not one for all."""
+    """Decision about a uop: equal operands, divergence, one lane for some half, or the lanes to clock."""
     return data.StructLayout({"alone": 1, "part": 1, "half": 1, "lanes": bits(config.lanes + 1)})

@@ -1,4 +1,4 @@
-"""The age of warps, as a matrix: row w has a bit for every warp older than w."""
+"""Age matrix of the warps: row w has a bit for every warp older than w."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Signal, Value
 
 
 def age_matrix(m: Module, start: Value) -> list[Signal]:
-    """The rows. A warp of the mask `start` is the youngest from the next cycle on; of several that start in
-    one cycle the lower slot is the older."""
+    """Matrix of the warps' ages, a row per warp. Warps of the mask `start` are the youngest from the next
+    cycle on; of several that start in one cycle the lower slot is the older."""
     warps = len(start)
     older = [Signal(warps, init=(1 << warp) - 1, name=f"older_{warp}") for warp in range(warps)]
     with m.If(start.any()):
@@ -21,5 +21,5 @@ def age_matrix(m: Module, start: Value) -> list[Signal]:
 
 
 def oldest_of(mask: Value, older: list[Signal]) -> Value:
-    """The oldest warp of `mask`, one-hot; 0 for 0."""
+    """Oldest warp of `mask`, one-hot; 0 if `mask` is 0."""
     return Cat(bit & ~(row & mask).any() for bit, row in zip(mask, older, strict=True))

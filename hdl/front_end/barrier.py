@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import Arrival
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import Arrival, ArrivalInterface
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Numbers
 
 
 class Barriers(wiring.Component):
-    """Named barriers of every CTA: arrivals are counted, waiting warps released when all expected ones are
-    there.
+    """Named barriers of every CTA, which count arrivals and release the warps that wait.
+
+    A barrier opens when all the warps that it expects have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
     their last uop.
@@ -35,13 +37,15 @@ class Barriers(wiring.Component):
 
     Members
     -------
-    start : In, a bit per warp of the SM (sub-core x warps + slot). These start.
-    arrivals : In, `Arrival` per sub-core. What the testbench must refuse: a barrier number the machine does
-        not have; `arrive` without `wait` and number of warps; both kinds of arrival at one barrier.
-    ctas, members : In, per sub-core: the CTA slot of the warp that issues; the warps of that CTA.
-    release : Out, per sub-core a bit per warp slot. The warp may go on; also one that arrives in this cycle.
-    events : Out, if `probe`. Per sub-core one instance for a barrier of all warps, then one for a barrier of
-        a number.
+    start : In(warps of the SM). Warps that start; bit sub-core x warps + slot.
+    arrivals : In(Arrival) per sub-core. Uop that issues and concerns the barriers. The testbench must refuse
+        a barrier number that the machine does not have, `arrive` without `wait` and number of warps, and both
+        kinds of arrival at one barrier.
+    ctas : In(bits(max_ctas)) per sub-core. CTA slot of the warp that issues.
+    members : In(warps of the SM) per sub-core. Warps of that CTA.
+    release : Out(warps) per sub-core. Warps that may go on, one that arrives in this cycle among them.
+    events : Out(Events), if `probe`. Per sub-core one instance for a barrier of all warps, then one for a
+        barrier of a number.
 
     Latency: a barrier completed in cycle t releases its warps in t, for t + 1.
 
@@ -50,11 +54,18 @@ class Barriers(wiring.Component):
     TypeError : `config` is no SmConfig.
     """
 
+    start: Signal
+    arrivals: list[ArrivalInterface]
+    ctas: list[Signal]
+    members: list[Signal]
+    release: list[Signal]
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, *, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Barriers needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        members: dict[str, Any] = {
+        members: dict[str, wiring.Member] = {
             "start": In(config.warps),
             "arrivals": In(Arrival(config)).array(config.sub_cores),
             "ctas": In(bits(config.cta.max_ctas)).array(config.sub_cores),
@@ -71,22 +82,24 @@ class Barriers(wiring.Component):
         warps = config.sub_core.warps
         width = bits(config.cta.barriers)
 
-        def masks(name: str, enable: Any) -> Signal:
-            """A bit per warp of the SM: those that issue now and do what `enable` says."""
+        def masks(name: str, enables: Sequence[Value]) -> Signal:
+            """Mask of the SM's warps that issue now, where `enables` says so for their sub-core."""
             mask = Signal(config.warps, name=name)
             m.d.comb += mask.eq(
                 Cat(
-                    decode(m, arrival.warp, enable(arrival), warps, f"{name}_{core}")
-                    for core, arrival in enumerate(self.arrivals)
+                    decode(m, arrival.warp, enable, warps, f"{name}_{core}")
+                    for core, (arrival, enable) in enumerate(zip(self.arrivals, enables, strict=True))
                 )
             )
             return mask
 
-        waits = masks("waits", lambda arrival: arrival.arrive & arrival.wait)
+        arrivals = self.arrivals
+        waits = masks("waits", [arrival.arrive & arrival.wait for arrival in arrivals])
         waits_whole = masks(
-            "waits_whole", lambda arrival: arrival.arrive & arrival.wait & (arrival.barrier_warps == 0)
+            "waits_whole",
+            [arrival.arrive & arrival.wait & (arrival.barrier_warps == 0) for arrival in arrivals],
         )
-        lasts = masks("lasts", lambda arrival: arrival.last)
+        lasts = masks("lasts", [arrival.last for arrival in arrivals])
         free, live, live_now = Signal(config.warps), Signal(config.warps), Signal(config.warps)
         waiting, waiting_now = Signal(config.warps), Signal(config.warps)
         whole, whole_now = Signal(config.warps), Signal(config.warps)  # among them, at a barrier of all warps
@@ -104,22 +117,22 @@ class Barriers(wiring.Component):
             )
             new = masks(
                 f"number_new_{place}",
-                lambda arrival, place=place: arrival.arrive & arrival.wait & arrival.barrier[place],
+                [arrival.arrive & arrival.wait & arrival.barrier[place] for arrival in arrivals],
             )
             m.d.comb += plane_now.eq((plane & ~waits) | new)
             m.d.sync += plane.eq(plane_now)
             numbers.append(plane_now)
 
-        released: Any = self._whole(m, live_now, waiting_now & whole_now, numbers)
+        released: Value = self._whole(m, live_now, waiting_now & whole_now, numbers)
         released = released | self._named(m, waiting_now & ~whole_now, numbers)
         m.d.comb += free.eq(released)
         m.d.comb += [release.eq(free.word_select(core, warps)) for core, release in enumerate(self.release)]
         return m
 
-    def _whole(self, m: Module, live: Signal, waiting: Any, numbers: list[Signal]) -> Any:
-        """Barriers of all warps: looked at where a warp of the CTA arrives or ends. Returns the warps
-        released."""
-        released: Any = 0
+    def _whole(self, m: Module, live: Signal, waiting: Value, numbers: list[Signal]) -> Value:
+        """Open the barriers of all warps of a CTA, looked at where one of them arrives or ends. Returns the
+        warps released."""
+        released: Value = Const(0)
         there = Signal.like(live, name="there")
         m.d.comb += there.eq(waiting)
         busy = Signal(len(self.ctas))  # sub-cores; of those that issue of one CTA, the lowest
@@ -130,7 +143,7 @@ class Barriers(wiring.Component):
             opens = Signal(name=f"opens_{core}")
             number = Signal(len(numbers), name=f"opened_{core}")
             m.d.comb += left.eq(self.members[core] & live)
-            agree: Any = (left & ~there) == 0
+            agree: Value = (left & ~there) == 0
             for place, plane in enumerate(numbers):
                 m.d.comb += number[place].eq((left & plane).any())
                 agree = agree & ~(number[place] & (left & ~plane).any())
@@ -140,14 +153,15 @@ class Barriers(wiring.Component):
                 emit(m, self.events.barrier_open[core], opens, cta=self.ctas[core], barrier=number)
         return released
 
-    def _named(self, m: Module, waiting: Any, numbers: list[Signal]) -> Any:
-        """Barriers of a number of warps: looked at where one arrives. Returns the warps released."""
+    def _named(self, m: Module, waiting: Value, numbers: list[Signal]) -> Value:
+        """Open the barriers of a number of warps, looked at where one arrives. Returns the warps released."""
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
-        m.submodules.counts = counts = memory.Memory(
+        counts: Numbers = memory.Memory(
             shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[]
         )
-        released: Any = 0
+        m.submodules.counts = counts
+        released: Value = Const(0)
         there = Signal(config.warps, name="there_named")
         m.d.comb += there.eq(waiting)
         keys = [
@@ -176,7 +190,7 @@ class Barriers(wiring.Component):
                 opens.eq(leads & (total >= expected)),
             ]
             write_at(m, counts, key, Mux(opens, 0, total), leads)
-            here: Any = self.members[core] & there
+            here: Value = self.members[core] & there
             for place, plane in enumerate(numbers):
                 here = here & Mux(self.arrivals[core].barrier[place], plane, ~plane)
             released = released | Mux(opens, here, 0)

@@ -1,4 +1,4 @@
-"""Greedy, then the warps that have cached values, then the oldest."""
+"""Cache-aware warp scheduler: greedy, then the warps that have cached values, then the oldest."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from warpbank.hdl.front_end.lrr import check_warps
 
 
 class CacheAware(wiring.Component):
-    """The warp that issued last as long as it is eligible; then the oldest of those that have values in a
-    collector; then the oldest. Malekeh, section IV-B1.
+    """Warp scheduler that prefers warps whose values stand in a collector. Malekeh, section IV-B1.
+
+    It picks the warp that issued last as long as that one is eligible, then the oldest of those that have
+    values in a collector, then the oldest.
 
     Parameters
     ----------
@@ -24,13 +26,18 @@ class CacheAware(wiring.Component):
     start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
     eligible : In(warps). Warps that may issue in this cycle.
     holds : In(warps). Warps that have values in a collector.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
-        the clock edge.
+    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
+        clock edge.
 
     Raises
     ------
     TypeError : `warps` is no positive number.
     """
+
+    start: Signal
+    eligible: Signal
+    holds: Signal
+    pick: Signal
 
     def __init__(self, warps: int) -> None:
         check_warps("CacheAware", warps)

@@ -1,4 +1,4 @@
-"""Greedy then oldest."""
+"""Greedy-then-oldest warp scheduler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from warpbank.hdl.round_robin import encode
 
 
 class Gto(wiring.Component):
-    """The warp that issued last as long as it is eligible, then the oldest eligible one.
+    """Greedy-then-oldest warp scheduler.
+
+    It picks the warp that issued last as long as that one is eligible, then the oldest eligible one.
 
     A warp that starts becomes the youngest; of several that start in one cycle the lower slot is the older.
 
@@ -25,13 +27,17 @@ class Gto(wiring.Component):
     -------
     start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
     eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
-        the clock edge.
+    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
+        clock edge.
 
     Raises
     ------
     TypeError : `warps` is no positive number.
     """
+
+    start: Signal
+    eligible: Signal
+    pick: Signal
 
     def __init__(self, warps: int) -> None:
         check_warps("Gto", warps)

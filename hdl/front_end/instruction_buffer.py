@@ -1,7 +1,11 @@
-"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams, one uop per sub-core
-and cycle."""
+"""Instruction buffers: a short FIFO of uops per warp, filled from the warps' streams.
+
+One uop per sub-core and cycle is filled.
+"""
 
 from __future__ import annotations
+
+from typing import Protocol, cast
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -11,16 +15,26 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, uop_layout
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, FillInterface, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.typed import Interface, Record, record
 
 
 class Hazards(wiring.Signature):
-    """What a warp's first uop must not find pending (seen from the buffers): the registers of its sources and
-    destinations, with RZ, which is never pending, for those it has not; its predicates; its destinations as a
-    range, empty if it writes nothing."""
+    """Registers and predicates of a warp's first uop, which must not be pending when it issues.
+
+    Seen from the buffers.
+
+    Members
+    -------
+    registers : Out(8 per register). Its sources, then its destinations; RZ, which is never pending, where it
+        has none.
+    predicates : Out(8). Predicates that it reads or writes.
+    destination : Out(8). First register that it writes.
+    count : Out(bits(5)). How many registers it writes, from `destination` on.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -33,8 +47,30 @@ class Hazards(wiring.Signature):
         )
 
 
+class HazardsInterface(Interface, Protocol):
+    """Interface object of the signature `Hazards`."""
+
+    registers: Record
+    predicates: Signal
+    destination: Signal
+    count: Signal
+
+
+class FlagCacheInterface(Interface, Protocol):
+    """Ports of the release flag cache, `warpbank.hdl.mapping.flag_cache.FlagCache`."""
+
+    start: Signal
+    fill: Signal
+    warp: Signal
+    pc: Signal
+    covered: Signal
+    first: Signal
+    asks: Signal
+    hit: Signal
+
+
 class InstructionBuffers(wiring.Component):
-    """The buffers of a sub-core's warps.
+    """Instruction buffers of a sub-core: a short FIFO of uops per warp, filled from the warps' streams.
 
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
     stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
@@ -47,16 +83,29 @@ class InstructionBuffers(wiring.Component):
     Members
     -------
     start : In(warps). Slots whose stream starts; filled from the next cycle on.
-    fill : Out(Fill). The stream's next uop.
+    fill : Out(Fill). Question to the testbench: the next uop of a warp.
     first : Out(warps). Warps whose buffer has a first uop.
-    collects, prefetches : Out(warps). Its `collects`, and whether it is a PREFETCH; meaningful for the warps
-        of `first`.
-    hazards : Out(Hazards) per warp; likewise.
-    pop, warp : In(1), In(warp). The first uop of `warp` issues in this cycle.
+    collects : Out(warps). Warps whose first uop goes through a collector; meaningful where `first`.
+    prefetches : Out(warps). Warps whose first uop is a PREFETCH; meaningful where `first`.
+    hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
+    pop : In(1). The first uop of `warp` issues in this cycle.
+    warp : In(bits(warps)). Warp that the scheduler picked.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
+    events : Out(Events), if `probe`. Uops that are filled.
 
     Latency: a uop filled in cycle t can issue in t + 1.
     """
+
+    start: Signal
+    fill: FillInterface
+    first: Signal
+    collects: Signal
+    prefetches: Signal
+    hazards: list[HazardsInterface]
+    pop: Signal
+    warp: Signal
+    uop: Record
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -144,8 +193,9 @@ class InstructionBuffers(wiring.Component):
 
     def _flags(self, m: Module) -> Value:
         """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched
-        in this cycle: those of the uop before were not there."""
-        cache = m.submodules.flags = FlagCache(self._config.sub_core.warps)
+        in this cycle because those of the uop before were not there."""
+        unit = m.submodules.flags = FlagCache(self._config.sub_core.warps)
+        cache = cast("FlagCacheInterface", unit)
         fill, uop = self.fill, self.fill.uop
         fetches, hit = Signal(), Signal()
         warp, first = Signal.like(fill.warp, reset_less=True), Signal.like(uop.first, reset_less=True)
@@ -170,8 +220,8 @@ class InstructionBuffers(wiring.Component):
         return fetches
 
     def _looked_at(self) -> list[tuple[str, Value, list[Value]]]:
-        """What is looked at in the first uop of every warp: name, value of the uop that is filled, where each
-        warp's goes."""
+        """Fields of every warp's first uop that others see: name, value in the uop that is filled, signal per
+        warp."""
         uop = self.fill.uop
         ports = self.hazards
         columns: list[tuple[str, Value, list[Value]]] = []
@@ -206,7 +256,7 @@ class InstructionBuffers(wiring.Component):
         if not hold:
             return Mux(issued, popped, 0)
         # At most one branch issues in a cycle, so a delay line of warp numbers holds them all.
-        line = Signal(data.ArrayLayout(1 + len(self.warp), hold))
+        line = record(data.ArrayLayout(1 + len(self.warp), hold))
         m.d.sync += line.as_value().eq(Cat(issued, self.warp, line.as_value()))
         out = line[hold - 1]
         return decode(m, out[1:], out[0], len(popped), "held")

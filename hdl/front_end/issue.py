@@ -9,14 +9,27 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
-from warpbank.hdl.interfaces import UNITS, Arrival, Retired, Start, issue_stream, uop_layout
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    Arrival,
+    ArrivalInterface,
+    Retired,
+    RetiredInterface,
+    Start,
+    StartInterface,
+    issue_stream,
+    uop_layout,
+)
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Record
 
 
 class Status(wiring.Component):
-    """Which warps can issue at the clock edge, and why the others cannot: one bit mask over the warps per
-    reason.
+    """Warp status at issue: which warps can issue at the clock edge, and why the others cannot.
+
+    There is one bit mask over the warps per reason.
 
     Parameters
     ----------
@@ -25,28 +38,61 @@ class Status(wiring.Component):
 
     Members
     -------
-    start : In(Start). release : In(warps), barriers that open.
-    first, collects : In(warps). The buffers' first uops: there is one; it needs a collector.
-    blocked, memory, distant : In(warps). Its hazards.
+    start : In(Start). Warps that start.
+    release : In(warps). Warps whose barrier is open.
+    first : In(warps). Warps that have a uop in their buffer.
+    collects : In(warps). Warps whose first uop needs a collector.
+    blocked : In(warps). Warps whose first uop has a hazard.
+    memory : In(warps). Warps whose first uop waits for a result of the load/store unit.
+    distant : In(warps). Warps whose first uop waits for a value from beyond the SM.
     active : In(warps). Warps that may issue; all, unless scheduling has two levels.
-    may_issue, may_slide : In(warps). A collector would take it; it may issue if it needs none.
-    here : Out(warps). Warps that have uops to issue and do not wait at a barrier; from registers.
+    may_issue : In(warps). Warps whose next uop a collector would take.
+    may_slide : In(warps). Warps that may issue a uop that needs no collector.
+    here : Out(warps). Warps that have uops to issue and do not wait at a barrier. From registers.
     ready : Out(warps). Warps whose next uop has no hazard.
     eligible : Out(warps). Warps among which the scheduler picks.
     collecting : Out(warps). Active warps whose next uop has no hazard and needs a collector.
-    away : Out(warps). Warps that can not issue for long, and those that are over.
-    over : Out(warps). The latter: they had no uop left to issue before this cycle. From registers.
-    pick, uop : In. The warp it picked, and that warp's first uop.
+    away : Out(warps). Warps that cannot issue for long, and those that are over.
+    over : Out(warps). Warps that had no uop left to issue before this cycle. From registers.
+    pick : In(bits(warps)). Warp that the scheduler picked.
+    uop : In(uop_layout). First uop of that warp.
     issues : Out(1). A uop issues.
-    issue : Out(issue_stream). It, if it collects.
-    done : Out(1). It is complete with that, since it does not collect.
-    arrival : Out(Arrival).
+    issue : Out(issue_stream). Issue interface: the uop that issues, if it collects.
+    done : Out(1). The uop that issues is complete, since it does not collect.
+    arrival : Out(Arrival). What the uop that issues does at barriers, and whether its warp ends.
     retired : In(Retired) per unit. Fences that come back.
     refused : In(1). A unit refused a complete uop in this cycle; colours the stall reason.
     live : Out(warps). Warps that will have uops left to issue after this cycle.
 
     All outputs are combinational; what changes in cycle t counts from t + 1.
     """
+
+    start: StartInterface
+    release: Signal
+    first: Signal
+    collects: Signal
+    blocked: Signal
+    memory: Signal
+    distant: Signal
+    active: Signal
+    may_issue: Signal
+    may_slide: Signal
+    here: Signal
+    ready: Signal
+    eligible: Signal
+    collecting: Signal
+    away: Signal
+    over: Signal
+    pick: Signal
+    uop: Record
+    issues: Signal
+    issue: AlwaysInterface
+    done: Signal
+    arrival: ArrivalInterface
+    retired: list[RetiredInterface]
+    refused: Signal
+    live: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         self._config = config
@@ -168,8 +214,9 @@ class Status(wiring.Component):
 
 
 class InFlight(wiring.Component):
-    """Counts each warp's uops between issue and retirement, to see when a warp that has issued its last one
-    has drained.
+    """Counters of each warp's uops between issue and retirement, which tell when it has drained.
+
+    A warp has drained when it has issued its last uop and all have retired.
 
     The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few
     word operations.
@@ -180,11 +227,20 @@ class InFlight(wiring.Component):
 
     Members
     -------
-    start : In(warps). live : In(warps), as `Status.live`.
-    issue, warp : In. A uop of `warp` issues that is not complete with that.
-    retired : In(Retired) per unit.
-    drain : Out(warps). The warp's last uop retires in this cycle. Combinational.
+    start : In(warps). Slots that receive a warp.
+    live : In(warps). Warps that will have uops left to issue after this cycle.
+    issue : In(1). A uop of `warp` issues that is not complete at issue.
+    warp : In(bits(warps)). Warp that issues.
+    retired : In(Retired) per unit. A uop retires.
+    drain : Out(warps). Warps whose last uop retires in this cycle. Combinational.
     """
+
+    start: Signal
+    live: Signal
+    issue: Signal
+    warp: Signal
+    retired: list[RetiredInterface]
+    drain: Signal
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config

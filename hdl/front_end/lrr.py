@@ -1,4 +1,4 @@
-"""Loose round robin."""
+"""Loose round-robin warp scheduler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def check_warps(owner: str, warps: object) -> None:
 
 
 class Lrr(wiring.Component):
-    """The first eligible warp after the one that issued last, in slot order, wrapping around.
+    """Loose round-robin warp scheduler.
+
+    It picks the first eligible warp after the one that issued last, in slot order, wrapping around.
 
     Parameters
     ----------
@@ -25,15 +27,19 @@ class Lrr(wiring.Component):
 
     Members
     -------
-    start : In(warps). Slots that receive a warp; changes nothing here.
+    start : In(warps). Slots that receive a warp; round robin does not look at them.
     eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
-        the clock edge.
+    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
+        clock edge.
 
     Raises
     ------
     TypeError : `warps` is no positive number.
     """
+
+    start: Signal
+    eligible: Signal
+    pick: Signal
 
     def __init__(self, warps: int) -> None:
         check_warps("Lrr", warps)
@@ -55,5 +61,5 @@ class Lrr(wiring.Component):
 
 
 def _behind(choice: Choice) -> Value:
-    """The slot behind, made of the mask turned by one: it does not wait for the choice's own number."""
+    """Slot behind a choice, from the mask turned by one, so that it does not wait for the choice's number."""
     return encode(choice.one_hot.rotate_left(1))

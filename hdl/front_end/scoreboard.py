@@ -1,10 +1,12 @@
-"""The scoreboard: which registers and predicates of each warp are still to be written or read."""
+"""Scoreboard: registers and predicates of each warp that are still to be written or read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -14,19 +16,44 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.front_end.instruction_buffer import Hazards
-from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Retired, Written, issue_stream
+from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    UNITS,
+    AlwaysInterface,
+    ReadDone,
+    ReadDoneInterface,
+    Retired,
+    RetiredInterface,
+    Written,
+    WrittenInterface,
+    issue_stream,
+)
 from warpbank.hdl.round_robin import decode
+from warpbank.hdl.typed import Interface
+
+
+class Pending(IntEnum):
+    """Bits that the scoreboard keeps of a register.
+
+    A write of it is pending; the load/store unit owes it; it comes from beyond the SM.
+    """
+
+    WRITE = 0
+    MEMORY = 1
+    DISTANT = 2
 
 
 class Owed(wiring.Signature):
-    """Whether a register is still to be written (seen from who asks). Combinational from registers and the
-    question.
+    """Query of the scoreboard whether a write of a register is pending.
+
+    Seen from who asks. The answer is combinational from registers and the question.
 
     Members
     -------
-    warp, register : Out. Which.
-    pending : In(1). It is.
+    warp : Out(bits(warps)). Warp of the register.
+    register : Out(8). Number of the register.
+    pending : In(1). A write of it is pending.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -35,9 +62,19 @@ class Owed(wiring.Signature):
         )
 
 
+class OwedInterface(Interface, Protocol):
+    """Interface object of the signature `Owed`."""
+
+    warp: Signal
+    register: Signal
+    pending: Signal
+
+
 class Scoreboard(wiring.Component):
-    """Per warp: pending writes (RAW, WAW), those of them that the load/store unit owes, and pending operand
-    reads (WAR).
+    """Scoreboard of a sub-core: pending register writes, predicate writes and operand reads of every warp.
+
+    Pending writes are RAW and WAW hazards, some of them owed by the load/store unit; pending reads are WAR
+    hazards.
 
     A register has at most one pending write (a second one would be a WAW hazard): two bits per register and
     warp, pending and of the load/store unit, looked up for every register of every warp's first uop. Pending
@@ -56,18 +93,18 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    hazards : In(Hazards) per warp. Its first uop.
-    blocked : Out(warps). It has a hazard. Combinational from registers and `hazards`.
-    memory : Out(warps). ... with a result of the load/store unit.
-    quiet : Out(warps). All operands of the warp's issued uops have been read. From registers.
-    distant : Out(warps), if `far`. ... with a register's value from beyond the SM.
+    hazards : In(Hazards) per warp. Registers and predicates of the warp's first uop.
+    blocked : Out(warps). Warps whose first uop has a hazard. Combinational from registers and `hazards`.
+    memory : Out(warps). Warps whose first uop waits for a result of the load/store unit.
+    quiet : Out(warps). Warps all of whose issued uops have read their operands. From registers.
+    distant : Out(warps), if `far`. Warps whose first uop waits for a register's value from beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
         cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
     retired : In(Retired) per unit. Predicates were written.
-    owed : In(Owed), if `asked`. Whether some register is pending.
+    owed : In(Owed), if `asked`. Query whether a write of some register is pending.
 
     Latency: what is set or released in cycle t counts from t + 1.
 
@@ -75,6 +112,18 @@ class Scoreboard(wiring.Component):
     ------
     TypeError : `entries` is no positive number.
     """
+
+    hazards: list[HazardsInterface]
+    blocked: Signal
+    memory: Signal
+    quiet: Signal
+    issue: AlwaysInterface
+    entry: Signal
+    read: list[ReadDoneInterface]
+    written: list[WrittenInterface]
+    retired: list[RetiredInterface]
+    distant: Signal
+    owed: OwedInterface
 
     #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo
     #: it.
@@ -130,9 +179,9 @@ class Scoreboard(wiring.Component):
                 pending[place] = (
                     pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
                 )
-            blocked.append(pending[0])
-            memory.append(pending[1])
-            distant += pending[2:]
+            blocked.append(pending[Pending.WRITE])
+            memory.append(pending[Pending.MEMORY])
+            distant += pending[Pending.DISTANT :]
         m.d.comb += self.blocked.eq(Cat(blocked) | reads)
         m.d.comb += self.memory.eq(Cat(memory))
         if self._asked:
@@ -141,21 +190,21 @@ class Scoreboard(wiring.Component):
             m.d.comb += self.distant.eq(Cat(distant))
         return m
 
-    def _registers(self, m: Module, warp: int, issued: Value, hazards: wiring.PureInterface) -> list[Value]:
-        """Pending writes of a warp's registers. Returns whether one of `hazards` is pending, owed by the
-        load/store unit, and, if asked for, comes from beyond the SM."""
-        width = 3 if self._far else 2
+    def _registers(self, m: Module, warp: int, issued: Value, hazards: HazardsInterface) -> list[Value]:
+        """Keep the pending writes of a warp's registers. Returns whether one of `hazards` is pending, is owed
+        by the load/store unit, and, if asked for, comes from beyond the SM."""
+        width = len(Pending) if self._far else Pending.DISTANT.value
         pending = m.submodules[f"pending_{warp}"] = Memory(shape=width, depth=self.registers, init=[])
         uop = self.issue.payload.uop
         far = _any(uop.memory == operation for operation in DISTANT)
         state = Cat(Const(1, 1), uop.unit == Unit.LSU, far)[:width]
         for number in range(MAX_DESTINATIONS):
             enable = issued & (number < uop.count)
-            write_at(m, pending, (uop.destination + number)[:8], state, enable)
+            write_at(m, pending, (uop.destination + number)[:REGISTER_WIDTH], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
         if self._asked:
-            self._owed.append(read_at(m, pending, self.owed.register)[0])
+            self._owed.append(read_at(m, pending, self.owed.register)[Pending.WRITE])
         found = Signal(width, name=f"found_{warp}")
         looked_up = [
             read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)
@@ -164,7 +213,8 @@ class Scoreboard(wiring.Component):
         return list(found)
 
     def _predicates(self, m: Module) -> list[Signal]:
-        """Pending predicates of all warps, and those that the load/store unit owes: a byte per warp."""
+        """Keep a byte per warp of pending predicates, and of those that the load/store unit owes. Returns
+        both."""
         width = (PREDICATES + 1) * self._config.sub_core.warps
         pending, of_memory = Signal(width), Signal(width)
         uop = self.issue.payload.uop
@@ -205,11 +255,12 @@ class Scoreboard(wiring.Component):
             written = Signal(len(ranges[0]), name=f"range_{entry}")
             owner = entry // self._share if self._share else None
             m.d.comb += written.eq(ranges[warp] if owner is None else ranges[owner])
-            first, count = written[:8], written[8:]
+            first, count = written[:REGISTER_WIDTH], written[REGISTER_WIDTH:]
             hit = Signal(name=f"hit_{entry}")
             m.d.comb += hit.eq(
                 Cat(
-                    missing[slot] & ((sources[slot] - first)[:8] < count) for slot in range(MAX_SOURCES)
+                    missing[slot] & ((sources[slot] - first)[:REGISTER_WIDTH] < count)
+                    for slot in range(MAX_SOURCES)
                 ).any()
             )
             left = missing.any()

@@ -1,26 +1,38 @@
-"""The adaptive waiting time of the caching collectors: a machine that walks to the knee of the IPC curve."""
+"""Adaptive waiting time (STHLD) of the caching collectors, which walks to the knee of the IPC curve."""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
+
+
+class State(IntEnum):
+    """State of the walk to the knee of the IPC curve."""
+
+    START = 1
+    CLIMB = 2
+    SPECULATE = 3
+    RETREAT = 4
+    CONFIRM = 5
+    HOLD = 6
+
 
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
-#: paper's text has lost: our reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5
-#: confirm, 6 hold.
-TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
-    1: ((1, 2), (1, 2)),
-    2: ((1, 2), (1, 3)),
-    3: ((1, 2), (-2, 4)),
-    4: ((0, 5), (-1, 4)),
-    5: ((0, 6), (-1, 4)),
-    6: ((0, 6), (1, 3)),
+#: paper's text has lost: our reconstruction from section IV-B3.
+TRANSITIONS: dict[State, tuple[tuple[int, State], tuple[int, State]]] = {
+    State.START: ((1, State.CLIMB), (1, State.CLIMB)),
+    State.CLIMB: ((1, State.CLIMB), (1, State.SPECULATE)),
+    State.SPECULATE: ((1, State.CLIMB), (-2, State.RETREAT)),
+    State.RETREAT: ((0, State.CONFIRM), (-1, State.RETREAT)),
+    State.CONFIRM: ((0, State.HOLD), (-1, State.RETREAT)),
+    State.HOLD: ((0, State.HOLD), (1, State.SPECULATE)),
 }
-START = 1
 #: A change is large if it is at least one part in so many of the interval before (0.02).
 LARGE = 50
 #: Bits of STHLD.
@@ -28,8 +40,9 @@ WIDTH = 8
 
 
 class Sthld(wiring.Component):
-    """Sets STHLD at the end of every interval from the IPC of the last two. Malekeh, section IV-B3. One per
-    SM.
+    """State machine that sets STHLD from the IPC of the last two intervals. Malekeh, section IV-B3.
+
+    There is one per SM. It changes STHLD at the end of every interval.
 
     The uops issued in an interval stand for its IPC, since all intervals are of the same length. The change
     is small if |now - before| x 50 < before; with nothing before, if nothing was issued now either.
@@ -48,6 +61,11 @@ class Sthld(wiring.Component):
     Latency: what is set at the end of an interval counts from the first cycle of the next one on.
     """
 
+    launch: Signal
+    issues: Signal
+    value: Signal
+    events: EventsInterface
+
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Sthld needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -62,7 +80,7 @@ class Sthld(wiring.Component):
         m = Module()
         shape = self._config.sub_core.collector
         running, cycle, end = Signal(), Signal(range(shape.sthld_interval)), Signal()
-        state, value = Signal(3, init=START), Signal(WIDTH)
+        state, value = Signal(3, init=State.START), Signal(WIDTH)
         m.d.comb += [end.eq(running & (cycle == shape.sthld_interval - 1)), self.value.eq(value)]
         large = self._large(m, running, end)
 

@@ -1,5 +1,4 @@
-"""Two-level scheduling: only a few active warps may issue; a warp that waits for memory makes room for
-another."""
+"""Two-level warp scheduler: few active warps issue, and one that waits for memory makes room for another."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
 #: Warps that are counted together.
@@ -21,8 +20,10 @@ GROUP = 8
 
 
 class TwoLevel(wiring.Component):
-    """Warps are active or pending, and only active ones may issue, by loose round robin. LTRF, section 3.2;
-    Malekeh, section II.
+    """Two-level warp scheduler, whose active warps issue by loose round robin. LTRF, section 3.2; Malekeh,
+    section II.
+
+    Warps are active or pending, and only active ones may issue.
 
     At the clock edge every active warp that is away becomes pending, and one pending warp that is not away,
     the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
@@ -41,17 +42,30 @@ class TwoLevel(wiring.Component):
         barrier, or are over.
     may_activate : In(warps). Warps that could become active, were they not away.
     ready : In(warps). Warps whose next uop has no hazard; for `events`.
-    eligible : In(warps). Warps that may issue in this cycle; they are active.
-    pick : Out(bits(warps)). The warp that does, if `eligible` is not 0. Combinational; the state follows at
-        the clock edge.
-    active : Out(warps). From registers.
-    activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's
-        end. Combinational from registers, `away` and `may_activate`.
+    eligible : In(warps). Active warps that may issue in this cycle.
+    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
+        clock edge.
+    active : Out(warps). Active warps; from registers.
+    activated : Out(warps). Warp that becomes active at this cycle's end, at most one. Combinational from
+        registers, `away` and `may_activate`.
+    deactivated : Out(warps). Warps that become pending at this cycle's end. Combinational from registers and
+        `away`.
 
     Raises
     ------
     TypeError : no SmConfig.
     """
+
+    start: Signal
+    away: Signal
+    may_activate: Signal
+    ready: Signal
+    eligible: Signal
+    pick: Signal
+    active: Signal
+    activated: Signal
+    deactivated: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):

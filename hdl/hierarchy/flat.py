@@ -28,7 +28,7 @@ from warpbank.hdl.round_robin import first_from
 
 
 class Flat(wiring.Component):
-    """Seams 2 to 5 of the design in their simplest form.
+    """Flat register file hierarchy: collectors read the banks, and results are written into them.
 
     Within a cycle, results take their banks first; reads are served on the banks left over. What a bank reads
     goes through a crossbar straight into the collectors' slots.
@@ -45,15 +45,15 @@ class Flat(wiring.Component):
     Members
     -------
     start : In(Start).
-    read : In(read_stream). Operands are requested (seam 2).
+    read : In(read_stream). Operand read interface: operands are requested.
     deliver : Out(Delivery) per collector. They arrive; from registers.
-    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
-        cycle.
+    result : In(result_stream) per unit. Result interface: a register is offered; `ready`: it is written in
+        this cycle.
     evicted : In(evicted_stream), if `evicts`. A value that a collector evicts; `ready`: it is written in this
         cycle.
     first : In. Unit whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
-    written : Out(Written) per bank. A result is written: tells the scoreboard (seam 6).
+    written : Out(Written) per bank. Scoreboard release interface: a result is written.
 
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
     its grant.

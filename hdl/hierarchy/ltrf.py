@@ -36,7 +36,7 @@ from warpbank.hdl.round_robin import chosen, first_from
 
 
 class Ltrf(LtrfEvents, wiring.Component):
-    """Seams 2 to 5 of the design with a register file cache in between. LTRF, section 4.
+    """Register file hierarchy of LTRF: a cache between the collectors and the banks. LTRF, section 4.
 
     See `warpbank.golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
 

@@ -54,8 +54,9 @@ class Offer:
 
 
 class ResultCache(wiring.Component, ABC):
-    """Seams 2 to 5 of the design with a cache that is filled by results: what the hardware and the compiler
-    managed one share.
+    """Register file hierarchy with a cache that is filled by results.
+
+    It is what the caches managed by hardware (`Rfc`) and by the compiler (`SwRfc`) share.
 
     See `warpbank.golden.hierarchy.result_cache.ResultCache` for what happens in a cycle.
 

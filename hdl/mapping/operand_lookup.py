@@ -59,7 +59,8 @@ class OperandLookup(wiring.Component):
 
     Members
     -------
-    read : In(read_stream). A uop's operands are requested (seam 2). One that asks for none has no turn.
+    read : In(read_stream). Operand read interface: a uop's operands are requested. One that asks for
+        none has no turn.
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
     looked_up : Out. Sources that are looked up in this cycle.

@@ -67,7 +67,7 @@ class Renaming(wiring.Component):
     issue : In(issue_stream). A uop that collects issues.
     slide : In(1). The uop of `issue.payload` issues, and needs no collector.
     entry : In(bits(entries)). Number of the uop that issues among those in collection.
-    read : In(read_stream). A uop's operands are requested (seam 2).
+    read : In(read_stream). Operand read interface: a uop's operands are requested.
     request : Out(Requests). They are, at the banks. blank : Out, per slot: it was never written.
     locate : In(Location) per writer. mapped : Out, per writer: the register is somewhere.
     done : In(ReadDone) per entry. Operands were read. written : In(Written) per unit. A register was written.

@@ -38,7 +38,7 @@ def metadata_layout(parts: int) -> data.StructLayout:
 
 
 class MetadataPort(wiring.Signature):
-    """Seam 5: one bank that compresses (seen from the hierarchy): a `BankPort`, and
+    """Bank interface to one bank that compresses (seen from the hierarchy): a `BankPort`, and
 
     Members
     -------

@@ -27,8 +27,8 @@ def place_width(config: SmConfig) -> int:
 
 
 class ComparingPort(wiring.Signature):
-    """Seam 5: a bank behind a stage that compares what is written (seen from the hierarchy): a `BankPort`,
-    whose `write` and `row` are those of the stage, and
+    """Bank interface to a bank behind a stage that compares what is written (seen from the hierarchy): a
+    `BankPort`, whose `write` and `row` are those of the stage, and
 
     Members
     -------

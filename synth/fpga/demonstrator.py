@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -19,7 +18,18 @@ from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import uop_layout
 from warpbank.hdl.sm import Sm
-from warpbank.synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image
+from warpbank.hdl.typed import Numbers, Record, record
+from warpbank.synth.fpga.image import (
+    CONSTANT,
+    MICRO,
+    NO_PREDICATES,
+    OPERANDS,
+    READ,
+    WRITTEN,
+    Do,
+    Image,
+    micro_fields,
+)
 from warpbank.synth.fpga.integer import Lane, arithmetic, product
 from warpbank.synth.fpga.results import Computed, Given, block_rom, read_next
 
@@ -61,6 +71,12 @@ class Demonstrator(wiring.Component):
     ValueError : a unit is faster than the demonstrator's own.
     """
 
+    done: Signal
+    wrong: Signal
+    passed: Signal
+    checked: Signal
+    cycles: Signal
+
     def __init__(self, image: Image, scheme: Scheme) -> None:
         execute = image.config.sub_core.execute
         for unit in (Unit.ALU, Unit.FMA):
@@ -70,7 +86,7 @@ class Demonstrator(wiring.Component):
                     f"latency of {execute.unit(unit).latency}."
                 )
         self._image = image
-        self._done = frozenset(Do(MICRO.from_bits(image.micro[step.pc]).do) for step in image.steps) | {
+        self._done = frozenset(Do(micro_fields(image.micro[step.pc])["do"]) for step in image.steps) | {
             Do.MOV
         }
         self.sm = Sm(image.config, scheme)
@@ -103,7 +119,7 @@ class Demonstrator(wiring.Component):
             "row": (bits(len(image.values) + 1), [step.values for step in image.steps]),
             "lines": (len(self.sm.lines.line), list(image.lines) or [0]),
         }
-        self._rom = {
+        self._rom: dict[str, Numbers] = {
             name: Memory(shape=width, depth=len(init), init=init) for name, (width, init) in roms.items()
         }
         # What is asked for a cycle ahead is in block RAMs.
@@ -208,7 +224,7 @@ class Demonstrator(wiring.Component):
             mask.eq(result.mask),
             row.eq(read_at(m, self._rom["row"], step)),
         ]
-        micro = Signal(MICRO, name=f"micro_{name}")
+        micro = record(MICRO, name=f"micro_{name}")
         m.d.comb += micro.as_value().eq(read_next(m, self._rom["micro"], step))
         with m.If(moves):
             m.d.comb += [micro.do.eq(Do.MOV), micro.a_from.eq(0)]
@@ -222,10 +238,10 @@ class Demonstrator(wiring.Component):
             slots.append(held)
         return _Entered(busy, micro, warp, mask, row, step, slots)
 
-    def _operands(self, m: Module, unit: Unit, entered: _Entered) -> tuple[Any, dict[str, Signal]]:
+    def _operands(self, m: Module, unit: Unit, entered: _Entered) -> tuple[Record, dict[str, Signal]]:
         """What to do, and words a, b, c and c's high one, of all lanes; registers, a cycle later. Only what
         the program reads is there to be chosen from."""
-        micro = Signal(MICRO, name=f"micro_of_{unit.name.lower()}", reset_less=True)
+        micro = record(MICRO, name=f"micro_of_{unit.name.lower()}", reset_less=True)
         m.d.sync += micro.eq(entered.micro)
         found = {}
         for operand in OPERANDS:
@@ -246,12 +262,9 @@ class Demonstrator(wiring.Component):
         """The slots that an operand comes from, and whether it is ever a constant other than 0."""
         found = {0} if unit is Unit.ALU and operand == "a" else set()  # a move's
         for pc in sorted({step.pc for step in self._image.steps}):
-            micro = MICRO.from_bits(self._image.micro[pc])
-            if (micro.do in PRODUCTS) == (unit is Unit.FMA) and micro.do not in (
-                Do.NOTHING,
-                Do.GIVEN,
-                Do.MEMORY,
-            ):
+            micro = micro_fields(self._image.micro[pc])
+            do = micro["do"]
+            if (do in PRODUCTS) == (unit is Unit.FMA) and do not in (Do.NOTHING, Do.GIVEN, Do.MEMORY):
                 source = micro[f"{operand}_from"]
                 if source != CONSTANT or micro[f"{operand}_constant"]:
                     found.add(source)
@@ -265,7 +278,8 @@ class Demonstrator(wiring.Component):
         mask = Signal(lanes, name="mask_of_alu", reset_less=True)
         m.d.sync += [busy.eq(entered.busy), warp.eq(entered.warp), mask.eq(entered.mask)]
         m.d.comb += self._given.other_row.eq(entered.row)
-        m.submodules.predicates = predicates = Memory(shape=8 * lanes, depth=max(2, warps), init=[])
+        predicates: Numbers = Memory(shape=8 * lanes, depth=max(2, warps), init=[])
+        m.submodules.predicates = predicates
         held = Signal(8 * lanes, name="predicates")
         m.d.comb += held.eq(read_at(m, predicates, warp))
         results, after = [], []
@@ -326,7 +340,7 @@ class _Entered:
     ROMs of values; what its slots held. `step`: of the uop that is dispatched now."""
 
     busy: Signal
-    micro: Any
+    micro: Record
     warp: Signal
     mask: Signal
     row: Signal

@@ -70,6 +70,11 @@ MICRO = data.StructLayout(
 )
 
 
+def micro_fields(micro: int) -> dict[str, int]:
+    """Fields of one instruction, taken from its bits."""
+    return {name: micro >> field.offset & (1 << field.width) - 1 for name, field in MICRO}
+
+
 @dataclass(frozen=True)
 class Step:
     """Executed uop of a warp.

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
+from warpbank.hdl.typed import Record
 from warpbank.program.isa import (
     SHF_LEFT_CLAMP,
     SHF_LEFT_HI64,
@@ -36,7 +36,7 @@ class Lane:
 
 
 def arithmetic(
-    m: Module, micro: Any, lane: Lane, name: str, operations: frozenset[Do] = frozenset(Do)
+    m: Module, micro: Record, lane: Lane, name: str, operations: frozenset[Do] = frozenset(Do)
 ) -> tuple[Signal, Signal, Signal]:
     """Arithmetic of one lane, all but products: the operations of `operations`. Combinational. Returns the
     result and the predicates p0 and p1 (p1: the comparison the other way round)."""
@@ -105,7 +105,7 @@ def arithmetic(
     return result, p0, p1
 
 
-def _combine(m: Module, micro: Any, compared: Value, q: Value, p0: Signal, p1: Signal) -> None:
+def _combine(m: Module, micro: Record, compared: Value, q: Value, p0: Signal, p1: Signal) -> None:
     """A comparison joined with a predicate."""
     with m.Switch(micro.boolop):
         for how, join in (
@@ -123,7 +123,7 @@ def _amount(b: Value, most: int) -> Value:
     return Mux(b >= most, Const(most, width), b[:width])
 
 
-def _shifted(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:
+def _shifted(m: Module, micro: Record, a: Value, b: Value, c: Value, name: str) -> Signal:
     """The shifts and the funnel shifts of `warpbank.program.isa`, which all take 32 bits out of 96. Shifting
     (high, low) left by n and taking the high word is the same as shifting (high, low, 0) right by 64 - n and
     taking the low one."""
@@ -167,7 +167,7 @@ def _shifted(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> 
     return shifted
 
 
-def product(m: Module, micro: Any, a: Value, b: Value, c: Value, name: str) -> Signal:
+def product(m: Module, micro: Record, a: Value, b: Value, c: Value, name: str) -> Signal:
     """Product a * b + c, 64 bits, of one lane; a cycle later. `c` is 64 bits. The upper word alone is asked
     for by MULHI, which adds c to it."""
     long_a, long_b = Cat(a, micro.signed & a[31]).as_signed(), Cat(b, micro.signed & b[31]).as_signed()

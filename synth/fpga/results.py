@@ -3,15 +3,14 @@ uops leave."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
 from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.typed import Numbers
 
 
 class Computed(wiring.Component):
@@ -33,13 +32,19 @@ class Computed(wiring.Component):
     full queue: the pipelines know.
     """
 
+    push: Signal
+    data: Signal
+    leave: Signal
+    head: Signal
+
     def __init__(self, width: int, depth: int) -> None:
         self._depth = 1 << bits(depth)
         super().__init__({"push": In(1), "data": In(width), "leave": In(1), "head": Out(width)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue = queue = Memory(shape=len(self.data), depth=self._depth, init=[])
+        queue: Numbers = Memory(shape=len(self.data), depth=self._depth, init=[])
+        m.submodules.queue = queue
         into, out_of = Signal(range(self._depth)), Signal(range(self._depth))
         write_at(m, queue, into, self.data, self.push)
         m.d.comb += self.head.eq(read_at(m, queue, out_of))
@@ -68,6 +73,13 @@ class Given(wiring.Component):
     full queue.
     """
 
+    arrive: Signal
+    row: Signal
+    leave: Signal
+    head: Signal
+    other_row: Signal
+    other: Signal
+
     def __init__(self, rows: tuple[int, ...], width: int, depth: int) -> None:
         self._rows = rows or (0,)
         self._depth = 1 << bits(depth + 1)  # never full, so that equal places mean empty
@@ -85,7 +97,8 @@ class Given(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue = queue = Memory(shape=len(self.row), depth=self._depth, init=[])
+        queue: Numbers = Memory(shape=len(self.row), depth=self._depth, init=[])
+        m.submodules.queue = queue
         m.submodules.rom = rom = block_rom(len(self.head), self._rows)
         into, out_of, after = (Signal(range(self._depth), name=name) for name in ("into", "out_of", "after"))
         write_at(m, queue, into, self.row, self.arrive)
@@ -98,7 +111,7 @@ class Given(wiring.Component):
         return m
 
 
-def block_rom(width: int, rows: tuple[int, ...]) -> Memory:
+def block_rom(width: int, rows: tuple[int, ...]) -> Numbers:
     """ROM in block RAMs."""
     return Memory(
         shape=width,
@@ -108,7 +121,7 @@ def block_rom(width: int, rows: tuple[int, ...]) -> Memory:
     )
 
 
-def read_next(m: Module, memory: Memory, address: Any) -> Any:
+def read_next(m: Module, memory: Numbers, address: Value) -> Value:
     """Word that stands at `address`, in the next cycle."""
     port = memory.read_port(domain="sync")
     m.d.comb += [port.addr.eq(address), port.en.eq(1)]

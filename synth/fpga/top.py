@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
@@ -34,12 +32,17 @@ class Top(wiring.Component):
     serial : Out(1). 115 200 bits per second, 8 data bits, no parity.
     """
 
+    busy: Signal
+    passed: Signal
+    failed: Signal
+    serial: Signal
+
     def __init__(self, image: Image, scheme: Scheme, frequency: float) -> None:
         self.machine = Demonstrator(image, scheme)
         self._divisor = max(1, round(frequency / BAUD))
         super().__init__({"busy": Out(1), "passed": Out(1), "failed": Out(1), "serial": Out(1)})
 
-    def elaborate(self, platform: object) -> Any:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.machine = machine = self.machine
         m.submodules.sender = sender = Transmitter(self._divisor)

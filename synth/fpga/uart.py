@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -22,13 +20,16 @@ class Transmitter(wiring.Component):
     line : Out(1). The wire; idle at 1.
     """
 
+    data: stream.Interface
+    line: Signal
+
     def __init__(self, divisor: int) -> None:
         if divisor < 1:
             raise ValueError(f"a bit takes at least one clock cycle, not {divisor}.")
         self._divisor = divisor
         super().__init__({"data": In(stream.Signature(8)), "line": Out(1)})
 
-    def elaborate(self, platform: object) -> Any:
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         count = Signal(range(self._divisor))
         left = Signal(range(11))  # bits yet to be sent, the stop bit among them

@@ -96,7 +96,7 @@ def test_equals_golden(shape: tuple[int, int, int]) -> None:
 
 def test_the_same_machine() -> None:
     assert rtl_of.TRANSITIONS == model_of.TRANSITIONS
-    assert (rtl_of.START, rtl_of.LARGE) == (model_of.START, model_of.LARGE)
+    assert (rtl_of.State.START, rtl_of.LARGE) == (model_of.START, model_of.LARGE)
 
 
 @pytest.mark.parametrize(("state", "large"), list(product(range(1, 7), (0, 1)))[1:])
