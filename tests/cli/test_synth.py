@@ -38,6 +38,7 @@ def test_generic_gates(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("lrrr",), "Did you mean lrr"),
+        (("lrrr", "--check"), "Unknown unit with a baseline 'lrrr'. Did you mean lrr"),
         (("lrr", "--clock", "0"), "takes a time in ns above 0, for example 1.0, not 0"),
         (("lrr", "--scheme", "bowl"), "Unknown scheme 'bowl'"),
         (("lrr", "--set", "sub_core.banks=3"), "power of two"),
