@@ -21,7 +21,11 @@ def test_a_rung(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["verify", "gtoo"], "gto"), (["verify", "gto", "--rung", "top"], "rungs are golden, RTL")],
+    [
+        (["verify", "gtoo"], "gto"),
+        (["verify", "gto", "--rung", "top"], "rungs are golden, RTL"),
+        (["verify", "gto", "--junit", "/proc/x"], "cannot make the folder /proc/x"),
+    ],
 )
 def test_user_errors(arguments: list[str], words: str) -> None:
     done = warpbank(*arguments)

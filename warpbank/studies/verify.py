@@ -126,7 +126,8 @@ def verify(
 
     Raises
     ------
-    WarpbankError : no such unit, rung or simulator, or an installation without tests.
+    WarpbankError : no such unit, rung or simulator, a folder that cannot be made, or an installation without
+        tests.
     """
     chosen = None if unit is None else find(unit)
     unknown = [rung for rung in rungs if rung not in RUNGS]
@@ -138,7 +139,12 @@ def verify(
             where = Path(stack.enter_context(TemporaryDirectory(prefix="warpbank-verify-")))
         else:
             where = folder
-            where.mkdir(parents=True, exist_ok=True)
+            try:
+                where.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise WarpbankError(
+                    f"cannot make the folder {where}: {error.strerror}; name another with --junit"
+                ) from None
         shown = []
         for rung, tests in ladder(chosen).items():
             if rungs and rung not in rungs:
