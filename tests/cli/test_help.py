@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +81,14 @@ def test_the_first_sentence_stands_alone(path: tuple[str, ...]) -> None:
     first = (COMMANDS[path].help or "").partition("\n\n")[0]
     assert re.fullmatch(r"[A-Z][^\n]*[\w)]\.", first)
     assert ". " not in first
+
+
+def test_the_page_of_the_command_line_shows_the_panels() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    rows = [
+        f"| {panel} | {', '.join(f'`{name}`' for name in commands)} |" for panel, commands in PANELS.items()
+    ]
+    assert "\n".join(["| panel | commands |", "|---|---|", *rows, ""]) in page
 
 
 def test_every_command_is_in_a_panel() -> None:
