@@ -68,6 +68,21 @@ def test_markup_swallows_nothing(helped: tuple[Any, str]) -> None:
         assert " ".join(part.split()) in " ".join(text.split())
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "warpbank")
+def test_nothing_is_cut_off_on_a_narrow_terminal(
+    path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "…" not in warpbank(*path, "--help").out
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "warpbank")
+def test_further_paragraphs_fit_a_narrow_terminal(path: tuple[str, ...]) -> None:
+    """Typer keeps their line breaks."""
+    further = (COMMANDS[path].help or "").partition("\n\n")[2]
+    assert all(len(line) <= 78 for line in further.splitlines())
+
+
 def test_there_are_defaults_of_every_kind() -> None:
     """The tests above look at something: values, flags with a name for no, and words for what is computed."""
     shown = [_default(param) for command in COMMANDS.values() for param in command.params]

@@ -39,10 +39,22 @@ _NAMES, _GAP = 26, 3
 
 def compare(
     schemes: Annotated[
-        str, typer.Option("--schemes", metavar="NAME,NAME|all", help="Register files (`warpbank schemes`).")
+        str,
+        typer.Option(
+            "--schemes",
+            metavar="NAME,NAME|all",
+            help="Register files (`warpbank schemes`).",
+            show_default=", ".join(DEFAULT_SCHEMES),
+        ),
     ] = ",".join(DEFAULT_SCHEMES),
     kernels: Annotated[
-        str, typer.Option("--kernels", metavar="NAME,FILE.ptx|all", help="Kernels (`warpbank kernels`).")
+        str,
+        typer.Option(
+            "--kernels",
+            metavar="NAME,FILE.ptx|all",
+            help="Kernels (`warpbank kernels`).",
+            show_default=", ".join(DEFAULT_KERNELS),
+        ),
     ] = ",".join(DEFAULT_KERNELS),
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,

@@ -32,11 +32,13 @@ def explain(
         bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")
     ] = False,
     limit: Annotated[
-        int, typer.Option("--registers-per-interval", min=8, max=256, help="Most registers of an interval.")
+        int,
+        typer.Option(
+            "--registers-per-interval", metavar="N", min=8, max=256, help="Most registers of an interval."
+        ),
     ] = 16,
     drawing: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Drawing of the register-intervals.", show_default="KERNEL.svg"),
+        Path | None, typer.Option("--output", "-o", help="Drawing (SVG).", show_default="KERNEL.svg")
     ] = None,
     release: Annotated[
         bool, typer.Option("--release", help="Show the release flags of register renaming.")
@@ -45,8 +47,8 @@ def explain(
 ) -> None:
     """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness.
 
-    With --release it shows the release flags of register renaming instead, and with --intervals it draws the
-    register-intervals.
+    --release shows the release flags of register renaming, and --intervals
+    draws the register-intervals.
     """
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)

@@ -37,7 +37,7 @@ def fpga(
 ) -> None:
     """Simulate the self-checking FPGA demonstrator, and make its bitstream.
 
-    The demonstrator is one sub-core of 8 lanes that runs the first launch of a kernel.
+    It is one sub-core of 8 lanes that runs the first launch of a kernel.
     """
     with wheels():
         from warpbank.studies import fpga as demonstrator

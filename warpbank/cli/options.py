@@ -64,6 +64,7 @@ RegistersOption = Annotated[
     int | None,
     typer.Option(
         "--max-registers",
+        metavar="N",
         min=16,
         max=255,
         help="Registers per thread.",
@@ -71,12 +72,18 @@ RegistersOption = Annotated[
     ),
 ]
 LimitOption = Annotated[
-    int, typer.Option("--max-registers", min=16, max=255, help="Registers per thread, of the allocator.")
+    int,
+    typer.Option(
+        "--max-registers", metavar="N", min=16, max=255, help="Registers per thread, of the allocator."
+    ),
 ]
 InstructionsOption = Annotated[
     int,
     typer.Option(
-        "--max-instructions", min=1, help="Warp instructions after which a kernel counts as endless."
+        "--max-instructions",
+        metavar="N",
+        min=1,
+        help="Warp instructions after which a kernel counts as endless.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, not tables.")]
@@ -95,7 +102,9 @@ SchedulerOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Processes on this machine.", show_default="one per core"),
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Processes on this machine.", show_default="one per core"
+    ),
 ]
 FastOption = Annotated[
     bool,

@@ -53,8 +53,8 @@ def schemes(
 ) -> None:
     """List the register-file schemes and what each is made of, or all combinations of them.
 
-    A check runs the legal combinations, golden model against RTL. What has passed is kept, so that a check
-    that was stopped goes on where it was.
+    A check runs the legal combinations, golden model against RTL. What has
+    passed is kept, so that a check that was stopped goes on where it was.
     """
     if not combinations and not checks:
         if only is not None or kernels is not None or preset is not None or overrides:

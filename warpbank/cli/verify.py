@@ -32,7 +32,7 @@ def verify(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--long", help="The long tests, too.")] = False,
-    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-n", metavar="N", min=1, help="Processes.")] = 1,
     simulator: Annotated[
         str, typer.Option("--simulator", help="Simulator of the cocotb rung: verilator or icarus.")
     ] = "verilator",
@@ -43,7 +43,7 @@ def verify(
 ) -> None:
     """Run the verification ladder of a unit, and print what each rung showed.
 
-    The ladder leads from the unit's golden model to its exported Verilog under cocotb.
+    The ladder leads from the golden model to exported Verilog under cocotb.
     """
     with wheels():
         from warpbank.studies import verify as climbing
