@@ -18,12 +18,14 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.result import Result
+from warpbank.program import runner
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.base import Progress
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.engines.rtl import RtlEngine, Session
 from warpbank.sim.events import Batch, same
+from warpbank.sim.experiment import Experiment, compile_options, hinted
 
 #: Cycles of both sides that a divergence shows.
 WINDOW = 20
@@ -164,6 +166,28 @@ def lockstep(
         "rtl": round(comparer.seconds, 3),
     }
     return Outcome(comparer.events, cycles, result, divergence, seconds)
+
+
+def run_lockstep(
+    experiment: Experiment,
+    engine: RtlEngine,
+    *,
+    on_emulate: Callable[[], None] | None = None,
+    on_build: Callable[[], None] | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Trace an experiment's job (or take its trace from the cache) and run golden model and RTL on it.
+
+    Parameters
+    ----------
+    experiment : kernel, machine, scheme.
+    engine : simulator of the RTL.
+    on_emulate, on_build : called when a trace has to be made, when the RTL has to be built.
+    progress : called with (retired, total) now and then during the simulation.
+    """
+    trace = runner.trace_job(experiment.job, compile_options(experiment), on_emulate=on_emulate)
+    trace = hinted(experiment, trace)
+    return lockstep(trace, experiment.config, experiment.scheme, engine, progress=progress, on_build=on_build)
 
 
 def _compare_results(golden: Result, session: Session) -> Divergence | None:

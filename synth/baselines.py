@@ -271,15 +271,17 @@ def recorded(unit: str) -> dict[str, Any] | None:
 
 def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Checked:
     """Measure a unit again and compare. What was recorded for another machine, library or tool is not
-    compared."""
-    size_config, _ = SIZES[unit].machine() if unit in SIZES else (None, None)
+    compared. Raises WarpbankError for a unit that has no size."""
+    if unit not in SIZES:
+        raise WarpbankError(unknown("unit with a baseline", unit, SIZES))
+    size_config, _ = SIZES[unit].machine()
     known = recorded(unit)
     key = pdk.name(files) if files else "generic"
     if known is None or key not in known["results"]:
         return Checked(
             unit, key, why=f"no baseline for {key}; record one with: warpbank synth {unit} --record"
         )
-    if size_config is not None and not same_machine(known, size_config):
+    if not same_machine(known, size_config):
         return Checked(
             unit, key, why="the configuration is another than the baseline's; record it again with --record"
         )

@@ -87,6 +87,10 @@ class Unit:
         """Source file, from the root of the repository."""
         return self.component.__module__.removeprefix("warpbank.").replace(".", "/") + ".py"
 
+    def to_dict(self) -> dict[str, str]:
+        """Plain dictionaries for JSON."""
+        return {"name": self.name, "what": self.what, "source": self.source}
+
 
 def _private(config: SmConfig) -> SmConfig:
     """The machine with a collector per warp, which some schemes need."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from warpbank.program.launch import Job
 
@@ -42,6 +43,10 @@ class Workload:
         if size not in SIZES:
             raise ValueError(f"kernel {self.name} has no size {size!r}; the sizes are {', '.join(SIZES)}")
         return self.build(size)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        return {"name": self.name, "summary": self.summary, "origin": self.origin, "sizes": list(SIZES)}
 
 
 def ptx_text(name: str) -> tuple[str, str]:

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 
-from tests.cli.command import warpbank
 from tests.sim.lockstep_cases import BASELINE, compare, machine
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
-from warpbank.cli import lockstep_tables as lockstep_report
+from warpbank.cli import lockstep_tables
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.events import Batch, encode, ordered, same
@@ -40,25 +38,7 @@ def test_random_traces_in_pysim(seed: int) -> None:
     assert outcome.divergence is None, outcome.divergence.reason
 
 
-def test_command() -> None:
-    done = warpbank(
-        "lockstep",
-        "vectoradd",
-        "--size",
-        "tiny",
-        "--preset",
-        "tiny",
-        "--set",
-        "sub_core.front_end.scheduler=gto",
-        "--json",
-    )
-    assert done.code == 0, done.err
-    content = json.loads(done.out)
-    assert content["equal"]
-    assert content["counters"]["issue.uops"] > 0
-
-
-def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_divergence_is_shown() -> None:
     """The RTL has another machine than golden: its multiplier is a cycle slower."""
     config = preset("tiny")
     slower = with_overrides(config, ["sub_core.execute.fma.latency=5"])
@@ -76,30 +56,12 @@ def test_a_divergence_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.reason == f"The events of cycle {found.cycle} differ."
     assert int(found.golden["cycle"].min()) >= found.cycle - 19
     assert int(found.golden["cycle"].max()) <= found.cycle
-    lines = lockstep_report.side_by_side(found)
+    lines = lockstep_tables.side_by_side(found)
     marks = list(lines.columns[2].cells)
     assert any(str(mark) in "<>" and str(mark) for mark in marks)
     cycles = [str(cell) for cell in lines.columns[0].cells if str(cell)]
     last = len(cycles) and int(cycles[-1])
     assert last == found.cycle
-    monkeypatch.setattr("warpbank.cli.rtl.rtl_engine", lambda *_, **__: Slower())
-    done = warpbank("lockstep", "reduction", "--size", "tiny", "--preset", "tiny")
-    assert done.code == 1
-    assert "DIFFERENT" in done.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["lockstep", "vectorad"], "vectoradd"),
-        (["lockstep", "vectoradd", "--preset", "tinny"], "tiny"),
-        (["lockstep", "vectoradd", "--set", "sub_core.banks=3"], "power of two"),
-    ],
-)
-def test_user_errors(arguments: list[str], words: str) -> None:
-    done = warpbank(*arguments)
-    assert done.code == 2
-    assert words in " ".join(done.err.split())
 
 
 def records(*rows: tuple[int, int, str, tuple[int, ...]]) -> np.ndarray:

@@ -65,11 +65,10 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """A lockstep that only notes what it was asked to run, and finds one scheme wrong."""
     calls: list[str] = []
 
-    def run(trace: Any, config: Any, scheme: Any, engine: Any, **more: Any) -> Outcome:
-        calls.append(scheme.name)
-        found = (
-            Divergence(3, "The events of cycle 3 differ.", *(None, None)) if scheme.name == BROKEN else None
-        )  # type: ignore[arg-type]
+    def run(experiment: Any, engine: Any) -> Outcome:
+        name = experiment.scheme.name
+        calls.append(name)
+        found = Divergence(3, "The events of cycle 3 differ.", *(None, None)) if name == BROKEN else None  # type: ignore[arg-type]
         return Outcome(1, 7, None, found, {"build": 0.0, "run": 0.0, "rtl": 0.0})
 
     def here(tasks: list[LockstepRun], *, workers: int | None, progress: Progress | None) -> list[Ended]:
@@ -79,8 +78,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return outcomes
 
     monkeypatch.setattr(combined, "execute", here)
-    monkeypatch.setattr(combined, "lockstep", run)
-    monkeypatch.setattr(combined.exp, "hinted", lambda experiment, trace: trace)
+    monkeypatch.setattr(combined, "run_lockstep", run)
     monkeypatch.setattr(combined.store, "folder", lambda: tmp_path)
     return calls
 

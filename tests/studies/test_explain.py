@@ -1,4 +1,4 @@
-"""`warpbank explain --release`."""
+"""Machine code and release flags as data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pytest
 
 from tests.cli.command import warpbank
 from warpbank import workloads
+from warpbank.program.errors import WarpbankError
 from warpbank.program.release.flags import release_flags
 from warpbank.program.release.words import flag_words
-from warpbank.program.runner import compile_job
+from warpbank.program.runner import Options, compile_job
+from warpbank.studies.explain import Liveness, explain, interval_drawing, release
 
 
 def test_release_flags_as_data() -> None:
@@ -25,27 +27,28 @@ def test_release_flags_as_data() -> None:
     assert [(w["before"], w["text"], int(w["bits"], 16)) for w in found["flag_instructions"]] == words
 
 
-def test_release_flags_as_tables() -> None:
-    done = warpbank("explain", "spmv", "--release")
-    assert done.code == 0, done.err
-    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+def test_listings_as_data() -> None:
+    kernels = compile_job(workloads.get("reduction").job("tiny"))
+    thread, simt = (explain(kernels, liveness).to_dict() for liveness in Liveness)
+    assert (thread["liveness"], simt["liveness"]) == ("thread", "simt")
+    assert [kernel["name"] for kernel in thread["kernels"]] == list(kernels)
+    assert thread["kernels"][0]["pressure"] <= simt["kernels"][0]["pressure"]
+    assert json.loads(json.dumps(thread))["kernels"][0]["instructions"] == len(
+        kernels["reduction"].instructions()
+    )
+
+
+def test_a_register_is_released_after_its_last_read() -> None:
     (kernel,) = compile_job(workloads.get("spmv").job("tiny")).values()
-    flags = release_flags(kernel)
-    for word in flag_words(kernel, flags):
-        assert word.text in lines
-    assert sum(line.startswith("pc instruction") for line in lines) == len(kernel.blocks)
-    assert "2 IMAD R9, R1, c[0x0], R0 R1 R0" in lines
+    (listed,) = release({"spmv": kernel}).kernels
+    for instr, released in zip(kernel.instructions(), listed.released, strict=True):
+        assert set(released) <= set(instr.registers_read())
+    assert any(listed.released)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--virtual",), "is on virtual registers"),
-        (("--intervals",), "choose one"),
-        (("-o", "x.svg"), "give both"),
-    ],
-)
-def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
-    done = warpbank("explain", "spmv", "--release", *arguments)
-    assert done.code == 2
-    assert message in " ".join(done.err.split())
+def test_virtual_registers_have_no_flags() -> None:
+    kernels = compile_job(workloads.get("spmv").job("tiny"), Options(allocate=False, schedule=False))
+    with pytest.raises(WarpbankError, match="is on virtual registers"):
+        release(kernels)
+    with pytest.raises(WarpbankError, match="is on virtual registers"):
+        interval_drawing(kernels, 16)

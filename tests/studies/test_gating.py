@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
 
-from tests.cli.command import warpbank
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
@@ -23,7 +19,6 @@ from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import Batch, encode
 from warpbank.studies.gating import WAKE_UP, Gating, Spans
-from warpbank.studies.gating_plot import draw
 
 #: Two banks of eight rows in two sub-arrays each.
 SMALL = with_overrides(preset("tiny"), ["sub_core.rows=8", "sub_core.mapping.subarrays=2"])
@@ -218,25 +213,3 @@ def test_nobody_waits_for_a_wake_up(name: str) -> None:
             assert cycle > given[core, *values[:2]] + WAKE_UP
             accesses += 1
     assert accesses
-
-
-def test_gating_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = warpbank("gating", "vectoradd", "--size", "tiny", "--preset", "fermi")
-    assert done.code == 0, done.err
-    assert "sub-arrays powered, mean" in done.out
-    drawing = xml.fromstring((tmp_path / "vectoradd-gating.svg").read_text())
-    assert any(
-        "registers of a warp" in (text.text or "")
-        for text in drawing.iter("{http://www.w3.org/2000/svg}text")
-    )
-    done = warpbank("gating", "vectoradd", "--size", "tiny", "--preset", "fermi", "--json")
-    data = json.loads(done.out)
-    assert data["renaming"]["registers"] < data["first touch"]["registers"]
-    assert draw("again", data["renaming"], data["first touch"])
-
-
-def test_gating_of_a_scheme_that_does_not_rename() -> None:
-    done = warpbank("gating", "vectoradd", "--size", "tiny", "--scheme", "bow")
-    assert done.code == 2
-    assert "does not rename registers" in done.err

@@ -195,22 +195,6 @@ def test_command(small: Paper, tmp_path: Path) -> None:
     assert "nbody baseline" in failed.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("bwo",), "Unknown paper 'bwo'. Did you mean bow"),
-        (("bow", "--kernel", "vectorad"), "Unknown kernel 'vectorad'. Did you mean vectoradd"),
-        (("bow", "--figure", "fig99"), "Unknown figure of bow 'fig99'"),
-        (("all", "--figure", "fig4"), "name the paper instead of all"),
-    ],
-)
-def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
-    done = warpbank("reproduce", *arguments)
-    assert done.code == 2
-    assert message in done.err
-    assert done.out == ""
-
-
 def test_output_that_cannot_be_made(small: Paper, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = warpbank(

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.command import warpbank
 from warpbank.program.errors import WarpbankError
 from warpbank.studies import verify
 from warpbank.synth.units import UNITS, find
-
-
-def test_a_rung(tmp_path: Path) -> None:
-    done = warpbank("verify", "gto", "--rung", "RTL", "--json", "--junit", str(tmp_path))
-    assert done.code == 0, done.err
-    shown = json.loads(done.out)["rungs"]
-    assert [rung["rung"] for rung in shown] == ["RTL"]
-    assert shown[0]["passed"] > shown[0]["mutants"] > 0
-    assert (tmp_path / "RTL.xml").exists()
 
 
 def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
@@ -85,27 +74,6 @@ def test_coverage_is_merged(tmp_path: Path) -> None:
     assert verify.covered(tmp_path) == verify.Covered(1, 2, ("u.ports.p other",))
     _coverage(tmp_path / "u-2.yml", 1, 5)
     assert verify.covered(tmp_path) == verify.Covered(2, 2, ())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["verify", "gtoo"], "gto"), (["verify", "gto", "--rung", "top"], "rungs are golden, RTL")],
-)
-def test_user_errors(arguments: list[str], words: str) -> None:
-    done = warpbank(*arguments)
-    assert done.code == 2
-    assert words in " ".join(done.err.split())
-
-
-@pytest.mark.long
-def test_a_whole_ladder() -> None:
-    done = warpbank("verify", "arbiter", "--json")
-    assert done.code == 0, done.err
-    content = json.loads(done.out)
-    shown = {rung["rung"]: rung for rung in content["rungs"]}
-    for rung in ("golden", "RTL", "proofs", "netlist", "cocotb"):
-        assert shown[rung]["passed"], rung
-    assert content["coverage"]["hit"] / content["coverage"]["bins"] > 0.9
 
 
 def test_simulators(monkeypatch: pytest.MonkeyPatch) -> None:

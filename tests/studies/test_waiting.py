@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from pathlib import Path
-from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
 
-from tests.cli.command import warpbank
 from warpbank.arch.config import preset, with_overrides
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
@@ -122,24 +119,6 @@ def test_more_waiting_costs_less_in_the_first_phase() -> None:
 def test_mistakes(scheme: str, overrides: tuple[str, ...], message: str) -> None:
     with pytest.raises(WarpbankError, match=message):
         watch(_experiment(*overrides, scheme=scheme))
-
-
-def test_command(tmp_path: Path) -> None:
-    interval = ("--set", "sub_core.collector.sthld_interval=64")
-    done = warpbank(
-        "waiting", "nn", "--size", "tiny", *interval, "--json", "--output", str(tmp_path / "nn.svg")
-    )
-    assert done.code == 0, done.err
-    data = json.loads(done.out)
-    assert data["kernel"] == "nn"
-    assert [interval["end"] for interval in data["intervals"]] == [
-        64 * k + 63 for k in range(len(data["intervals"]))
-    ]
-    drawing = xml.parse(tmp_path / "nn.svg").getroot()
-    assert drawing.tag.endswith("svg")
-    texts = [element.text for element in drawing.iter() if element.tag.endswith("text")]
-    assert {"nn, malekeh, intervals of 64 cycles", "STHLD, cycles", "IPC", "hold"} <= set(texts)
-    assert warpbank("waiting", "nn", "--scheme", "bow").code == 2
 
 
 def test_an_observed_run_counts_what_it_issues() -> None:

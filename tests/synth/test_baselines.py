@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import warpbank
 from warpbank.arch.config import with_overrides
 from warpbank.synth import baselines, pdk
 from warpbank.synth.units import UNITS
@@ -116,16 +115,3 @@ def test_power_is_kept_as_energy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     baselines.record(made)
     kept = json.loads((tmp_path / "lrr.json").read_text())["results"]["generic"]
     assert kept["energy"] == {"kernel": "", "pj_per_cycle": 1.5, "leakage_mw": 0.5}
-
-
-def test_command() -> None:
-    done = warpbank("synth", "lrr", "--check", "--liberty", "none")
-    assert done.code == 0, done.err
-    assert "as recorded (generic)" in done.out or "not compared" in done.out
-    for more in (("--preset", "tiny"), ("--kernel", "nn")):
-        done = warpbank("synth", "lrr", "--check", *more)
-        assert done.code == 2
-        assert "paper's size" in " ".join(done.err.split())
-    done = warpbank("synth")
-    assert done.code == 2
-    assert "name a unit" in " ".join(done.err.split())

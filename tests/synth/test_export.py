@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import warpbank
 from warpbank.arch.config import config_hash, preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.sim.engines import toolchain
@@ -152,32 +151,3 @@ def test_masked_writes_are_loops() -> None:
     text = exported("banks", TINY, BASELINE, kind=".v")
     assert "for (lane = 0; lane <= 3; lane = lane + 1)" in text
     assert f"for (row = 0; row <= {TINY.sub_core.rows - 1}; row = row + 1)" in text
-
-
-def test_command(tmp_path: Path) -> None:
-    done = warpbank(
-        "export", "scoreboard", "--preset", "tiny", "--set", "sub_core.warps=8", "-o", str(tmp_path / "s.v")
-    )
-    assert done.code == 0, done.err
-    assert "module scoreboard(" in (tmp_path / "s.v").read_text()
-    assert warpbank("export", "lrr", "--preset", "tiny", "-o", str(tmp_path / "l.il")).code == 0
-    assert "module \\lrr" in (tmp_path / "l.il").read_text()
-
-
-def test_units_command() -> None:
-    done = warpbank("units")
-    assert done.code == 0
-    assert all(unit in done.out for unit in UNITS)
-    assert '"scoreboard"' in warpbank("units", "--json").out
-
-
-def test_errors(tmp_path: Path) -> None:
-    done = warpbank("export", "scorebord", "-o", str(tmp_path / "x.v"))
-    assert done.code == 2
-    assert "Did you mean scoreboard" in " ".join(done.err.split())
-    done = warpbank("export", "lrr", "-o", str(tmp_path / "x.txt"))
-    assert done.code == 2
-    assert ".il" in done.err
-    done = warpbank("export", "lrr", "-o", str(tmp_path / "no" / "x.v"))
-    assert done.code == 2
-    assert "cannot write" in " ".join(done.err.split())

@@ -1,17 +1,15 @@
-"""`warpbank compare`."""
+"""`warpbank compare`: register files side by side."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
 
-from warpbank.cli import tables as render
+from warpbank.cli import output
 from warpbank.cli.options import (
     EngineName,
     EngineOption,
@@ -39,37 +37,47 @@ FOLDER = Path("warpbank-compare")
 _NAMES, _GAP = 26, 3
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("compare")(compare)
-
-
 def compare(
     schemes: Annotated[
-        str, typer.Option("--schemes", metavar="NAME,NAME|all", help="Register files (`warpbank schemes`).")
+        str,
+        typer.Option(
+            "--schemes",
+            metavar="NAME,NAME|all",
+            help="Register files (`warpbank schemes`).",
+            show_default=", ".join(DEFAULT_SCHEMES),
+        ),
     ] = ",".join(DEFAULT_SCHEMES),
     kernels: Annotated[
-        str, typer.Option("--kernels", metavar="NAME,FILE.ptx|all", help="Kernels (`warpbank kernels`).")
+        str,
+        typer.Option(
+            "--kernels",
+            metavar="NAME,FILE.ptx|all",
+            help="Kernels (`warpbank kernels`).",
+            show_default=", ".join(DEFAULT_KERNELS),
+        ),
     ] = ",".join(DEFAULT_KERNELS),
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,
     overrides: SetOption = None,
     engine: EngineOption = EngineName.GOLDEN,
-    output: Annotated[
+    folder: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="DIR",
-            help=f"Folder for compare.html and compare.json [default: {FOLDER}; with --json none].",
+            help="Folder for compare.html and compare.json.",
+            show_default=f"{FOLDER}, with --json none",
         ),
     ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare register files on several kernels: IPC, traffic, hits, conflicts, energy, normalised to the
-    baseline."""
+    """Compare register files on several kernels, normalised to the baseline.
+
+    Compared are IPC, traffic, hits, conflicts and energy.
+    """
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):
             raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
@@ -85,17 +93,15 @@ def compare(
             scheduler=scheduler,
             progress=report,
         )
-    folder = output if output is not None or as_json else FOLDER
+    if folder is None and not as_json:
+        folder = FOLDER
     written = write(made, folder) if folder is not None else []
-    if as_json:
-        sys.stdout.write(json.dumps(made.to_dict(), indent=2) + "\n")
-    else:
-        _print(made)
+    output.emit(made, as_json, _tables)
     for path in written:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"wrote {path}", markup=False)
+        output.wrote(path)
     if made.failures:
         failures = {f"{kernel} {scheme}": cause for (scheme, kernel), cause in made.failures.items()}
-        render.complain(
+        output.complain(
             f"{len(failures)} of {len(made.schemes) * len(made.kernels)} runs failed; means leave their "
             "kernels out:",
             failures,
@@ -103,11 +109,10 @@ def compare(
         raise typer.Exit(1)
 
 
-def _print(made: Comparison) -> None:
+def _tables(made: Comparison) -> Iterator[RenderableType]:
     """Means of everything, and the IPC of every kernel: as many schemes beside the baseline as the terminal
     is wide."""
-    console = Console()
-    for schemes in _chunks(made.schemes, console.width - _NAMES):
+    for schemes in _chunks(made.schemes, output.width() - _NAMES):
         means = [
             (
                 measure.title if measure.relative else f"{measure.title}, {measure.unit}",
@@ -117,15 +122,13 @@ def _print(made: Comparison) -> None:
         ]
         means.append(("units of known area", *(_area(made.area[scheme]) for scheme in schemes)))
         title = f"Means over {len(made.mean_kernels)} kernels, of baseline where nothing else is said"
-        console.print(render.table(title, ("", *schemes), means, numbers=len(schemes)))
+        yield output.table(title, ("", *schemes), means, numbers=len(schemes))
         values = made.values(MEASURES[0])
         rows = [
             (label, *(_text(values[scheme].get(kernel), MEASURES[0].digits) for scheme in schemes))
             for kernel, label in zip(made.kernels, labels(made.kernels), strict=True)
         ]
-        console.print(
-            render.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes))
-        )
+        yield output.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes))
 
 
 def _area(parts: Mapping[str, Mapping[str, Any] | None]) -> str:

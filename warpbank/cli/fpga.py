@@ -1,24 +1,22 @@
-"""The command of `warpbank` about the FPGA demonstrator."""
+"""`warpbank fpga`: the self-checking demonstrator, in simulation and as a bitstream."""
 
 from __future__ import annotations
 
-import json
-import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
-from warpbank.arch.config import with_overrides
-from warpbank.arch.schemes import parse_scheme
+from warpbank.cli import output
 from warpbank.cli.options import JsonOption, SchemeOption, SetOption
-from warpbank.program.errors import WarpbankError
+from warpbank.cli.wheels import wheels
+from warpbank.sim import experiment as exp
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("fpga")(fpga)
+if TYPE_CHECKING:
+    from warpbank.studies.fpga import Demonstration
 
 
 def fpga(
@@ -28,66 +26,55 @@ def fpga(
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     board: Annotated[str, typer.Option("--board", help="ulx3s-85f or ulx3s-45f.")] = "ulx3s-85f",
-    output: Annotated[
+    folder: Annotated[
         Path | None, typer.Option("--output", "-o", help="Make a bitstream in this folder.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the placement.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the placement.")] = 1,
     divide: Annotated[
         int, typer.Option("--divide", help="The machine's clock is the board's divided by this power of two.")
     ] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate the self-checking FPGA demonstrator (one sub-core, 8 lanes, a kernel's first launch); make its
-    bitstream."""
-    # Amaranth is not needed for anything else that a user without the RTL's wheels may call.
-    from warpbank.studies import fpga as demonstrator
-    from warpbank.synth.fpga import board as boards
+    """Simulate the self-checking FPGA demonstrator, and make its bitstream.
 
-    console = Console(stderr=True)
-    if output is not None:
-        boards.check(board, divide)
-    chosen = parse_scheme(scheme)
-    config = with_overrides(demonstrator.machine(), overrides or [])
-    image = demonstrator.build(kernel, chosen, config)
-    with console.status("simulating ..."):
-        outcome = demonstrator.simulate(image, chosen)
-    content: dict[str, object] = {
-        "kernel": kernel,
-        "scheme": chosen.name,
-        "passed": outcome.passed,
-        "compared": outcome.checked,
-        "cycles": outcome.cycles,
-    }
-    if not outcome.passed:
-        raise WarpbankError(
-            f"the demonstrator failed in simulation; it compared {outcome.checked} of {image.checks} memory "
-            "instructions."
+    It is one sub-core of 8 lanes that runs the first launch of a kernel.
+    """
+    with wheels():
+        from warpbank.studies import fpga as demonstrator
+
+    with output.working() as say:
+        made = demonstrator.demonstrate(
+            kernel,
+            exp.find_scheme(scheme),
+            demonstrator.machine(overrides or []),
+            folder=folder,
+            board=board,
+            seed=seed,
+            divide=divide,
+            on_step=say,
         )
-    built = None
-    if output is not None:
-        with console.status(f"building for {board} ..."):
-            built = boards.build(image, chosen, board, output, seed=seed, divide=divide)
-        content |= built.to_dict()
-    if as_json:
-        sys.stdout.write(json.dumps(content, indent=2) + "\n")
-        return
-    out = Console()
-    out.print(
-        f"{kernel}, {chosen.name}: PASS in simulation; {outcome.checked} memory instructions compared, "
-        f"{outcome.cycles} cycles",
-        highlight=False,
+    output.emit(made, as_json, lambda made: _lines(made, divide))
+    if made.built is not None:
+        output.wrote(made.built.bitstream)
+
+
+def _lines(made: Demonstration, divide: int) -> Iterator[RenderableType]:
+    """How the simulation ended, and what the bitstream takes of the board."""
+    yield Text(
+        f"{made.kernel}, {made.scheme}: PASS in simulation; {made.outcome.checked} memory instructions "
+        f"compared, {made.outcome.cycles} cycles"
     )
-    if built is not None:
-        for name, (used, there) in (
-            ("LUTs", built.luts),
-            ("flip-flops", built.flops),
-            ("block RAMs", built.block_rams),
-            ("multipliers", built.multipliers),
-        ):
-            out.print(f"{name}: {used} of {there}", highlight=False)
-        out.print(
-            f"fastest clock: {built.fmax_mhz} MHz, the machine's: {built.clock_mhz} MHz", highlight=False
-        )
-        if built.fmax_mhz < built.clock_mhz:
-            out.print(f"the machine's clock is too fast; take --divide {2 * divide}", highlight=False)
-        out.print(f"wrote {built.bitstream}", highlight=False)
+    built = made.built
+    if built is None:
+        return
+    used = {
+        "LUTs": built.luts,
+        "flip-flops": built.flops,
+        "block RAMs": built.block_rams,
+        "multipliers": built.multipliers,
+    }
+    for name, (count, there) in used.items():
+        yield Text(f"{name}: {count} of {there}")
+    yield Text(f"fastest clock: {built.fmax_mhz} MHz, the machine's: {built.clock_mhz} MHz")
+    if built.fmax_mhz < built.clock_mhz:
+        yield Text(f"the machine's clock is too fast; take --divide {2 * divide}")

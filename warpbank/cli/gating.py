@@ -1,17 +1,15 @@
-"""The command of `warpbank` about power gating of registers."""
+"""`warpbank gating`: power gating of registers."""
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
 
-from warpbank.arch.config import with_overrides
+from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
     JsonOption,
@@ -22,15 +20,10 @@ from warpbank.cli.options import (
     Size,
     SizeOption,
 )
-from warpbank.cli.tables import table
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
-from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.output import write_text
-from warpbank.sim.runs.spec import Observed
-from warpbank.studies import gating_plot
-from warpbank.studies.gating import Gating
+from warpbank.studies.gating import Comparison, compare
 
 #: Keys of `Gating.result` -> what they are.
 _ROWS = {
@@ -44,11 +37,6 @@ _ROWS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("gating")(gating)
-
-
 def gating(
     kernel: KernelArgument,
     size: SizeOption = Size.SMALL,
@@ -57,42 +45,28 @@ def gating(
     config: ConfigOption = None,
     scheme: Annotated[str, typer.Option("--scheme", help="Register file that renames.")] = "renaming",
     overrides: SetOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-gating.svg].")
+    drawing: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Drawing (SVG).", show_default="KERNEL-gating.svg, with --json none"
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw which registers and sub-arrays are powered in a run with register renaming, and without it by
-    first touch."""
+    """Draw which registers and sub-arrays are powered in a run with register renaming, and without it.
+
+    Without renaming a register is powered from its first touch on.
+    """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
-    if experiment.scheme.mapping != "renaming":
-        raise WarpbankError(
-            f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as renaming"
-        )
-    name = experiment.job.name
-    found = {"renaming": _observe(experiment), "first touch": _observe(_unrenamed(experiment))}
-    if as_json:
-        sys.stdout.write(json.dumps({"kernel": name, **found}, indent=2) + "\n")
-        return
-    rows = [(text, *(made[key] for made in found.values())) for key, text in _ROWS.items()]
-    Console().print(table(f"Power gating, {name}", ("", *found), rows, numbers=len(found)))
-    target = output or Path(f"{name}-gating.svg")
-    title = f"{name}, {experiment.scheme.name}, preset {experiment.preset}"
-    write_text(target, gating_plot.draw(title, found["renaming"], found["first touch"]))
-    Console(stderr=True).print(f"wrote {target}", highlight=False)
+    made = compare(experiment)
+    output.emit(made, as_json, _tables)
+    if drawing is not None or not as_json:
+        file = drawing or Path(f"{made.kernel}-gating.svg")
+        write_text(file, made.draw())
+        output.wrote(file)
 
 
-def _observe(experiment: exp.Experiment) -> dict[str, object]:
-    seen = Gating()
-    exp.run(experiment, Observed(GoldenEngine(), seen))
-    return seen.result()
-
-
-def _unrenamed(experiment: exp.Experiment) -> exp.Experiment:
-    """The same without renaming, under the same scheduler."""
-    rest = "+".join(row for row in experiment.scheme.name.split("+") if row != "renaming") or "baseline"
-    policy = experiment.config.sub_core.front_end.scheduler
-    if policy == "scheme":
-        policy = experiment.scheme.scheduler
-    config = with_overrides(experiment.config, [f"sub_core.front_end.scheduler={policy}"])
-    return replace(experiment, scheme=exp.find_scheme(rest), config=config)
+def _tables(made: Comparison) -> Iterator[RenderableType]:
+    runs = {"renaming": made.renaming, "first touch": made.first_touch}
+    rows = [(text, *(found[key] for found in runs.values())) for key, text in _ROWS.items()]
+    yield output.table(f"Power gating, {made.kernel}", ("", *runs), rows, numbers=len(runs))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpbank.arch.events import EVENTS
-from warpbank.cli.tables import table
+from warpbank.cli.output import table
 from warpbank.sim.events import decode, pretty_order
 from warpbank.sim.lockstep import Divergence, Outcome
 

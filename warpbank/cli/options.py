@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from warpbank.arch.config import PRESETS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.engines import ENGINES
+from warpbank.sim.experiment import DEFAULT_PRESET
 from warpbank.synth.energy import tables
 
 
@@ -42,13 +43,18 @@ KernelArgument = Annotated[
 ]
 SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
 LaunchOption = Annotated[
-    Path | None, typer.Option("--launch", help="Launch description of a PTX file [default: FILE.toml].")
+    Path | None, typer.Option("--launch", help="Launch description of a PTX file.", show_default="FILE.toml")
 ]
-PresetOption = Annotated[
-    str | None, typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)} [default: turing].")
-]
+
+
+def preset_option(default: str) -> Any:
+    """`--preset` of a command whose machine is `default` unless another is named."""
+    return typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.", show_default=default)
+
+
+PresetOption = Annotated[str | None, preset_option(DEFAULT_PRESET)]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Machine as a TOML file, instead of a preset.")
+    Path | None, typer.Option("--config", help="Machine as a TOML file, in the place of a preset.")
 ]
 SchemeOption = Annotated[str, typer.Option("--scheme", help="Register file (`warpbank schemes`).")]
 SetOption = Annotated[
@@ -57,16 +63,30 @@ SetOption = Annotated[
 RegistersOption = Annotated[
     int | None,
     typer.Option(
-        "--max-registers", min=16, max=255, help="Registers per thread [default: as many as fit one CTA]."
+        "--max-registers",
+        metavar="N",
+        min=16,
+        max=255,
+        help="Registers per thread.",
+        show_default="as many as let one CTA fit",
+    ),
+]
+LimitOption = Annotated[
+    int,
+    typer.Option(
+        "--max-registers", metavar="N", min=16, max=255, help="Registers per thread, of the allocator."
     ),
 ]
 InstructionsOption = Annotated[
     int,
     typer.Option(
-        "--max-instructions", min=1, help="Warp instructions after which a kernel counts as endless."
+        "--max-instructions",
+        metavar="N",
+        min=1,
+        help="Warp instructions after which a kernel counts as endless.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, not tables.")]
 EngineOption = Annotated[
     EngineName, typer.Option("--engine", help="; ".join(f"{n}: {w}" for n, w in ENGINES.items()) + ".")
 ]
@@ -74,11 +94,17 @@ RtlOption = Annotated[RtlName, typer.Option("--engine", help="Simulator of the R
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
-        "--scheduler", metavar="ADDRESS", help="A dask scheduler, tcp://host:8786 [default: this machine]."
+        "--scheduler",
+        metavar="ADDRESS",
+        help="A dask scheduler, such as tcp://host:8786.",
+        show_default="this machine",
     ),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Processes on this machine [default: one per core].")
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Processes on this machine.", show_default="one per core"
+    ),
 ]
 FastOption = Annotated[
     bool,
@@ -101,7 +127,10 @@ WavesOption = Annotated[
 WaveCyclesOption = Annotated[
     str | None,
     typer.Option(
-        "--wave-cycles", metavar="FIRST:END", help="Cycles of the waves, END not included [default: all]."
+        "--wave-cycles",
+        metavar="FIRST:END",
+        help="Cycles of the waves, END not included.",
+        show_default="all",
     ),
 ]
 OptionalKernel = Annotated[
@@ -111,7 +140,9 @@ OptionalKernel = Annotated[
 TraceOption = Annotated[
     Path | None,
     typer.Option(
-        "--trace", metavar="FILE", help="Instead of a kernel: an Accel-Sim trace (.traceg, kernelslist.g)."
+        "--trace",
+        metavar="FILE",
+        help="An Accel-Sim trace (.traceg, kernelslist.g), in the place of a kernel.",
     ),
 ]
 OverTimeOption = Annotated[

@@ -1,39 +1,43 @@
-"""The command of `warpbank` about schemes: what there is, what can be combined, and whether it works."""
+"""`warpbank schemes`: what schemes there are, what can be combined, and whether it works."""
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.console import RenderableType
 
-from warpbank.cli import tables as render
-from warpbank.cli.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption, WorkersOption
+from warpbank.arch.schemes import ROOMS, SCHEMES, Row
+from warpbank.cli import output
+from warpbank.cli.options import JsonOption, RtlName, RtlOption, SetOption, WorkersOption, preset_option
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome
-from warpbank.studies.combinations import KERNELS, Combination, check, named
+from warpbank.studies.combinations import KERNELS, Checked, check, named
+
+#: Machine of the check.
+_PRESET = "tiny"
 
 CombinationsOption = Annotated[
     bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")
 ]
 CheckOption = Annotated[
-    bool, typer.Option("--check", help="Run all legal ones in lockstep. Exit code 0 only if all are equal.")
+    bool,
+    typer.Option(
+        "--check", help="Run all legal combinations in lockstep. Exit code 0 only if all are equal."
+    ),
 ]
 OnlyOption = Annotated[
     str | None, typer.Option("--only", metavar="ROW+ROW", help="Only combinations with all of these rows.")
 ]
 KernelsOption = Annotated[
     list[str] | None,
-    typer.Option("--kernel", help=f"Kernel of the check, at size tiny [default: {', '.join(KERNELS)}]."),
+    typer.Option(
+        "--kernel",
+        help="Kernel of the check, at size tiny; may be repeated.",
+        show_default=", ".join(KERNELS),
+    ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("schemes")(schemes)
 
 
 def schemes(
@@ -41,108 +45,82 @@ def schemes(
     checks: CheckOption = False,
     only: OnlyOption = None,
     kernels: KernelsOption = None,
-    preset: PresetOption = None,
+    preset: Annotated[str | None, preset_option(_PRESET)] = None,
     overrides: SetOption = None,
     engine: RtlOption = RtlName.PYSIM,
     workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the register-file schemes and what each is made of, or all combinations of them; check that these
-    work.
+    """List the register-file schemes and what each is made of, or all combinations of them.
 
-    What has passed is kept, so that a check that was stopped goes on where it was. The check's machine is
-    tiny by default.
+    A check runs the legal combinations, golden model against RTL. What has
+    passed is kept, so that a check that was stopped goes on where it was.
     """
     if not combinations and not checks:
         if only is not None or kernels is not None or preset is not None or overrides:
             raise WarpbankError(
                 "--only, --kernel, --preset and --set say what --check runs; give --check, too"
             )
-        if as_json:
-            _print_json({"schemes": render.scheme_rows()})
-        else:
-            Console().print(render.scheme_table())
+        output.listing("schemes", list(SCHEMES.values()), as_json, _schemes)
         return
     wanted = named(only)
     outcomes: list[Outcome] = []
     if checks:
-        watcher = Console(stderr=True, highlight=False)
-
-        def tell(outcome: Outcome, done: int, total: int) -> None:
-            watcher.print(f"{done} of {total}: {outcome.task.label}: {_word(outcome)}", markup=False)
-
         outcomes = check(
             wanted,
             kernels or list(KERNELS),
-            preset or "tiny",
+            preset or _PRESET,
             overrides or [],
             engine,
             workers=workers,
-            progress=tell,
+            progress=_tell,
         )
-    failed = [outcome for outcome in outcomes if outcome.error]
-    if as_json:
-        _print_json(
-            {
-                "combinations": [each.to_dict() for each in wanted],
-                "runs": [_run(outcome) for outcome in outcomes],
-                "passed": not failed,
-            }
-        )
-    else:
-        for part in tables(wanted, outcomes):
-            Console().print(part)
-    if failed:
+    found = Checked(wanted, outcomes)
+    output.emit(found, as_json, _combinations)
+    if not found.passed:
         raise typer.Exit(1)
 
 
-def _word(outcome: Outcome) -> str:
+def _tell(outcome: Outcome, done: int, total: int) -> None:
+    """Say how a run of the check ended."""
     if outcome.result is None:
-        return f"WRONG: {outcome.error}"
-    return f"equal, {outcome.result['cycles']} cycles" + (
-        " (kept)" if outcome.cached else f" ({outcome.result['seconds']} s)"
-    )
+        word = f"WRONG: {outcome.error}"
+    else:
+        how = "kept" if outcome.cached else f"{outcome.result['seconds']} s"
+        word = f"equal, {outcome.result['cycles']} cycles ({how})"
+    output.note(f"{done} of {total}: {outcome.task.label}: {word}")
 
 
-def _run(outcome: Outcome) -> dict[str, Any]:
-    """For JSON."""
-    found = outcome.result or {"cycles": 0, "seconds": 0.0}
-    return {
-        "scheme": outcome.task.scheme,
-        "kernel": outcome.task.kernel,
-        "wrong": outcome.error,
-        **found,
-        "kept": outcome.cached,
-    }
+def _schemes(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    cells = [
+        (row.name, ", ".join(f"{room} {getattr(row, room)}" for room in ROOMS if getattr(row, room)))
+        for row in rows
+    ]
+    described = [(*cell, row.description) for cell, row in zip(cells, rows, strict=True)]
+    yield output.table("Schemes (`a+b` joins them)", ("name", "what it puts where", "description"), described)
 
 
-def tables(wanted: list[Combination], outcomes: list[Outcome]) -> list[Table]:
+def _combinations(found: Checked) -> Iterator[RenderableType]:
     """Legal combinations and how they fared; refused ones and why."""
     fared: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
+    for outcome in found.outcomes:
         fared.setdefault(outcome.task.scheme, []).append(outcome)
     legal = []
-    for each in (each for each in wanted if each.legal):
+    for each in (each for each in found.combinations if each.legal):
         runs = fared.get(each.scheme, [])
         wrong = [run for run in runs if run.error]
         equal = f"{len(runs)} runs equal" if runs else ""
         word = "; ".join(f"{run.task.kernel}: {run.error}" for run in wrong) or equal
         legal.append((each.scheme, word))
     refused: dict[str, list[str]] = {}
-    for each in wanted:
+    for each in found.combinations:
         if not each.legal:
             refused.setdefault(each.reason, []).append(each.scheme)
-    return [
-        render.table(
-            f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if outcomes else ""), legal
-        ),
-        render.table(
-            f"{sum(map(len, refused.values()))} refused combinations",
-            ("why", "how many", "for example"),
-            ((reason, len(names), min(names, key=len)) for reason, names in refused.items()),
-        ),
-    ]
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(data, indent=2) + "\n")
+    yield output.table(
+        f"{len(legal)} legal combinations", ("scheme", "golden and RTL" if found.outcomes else ""), legal
+    )
+    yield output.table(
+        f"{sum(map(len, refused.values()))} refused combinations",
+        ("why", "how many", "for example"),
+        ((reason, len(names), min(names, key=len)) for reason, names in refused.items()),
+    )

@@ -1,30 +1,26 @@
-"""Commands of `warpbank` about hardware cost: synth."""
+"""`warpbank synth`: area, critical path and power of a unit."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from functools import partial
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
-from warpbank.cli import tables as render
+from warpbank.cli import output
 from warpbank.cli.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
-from warpbank.cli.rtl import wheels
+from warpbank.cli.wheels import wheels
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
 
 if TYPE_CHECKING:
-    from warpbank.synth.power import Stimulus
+    from warpbank.synth.baselines import Checked
     from warpbank.synth.synthesis import Synthesis
 
 LibertyOption = Annotated[
@@ -32,22 +28,17 @@ LibertyOption = Annotated[
     typer.Option(
         "--liberty",
         metavar="FILE|none",
-        help="Cell library, .lib or .lib.gz; may be repeated [default: "
-        "$WARPBANK_LIBERTY, an installed PDK, or generic gates].",
+        help="Cell library, .lib or .lib.gz; may be repeated.",
+        show_default="$WARPBANK_LIBERTY, an installed PDK, or generic gates",
     ),
 ]
 
 
 class Effort(StrEnum):
-    """How much is tried; as `warpbank.synth.synthesis.EFFORTS`."""
+    """How much is tried: `warpbank.synth.synthesis.EFFORTS`."""
 
     FULL = "full"
     QUICK = "quick"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    app.command("synth")(synth)
 
 
 def synth(
@@ -67,8 +58,8 @@ def synth(
         Effort | None,
         typer.Option(
             "--effort",
-            help="Several mappings, of which the best is taken, or one, in a fraction of the "
-            "time [default: full; quick for sm and sub_core].",
+            help="Several mappings, of which the best is taken, or one, in a fraction of the time.",
+            show_default="full; quick for sm and sub_core",
         ),
     ] = None,
     kernel: Annotated[
@@ -77,7 +68,7 @@ def synth(
             "--kernel", metavar="KERNEL", help="Power, with the activity of this kernel at size tiny."
         ),
     ] = None,
-    output: Annotated[
+    netlist: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the mapped netlist as Verilog.")
     ] = None,
     check: Annotated[
@@ -95,125 +86,91 @@ def synth(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Synthesize a unit: area, critical path, memories; with a cell library, or in generic gates without
-    one."""
+    """Synthesize a unit: area, critical path, memories, and power under a kernel.
+
+    Numbers are those of a cell library, or of generic gates without one.
+    """
     with wheels():
-        from warpbank.synth import pdk
-        from warpbank.synth.synthesis import synthesize
+        from warpbank.studies import synthesis
+        from warpbank.synth import pdk, report
 
     if table:
-        from warpbank.synth import report
-
         for name, text in report.tables().items():
-            sys.stdout.write(f"{report.TITLES[name]}\n\n{text}\n")
+            output.line(f"{report.TITLES[name]}\n\n{text}")
         return
     if check or record:
-        if (
-            preset
-            or config
-            or overrides
-            or output
-            or scheme != "baseline"
-            or clock != 1.0
-            or kernel
-            or effort
-        ):
+        machine = preset or config or overrides or scheme != "baseline"
+        if machine or netlist or clock != 1.0 or kernel or effort:
             raise WarpbankError(
                 "--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out "
                 "machine, --kernel, --clock, --effort and --output"
             )
-        _baseline(unit, pdk.find(liberty), record, as_json)
+        if record:
+            _record(unit, pdk.find(liberty))
+        else:
+            _check(unit, pdk.find(liberty), as_json)
         return
     if unit is None:
         raise WarpbankError(
             "name a unit (`warpbank units`) or sm; without one, only --check and --record work"
         )
-    if not (clock > 0 and isfinite(clock)):
-        raise WarpbankError(f"--clock takes a time in ns above 0, for example 1.0, not {clock:g}")
-    chosen = exp.find_scheme(scheme)
-    machine = chosen.machine(exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or []))
-    files = pdk.find(liberty)
+    chosen, size = exp.find_scheme(scheme), Size.TINY
     activity = None
     if kernel is not None:
-        from warpbank.sim.activity import record as recorded
-
-        experiment = exp.find(
-            kernel, Size.TINY, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS
-        )
-        activity = partial(recorded, unit, experiment)
-    console = Console(stderr=True)
-    with console.status("") as status:
-        made = synthesize(
+        activity = exp.find(kernel, size, None, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+    with output.working() as say:
+        made = synthesis.synthesize(
             unit,
-            machine,
+            exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or []),
             chosen,
-            files,
+            pdk.find(liberty),
             clock=clock,
-            effort=effort or _effort(unit),
+            effort=effort,
             activity=activity,
-            on_step=partial(_say, status, unit),
+            on_step=_of(unit, say),
         )
-    if output is not None:
-        write_text(output, made.verilog)
-        console.print(f"wrote {output}", highlight=False)
-    if as_json:
-        sys.stdout.write(json.dumps(made.to_dict(), indent=2) + "\n")
-        return
-    for part in _tables(made):
-        Console().print(part)
+    if netlist is not None:
+        write_text(netlist, made.verilog)
+        output.wrote(netlist)
+    output.emit(made, as_json, _tables)
 
 
-def _effort(unit: str) -> Effort:
-    return Effort.QUICK if unit in ("sm", "sub_core") else Effort.FULL
-
-
-def _activity(unit: str) -> Callable[[], Stimulus] | None:
-    """What the unit's ports are under the kernel that its baseline names, if it names one."""
-    from warpbank.sim.activity import record
-    from warpbank.synth.baselines import SIZES
-
-    size = SIZES.get(unit)
-    if size is None or not size.kernel:
-        return None
-    return partial(
-        record,
-        unit,
-        exp.find(size.kernel, Size.TINY, None, size.preset, None, size.scheme, None, None, MAX_INSTRUCTIONS),
-    )
-
-
-def _baseline(unit: str | None, files: list[Path], write: bool, as_json: bool) -> None:
-    """Record, or compare: exit code 1 if something moved."""
+def _record(unit: str | None, files: list[Path]) -> None:
+    """Write the baseline of a unit, or of all of them."""
+    from warpbank.studies import synthesis
     from warpbank.synth import baselines
 
-    console = Console(stderr=True)
-    results: list[baselines.Checked] = []
     for name in [unit] if unit else baselines.SIZES:
-        with console.status("") as status:
-            step = partial(_say, status, name)
-            if write:
-                baselines.record(baselines.measure(name, files, step, _activity(name) if files else None))
-                console.print(f"wrote the baseline of {name}", highlight=False)
-            else:
-                results.append(baselines.check(name, files, step))
-    if write:
-        return
-    moved = [each for each in results if each.moved]
-    if as_json:
-        sys.stdout.write(json.dumps({"checked": [asdict(each) for each in results]}, indent=2) + "\n")
-    else:
-        for each in results:
-            for sentence in each.sentences() or [f"{each.unit}: as recorded ({each.key})"]:
-                Console().print(sentence, highlight=False, markup=False, soft_wrap=True)
-    if moved:
+        with output.working() as say:
+            synthesis.record(name, files, _of(name, say))
+        output.wrote(f"the baseline of {name}")
+
+
+def _check(unit: str | None, files: list[Path], as_json: bool) -> None:
+    """Compare a unit, or all of them, with the baselines: exit code 1 if something moved."""
+    from warpbank.synth import baselines
+
+    results = []
+    for name in [unit] if unit else baselines.SIZES:
+        with output.working() as say:
+            results.append(baselines.check(name, files, _of(name, say)))
+    output.listing("checked", results, as_json, _sentences)
+    if any(each.moved for each in results):
         raise typer.Exit(1)
 
 
-def _say(status: Any, unit: str, what: str) -> None:
-    status.update(f"{unit}: {what}")
+def _of(unit: str, say: Callable[[str], None]) -> Callable[[str], None]:
+    """Progress of one unit."""
+    return lambda what: say(f"{unit}: {what}")
 
 
-def _tables(made: Synthesis) -> list[Any]:
+def _sentences(results: Sequence[Checked]) -> Iterator[RenderableType]:
+    for each in results:
+        for sentence in each.sentences() or [f"{each.unit}: as recorded ({each.key})"]:
+            yield Text(sentence)
+
+
+def _tables(made: Synthesis) -> Iterator[RenderableType]:
     data = made.to_dict()
     rows: list[tuple[str, object]] = [
         ("configuration", f"{data['preset']}, {data['scheme']}, {data['config_hash']}"),
@@ -235,7 +192,7 @@ def _tables(made: Synthesis) -> list[Any]:
         rows += [("transistors", data["transistors"]), ("logic depth", f"{made.depth} gates")]
     if made.power is not None:
         rows += [(f"power, {name}", f"{value:.4f} mW") for name, value in made.power.items()]
-    parts = [render.table(f"Synthesis: {made.unit}", ("what", "value"), rows)]
+    yield output.table(f"Synthesis: {made.unit}", ("what", "value"), rows)
     if made.memories:
         columns = ("memory", "kind", "rows", "width", "reads", "writes", "um2")
         where = {"registers": "in the area"}
@@ -251,8 +208,6 @@ def _tables(made: Synthesis) -> list[Any]:
             )
             for one in made.memories
         ]
-        parts.append(render.table("Memories", columns, listed, numbers=5))
-    methods = [(name, text) for name, text in made.method.items()]
+        yield output.table("Memories", columns, listed, numbers=5)
     versions = ", ".join(f"{name} {value}" for name, value in made.tools.items())
-    parts.append(render.table("Method", ("number", "how"), [*methods, ("tools", versions)]))
-    return parts
+    yield output.table("Method", ("number", "how"), [*made.method.items(), ("tools", versions)])

@@ -1,121 +1,84 @@
-"""The command of `warpbank` that runs a unit's verification ladder."""
+"""`warpbank verify`: the verification ladder of a unit."""
 
 from __future__ import annotations
 
-import json
-import sys
-import tempfile
-from contextlib import ExitStack
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
+from warpbank.cli import output
 from warpbank.cli.options import JsonOption
-from warpbank.program.errors import WarpbankError
+from warpbank.cli.wheels import wheels
 
 if TYPE_CHECKING:
-    from warpbank.studies.verify import Covered, Shown
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("verify")(verify)
+    from warpbank.studies.verify import Climbed
 
 
 def verify(
-    unit: Annotated[str | None, typer.Argument(help="A unit of `warpbank units`; all if left out.")] = None,
+    unit: Annotated[
+        str | None, typer.Argument(help="A unit of `warpbank units`.", show_default="all units")
+    ] = None,
     rungs: Annotated[
         list[str] | None,
         typer.Option(
-            "--rung", help="golden, RTL, proofs, netlist, lockstep or cocotb; may be repeated [default: all]."
+            "--rung",
+            help="golden, RTL, proofs, netlist, lockstep or cocotb; may be repeated.",
+            show_default="all",
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--long", help="The long tests, too.")] = False,
-    workers: Annotated[int, typer.Option("--workers", "-n", min=1, help="Processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-n", metavar="N", min=1, help="Processes.")] = 1,
     simulator: Annotated[
-        str, typer.Option("--simulator", help="Of the cocotb rung: verilator or icarus.")
+        str, typer.Option("--simulator", help="Simulator of the cocotb rung: verilator or icarus.")
     ] = "verilator",
     junit: Annotated[
         Path | None, typer.Option("--junit", help="Folder for JUnit files and the coverage report.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the ladder of a unit, from its golden model to its exported Verilog under cocotb, and print what
-    each rung showed."""
-    # Amaranth is not needed for anything else that a user without the RTL's wheels may call.
-    from warpbank.studies import verify as climbing
-    from warpbank.synth.units import find
+    """Run the verification ladder of a unit, and print what each rung showed.
 
-    chosen = None if unit is None else find(unit)
-    unknown = [rung for rung in rungs or () if rung not in climbing.RUNGS]
-    if unknown:
-        raise WarpbankError(f"there is no rung {unknown[0]!r}; rungs are {', '.join(climbing.RUNGS)}.")
-    climbing.check_simulator(simulator)
-    with ExitStack() as stack:
-        if junit is None:
-            where = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warpbank-verify-")))
-        else:
-            where = junit
-            where.mkdir(parents=True, exist_ok=True)
-        console = Console(stderr=True)
-        shown = []
-        for rung, tests in climbing.ladder(chosen).items():
-            if rungs and rung not in rungs:
-                continue
-            with console.status(f"{rung} ..."):
-                shown.append(
-                    climbing.climb(
-                        rung,
-                        tests,
-                        everything=everything,
-                        workers=workers,
-                        junit=where / f"{rung}.xml",
-                        coverage=where,
-                        simulator=simulator,
-                    )
-                )
-        coverage = climbing.covered(where)
-    if as_json:
-        sys.stdout.write(
-            json.dumps(
-                {
-                    "unit": unit,
-                    "rungs": [asdict(rung) for rung in shown],
-                    "coverage": asdict(coverage) if coverage else None,
-                },
-                indent=2,
-            )
-            + "\n"
+    The ladder leads from the golden model to exported Verilog under cocotb.
+    """
+    with wheels():
+        from warpbank.studies import verify as climbing
+
+    with output.working() as say:
+        made = climbing.verify(
+            unit,
+            rungs or (),
+            everything=everything,
+            workers=workers,
+            simulator=simulator,
+            folder=junit,
+            on_rung=lambda rung: say(f"{rung} ..."),
         )
-    else:
-        _print(unit or "all units", shown, coverage)
-    if any(rung.failed for rung in shown):
+    output.emit(made, as_json, _tables)
+    if not made.passed:
         raise typer.Exit(1)
 
 
-def _print(title: str, shown: list[Shown], coverage: Covered | None) -> None:
-    table = Table(title=title)
+def _tables(made: Climbed) -> Iterator[RenderableType]:
+    table = Table(title=made.unit or "all units")
     for name in ("rung", "passed", "mutants killed", "failed", "skipped", "seconds"):
         table.add_column(name, justify="left" if name == "rung" else "right")
-    for rung in shown:
+    for rung in made.rungs:
         if rung.tests:
             counts = (rung.passed, rung.mutants, rung.failed, rung.skipped)
             table.add_row(rung.rung, *map(str, counts), f"{rung.seconds:.0f}")
         else:
             table.add_row(rung.rung, "no test of its own", "", "", "", "")
-    console = Console()
-    console.print(table)
-    for rung in shown:
+    yield table
+    for rung in made.rungs:
         for failure in rung.failures:
-            console.print(f"{rung.rung}: {failure}", highlight=False, markup=False)
+            yield Text(f"{rung.rung}: {failure}")
+    coverage = made.coverage
     if coverage is not None:
-        console.print(
-            f"functional coverage of the cocotb benches: {coverage.hit} of {coverage.bins} bins",
-            highlight=False,
-        )
+        yield Text(f"functional coverage of the cocotb benches: {coverage.hit} of {coverage.bins} bins")
         for name in coverage.lacking:
-            console.print(f"  never: {name}", highlight=False, markup=False)
+            yield Text(f"  never: {name}")

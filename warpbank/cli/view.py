@@ -1,4 +1,4 @@
-"""The command of `warpbank` that looks into a run, cycle by cycle."""
+"""`warpbank view`: some cycles of a run, drawn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
     InstructionsOption,
@@ -26,23 +26,16 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import traced
 from warpbank.sim.output import write_text
+from warpbank.sim.view.follow import follow
+from warpbank.sim.view.formats import default_name, view_text
 
 
 class Format(StrEnum):
-    """What `warpbank view` writes."""
+    """What `warpbank view` writes: keys of `warpbank.sim.view.formats.SUFFIXES`."""
 
     KANATA = "kanata"
     PERFETTO = "perfetto"
     HTML = "html"
-
-
-#: What a file is called if `--output` does not say.
-_SUFFIXES = {Format.KANATA: ".kanata", Format.PERFETTO: ".perfetto.json", Format.HTML: "-banks.html"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("view")(view)
 
 
 def view(
@@ -66,36 +59,25 @@ def view(
             "register banks over time, for a browser.",
         ),
     ] = Format.PERFETTO,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write [default: KERNEL and a suffix].")
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write.", show_default="KERNEL and a suffix")
     ] = None,
     trace: TraceOption = None,
 ) -> None:
-    """Show some cycles of a run: a pipeline with a lane per warp, or the register banks over time
-    (docs/view.md)."""
+    """Draw some cycles of a run: a pipeline with a lane per warp, or the register banks over time.
+
+    docs/view.md shows both.
+    """
     first, end = window(cycles)
     experiment, notes = traced.choose(
         kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
     )
-    from warpbank.sim.view.follow import follow
-
     timeline = follow(experiment, first, end)
-    if form is Format.KANATA:
-        from warpbank.sim.view.kanata import kanata
-
-        text = kanata(timeline)
-    elif form is Format.PERFETTO:
-        from warpbank.sim.view.perfetto import perfetto
-
-        text = perfetto(timeline)
-    else:
-        from warpbank.sim.view.banks import page
-
-        text = page(timeline, experiment)
-    target = output or Path(f"{experiment.job.name}{_SUFFIXES[form]}")
-    write_text(target, text)
-    shown = f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops"
-    Console(stderr=True).print(*notes, f"wrote {target}: {shown}", sep="\n", highlight=False, soft_wrap=True)
+    target = file or default_name(experiment, form)
+    write_text(target, view_text(timeline, experiment, form))
+    for note in notes:
+        output.note(note)
+    output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
 
 
 def window(text: str) -> tuple[int, int]:

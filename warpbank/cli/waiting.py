@@ -1,15 +1,13 @@
-"""The command of `warpbank` about the adaptive waiting time."""
+"""`warpbank waiting`: Malekeh's adaptive waiting time over a run."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
     JsonOption,
@@ -23,15 +21,10 @@ from warpbank.cli.options import (
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
-from warpbank.studies import waiting
+from warpbank.studies.waiting import study
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("waiting")(waiting_)
-
-
-def waiting_(
+def waiting(
     kernel: KernelArgument,
     size: SizeOption = Size.SMALL,
     launch: LaunchOption = None,
@@ -41,21 +34,22 @@ def waiting_(
         str, typer.Option("--scheme", help="Register file with an adaptive waiting time.")
     ] = "malekeh",
     overrides: SetOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Drawing [default: KERNEL-waiting.svg].")
+    drawing: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Drawing (SVG).", show_default="KERNEL-waiting.svg, with --json none"
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw how the adaptive waiting time of caching collectors (Malekeh) moves in a run: STHLD, IPC and state
-    by interval."""
+    """Draw how the adaptive waiting time of caching collectors (Malekeh) moves in a run.
+
+    The drawing shows STHLD, IPC and the state by interval.
+    """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
-    intervals = waiting.watch(experiment)
-    name, length = experiment.job.name, experiment.config.sub_core.collector.sthld_interval
-    if as_json:
-        sys.stdout.write(json.dumps({"kernel": name, **waiting.to_dict(intervals)}, indent=2) + "\n")
-    if output is not None or not as_json:
-        target = output or Path(f"{name}-waiting.svg")
-        write_text(
-            target, waiting.draw(f"{name}, {experiment.scheme.name}, intervals of {length} cycles", intervals)
-        )
-        Console(stderr=True).print(f"wrote {target}", highlight=False)
+    watched = study(experiment)
+    output.emit(watched, as_json, lambda _: ())
+    if drawing is not None or not as_json:
+        file = drawing or Path(f"{experiment.job.name}-waiting.svg")
+        write_text(file, watched.draw())
+        output.wrote(file)

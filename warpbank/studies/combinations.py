@@ -14,7 +14,7 @@ from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.engines import rtl_engine
-from warpbank.sim.lockstep import lockstep
+from warpbank.sim.lockstep import run_lockstep
 from warpbank.sim.runs import Outcome, execute, store
 from warpbank.sim.runs.execute import Progress
 
@@ -85,6 +85,43 @@ def combinations() -> list[Combination]:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """Combinations, and how those that were checked fared.
+
+    Parameters
+    ----------
+    combinations : legal and refused ones.
+    outcomes : of every run of the check; empty without a check.
+    """
+
+    combinations: list[Combination]
+    outcomes: list[Outcome]
+
+    @property
+    def passed(self) -> bool:
+        """No run found a difference between golden and RTL."""
+        return not any(outcome.error for outcome in self.outcomes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        return {
+            "combinations": [each.to_dict() for each in self.combinations],
+            "runs": [_run_to_dict(outcome) for outcome in self.outcomes],
+            "passed": self.passed,
+        }
+
+
+def _run_to_dict(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "scheme": outcome.task.scheme,
+        "kernel": outcome.task.kernel,
+        "wrong": outcome.error,
+        **(outcome.result or {"cycles": 0, "seconds": 0.0}),
+        "kept": outcome.cached,
+    }
+
+
+@dataclass(frozen=True)
 class LockstepRun:
     """A lockstep run of one combination: a `warpbank.sim.runs.spec.Task`, which fails where golden and RTL
     part.
@@ -139,9 +176,7 @@ class LockstepRun:
             None,
             runner.Options().max_instructions,
         )
-        trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-        config = exp.find_config(self.preset, None, list(self.overrides))
-        outcome = lockstep(trace, config, experiment.scheme, rtl_engine(self.engine, fast=False))
+        outcome = run_lockstep(experiment, rtl_engine(self.engine, fast=False))
         if outcome.divergence is not None:
             raise WarpbankError(outcome.divergence.reason)
         return {

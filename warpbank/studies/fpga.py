@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from amaranth.sim import Simulator
 
 from warpbank import workloads
-from warpbank.arch.config import SmConfig, preset, with_overrides
+from warpbank.arch.config import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import RZ, Unit
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
@@ -22,6 +25,8 @@ from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import packing
 from warpbank.sim.engines.rtl import check_fits
+from warpbank.sim.experiment import check_machine, find_config
+from warpbank.synth.fpga import board as boards
 from warpbank.synth.fpga.demonstrator import Demonstrator
 from warpbank.synth.fpga.image import CONSTANT, MICRO, NO_PREDICATES, OPERANDS, READ, WRITTEN, Do, Image, Step
 
@@ -73,9 +78,85 @@ class Outcome:
     cycles: int
 
 
-def machine() -> SmConfig:
-    """Machine of the demonstrator."""
-    return with_overrides(preset("tiny"), list(OVERRIDES))
+@dataclass(frozen=True)
+class Demonstration:
+    """A demonstrator that passed in simulation, and its bitstream.
+
+    Parameters
+    ----------
+    kernel, scheme : what it runs, on what register file.
+    outcome : how its simulation ended.
+    built : the bitstream; None if none was asked for.
+    """
+
+    kernel: str
+    scheme: str
+    outcome: Outcome
+    built: boards.Built | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON; a bitstream's keys stand beside those of the simulation."""
+        simulated = {
+            "kernel": self.kernel,
+            "scheme": self.scheme,
+            "passed": self.outcome.passed,
+            "compared": self.outcome.checked,
+            "cycles": self.outcome.cycles,
+        }
+        return simulated | (self.built.to_dict() if self.built is not None else {})
+
+
+def demonstrate(
+    kernel: str,
+    scheme: Scheme,
+    config: SmConfig | None = None,
+    *,
+    folder: Path | None = None,
+    board: str = "ulx3s-85f",
+    seed: int = 1,
+    divide: int = 1,
+    on_step: Callable[[str], None] | None = None,
+) -> Demonstration:
+    """Simulate the demonstrator of a kernel, and make its bitstream if a folder is named.
+
+    Parameters
+    ----------
+    kernel, scheme, config : see `build`.
+    folder : where the bitstream goes; None: simulate only.
+    board, seed, divide : see `warpbank.synth.fpga.board.build`.
+    on_step : called with what is done next.
+
+    Raises
+    ------
+    WarpbankError : no such board, a kernel or scheme that the demonstrator cannot take, or a demonstrator
+        that fails in simulation.
+    """
+    say = on_step or (lambda _: None)
+    if folder is not None:
+        boards.check(board, divide)
+    image = build(kernel, scheme, config)
+    say("simulating ...")
+    outcome = simulate(image, scheme)
+    if not outcome.passed:
+        raise WarpbankError(
+            f"the demonstrator failed in simulation; it compared {outcome.checked} of {image.checks} memory "
+            "instructions."
+        )
+    built = None
+    if folder is not None:
+        say(f"building for {board} ...")
+        built = boards.build(image, scheme, board, folder, seed=seed, divide=divide)
+    return Demonstration(kernel, scheme.name, outcome, built)
+
+
+def machine(overrides: Sequence[str] = ()) -> SmConfig:
+    """The demonstrator's machine, with overrides as after `--set`.
+
+    Raises
+    ------
+    WarpbankError : a field or a value that cannot be.
+    """
+    return find_config("tiny", None, [*OVERRIDES, *overrides])
 
 
 def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
@@ -91,7 +172,9 @@ def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
             "unit does not follow; take baseline, bow, bow-wb, bow-wr, malekeh, malekeh-pr, ccu-lru-gto "
             "or gscalar."
         )
-    config = scheme.machine(config or machine())
+    config = config or machine()
+    check_machine(scheme, config)
+    config = scheme.machine(config)
     job = workloads.get(kernel).job("tiny")
     options = runner.Options(max_registers=REGISTERS)
     kernels = runner.compile_job(job, options)

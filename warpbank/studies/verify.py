@@ -14,12 +14,15 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from warpbank.program.errors import WarpbankError
-from warpbank.synth.units import Unit
+from warpbank.synth.units import Unit, find
 
 ROOT = Path(__file__).parents[2]
 #: What a rung is called, and the folder or file of its tests.
@@ -70,6 +73,96 @@ class Covered:
     hit: int
     bins: int
     lacking: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """What the rungs of a ladder showed.
+
+    Parameters
+    ----------
+    unit : name of the unit; None: all units.
+    rungs : those that were climbed, in order.
+    coverage : functional coverage of the cocotb benches; None if none ran.
+    """
+
+    unit: str | None
+    rungs: list[Shown]
+    coverage: Covered | None
+
+    @property
+    def passed(self) -> bool:
+        """No test failed."""
+        return not any(rung.failed for rung in self.rungs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        return {
+            "unit": self.unit,
+            "rungs": [asdict(rung) for rung in self.rungs],
+            "coverage": asdict(self.coverage) if self.coverage else None,
+        }
+
+
+def verify(
+    unit: str | None = None,
+    rungs: Sequence[str] = (),
+    *,
+    everything: bool = False,
+    workers: int = 1,
+    simulator: str = "verilator",
+    folder: Path | None = None,
+    on_rung: Callable[[str], None] | None = None,
+) -> Climbed:
+    """Climb a unit's ladder.
+
+    Parameters
+    ----------
+    unit : a unit of `warpbank.synth.units`; None: all of them.
+    rungs : keys of `RUNGS`; none: all.
+    everything, workers, simulator : see `climb`.
+    folder : where JUnit files and the coverage report are kept, made if need be; None: nowhere.
+    on_rung : called with the name of every rung before it is climbed.
+
+    Raises
+    ------
+    WarpbankError : no such unit, rung or simulator, a folder that cannot be made, or an installation without
+        tests.
+    """
+    chosen = None if unit is None else find(unit)
+    unknown = [rung for rung in rungs if rung not in RUNGS]
+    if unknown:
+        raise WarpbankError(f"there is no rung {unknown[0]!r}; rungs are {', '.join(RUNGS)}.")
+    check_simulator(simulator)
+    with ExitStack() as stack:
+        if folder is None:
+            where = Path(stack.enter_context(TemporaryDirectory(prefix="warpbank-verify-")))
+        else:
+            where = folder
+            try:
+                where.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise WarpbankError(
+                    f"cannot make the folder {where}: {error.strerror}; name another with --junit"
+                ) from None
+        shown = []
+        for rung, tests in ladder(chosen).items():
+            if rungs and rung not in rungs:
+                continue
+            if on_rung is not None:
+                on_rung(rung)
+            shown.append(
+                climb(
+                    rung,
+                    tests,
+                    everything=everything,
+                    workers=workers,
+                    junit=where / f"{rung}.xml",
+                    coverage=where,
+                    simulator=simulator,
+                )
+            )
+        return Climbed(unit, shown, covered(where))
 
 
 def ladder(unit: Unit | None) -> dict[str, list[str]]:

@@ -71,13 +71,41 @@ class Waiting:
         ]
 
     def result(self) -> dict[str, Any]:
-        """Result as plain dictionaries for JSON. Only after the run."""
-        return to_dict(self.intervals)
+        """Plain dictionaries for JSON. Only after the run."""
+        return _to_dict(self.intervals)
 
 
-def to_dict(intervals: list[Interval]) -> dict[str, Any]:
-    """Intervals as plain dictionaries for JSON."""
+@dataclass(frozen=True)
+class Watched:
+    """How the waiting time moved in a run.
+
+    Parameters
+    ----------
+    experiment : what ran.
+    intervals : in order.
+    """
+
+    experiment: exp.Experiment
+    intervals: list[Interval]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        return {"kernel": self.experiment.job.name, **_to_dict(self.intervals)}
+
+    def draw(self) -> str:
+        """STHLD and IPC over the run's intervals, as SVG."""
+        name, length = self.experiment.job.name, self.experiment.config.sub_core.collector.sthld_interval
+        title = f"{name}, {self.experiment.scheme.name}, intervals of {length} cycles"
+        return draw(title, self.intervals)
+
+
+def _to_dict(intervals: list[Interval]) -> dict[str, Any]:
     return {"intervals": [asdict(interval) for interval in intervals]}
+
+
+def study(experiment: exp.Experiment) -> Watched:
+    """Run an experiment on the golden model and keep its intervals. Raises WarpbankError, as `watch` does."""
+    return Watched(experiment, watch(experiment))
 
 
 def watch(experiment: exp.Experiment) -> list[Interval]:

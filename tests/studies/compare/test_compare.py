@@ -201,34 +201,6 @@ def test_the_command_writes_a_page_and_prints_a_table(
     assert "seconds" not in data["runs"][0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--schemes", "bwo"), "Unknown scheme 'bwo'. Did you mean bow"),
-        (("--schemes", ","), "--schemes needs at least one name"),
-        (("--kernels", "vectorad"), "Unknown kernel 'vectorad'. Did you mean vectoradd"),
-        (("--kernels", "none.ptx"), "none.ptx"),
-        (("--preset", "turin"), "Unknown preset"),
-        (("--schemes", "malekeh+ltrf"), "cannot work"),
-        (("--schemes", "ltrf", "--set", "sub_core.front_end.scheduler=lrr"), "needs the two_level scheduler"),
-        (("--set", "sub_core.banks=3"), "power of two"),
-        (("--output", "/proc/nothing"), "cannot make the folder"),
-    ],
-)
-def test_mistakes_are_one_sentence(
-    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "--output" in arguments:
-        monkeypatch.setattr(
-            "warpbank.studies.compare.run.execute",
-            lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks],
-        )
-    done = warpbank("compare", *arguments)
-    assert done.code == 2
-    assert message in " ".join(done.err.split())
-    assert "Traceback" not in done.err
-
-
 def test_a_kernel_that_does_not_fit_leaves_the_others(here: None, tmp_path: Path) -> None:
     done = warpbank(
         "compare",

@@ -103,14 +103,6 @@ def test_mistakes_are_one_sentence(text: str, message: str, tmp_path: Path) -> N
     assert not (tmp_path / "s.parquet").exists()
 
 
-def test_a_file_that_cannot_be_written_is_found_out_first(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text('kernels = ["nn"]')
-    done = warpbank("sweep", str(tmp_path / "s.toml"), "--output", str(tmp_path / "none" / "s.parquet"))
-    assert done.code == 2
-    assert "cannot write" in done.err
-    assert "cannot read the sweep" in warpbank("sweep", str(tmp_path / "t.toml")).err
-
-
 def test_the_file_has_every_run_with_its_numbers(cache: Path, tmp_path: Path) -> None:
     """Runs that cannot be are rows too: impossible machines, and kernels that do not fit. They do not stop
     the others."""

@@ -116,26 +116,6 @@ def test_the_serial_line() -> None:
     assert bytes(received).decode() == f"PASS {image.checks:04X} {cycles:08X}\r\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["sgemm"], "does not do FFMA"),
-        (["btree"], "takes 4 warps"),
-        (["bfs", "--scheme", "ltrf"], "inserts instructions"),
-        (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
-        (["bfs", "--divide", "3", "--output", "x"], "divided by a power of two"),
-        (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
-    ],
-)
-def test_user_errors(
-    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = warpbank("fpga", *arguments)
-    assert done.code == 2
-    assert words in " ".join(done.err.split())
-
-
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_bitstream(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome, execute
 from warpbank.sim.runs.execute import LOCAL, Progress
@@ -33,3 +35,12 @@ def sweep(
     wanted = [spec for spec in specs if spec not in refused]
     done = iter(execute(wanted, scheduler=scheduler or LOCAL, workers=workers, progress=progress))
     return [refused[spec] if spec in refused else next(done) for spec in specs]
+
+
+def failures(description: Sweep, outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Runs of a sweep that gave no result, by what was run, each with its cause."""
+    return {
+        " ".join((spec.kernel, spec.size, spec.scheme, spec.preset, *spec.overrides)): outcome.error
+        for (spec, _), outcome in zip(description.points(), outcomes, strict=True)
+        if outcome.result is None
+    }

@@ -1,0 +1,74 @@
+"""The `warpbank` command as a whole: its version, its files, and how it ends."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.cli.command import warpbank
+from warpbank import cli
+from warpbank.cli import run as run_command
+from warpbank.cli.app import PANELS
+from warpbank.golden.check import OperandMismatch
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(cli.__path__[0])
+#: What commands may share.
+SHARED = {"options", "output", "progress", "wheels", "explain_tables", "lockstep_tables"}
+COMMANDS = {name for commands in PANELS.values() for name in commands}
+
+
+def test_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    done = warpbank("--version")
+    assert (done.code, done.out, done.err) == (0, f"warpbank {project['version']}\n", "")
+
+
+def test_a_file_per_command() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")}
+    assert files == COMMANDS | SHARED | {"app", "__init__"}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_tests(name: str) -> None:
+    assert (Path(__file__).parent / f"test_{name}.py").exists()
+
+
+def _imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS | SHARED))
+def test_no_command_needs_another(name: str) -> None:
+    for imported in _imported(FOLDER / f"{name}.py"):
+        parts = imported.split(".")
+        if parts[:2] == ["warpbank", "cli"]:
+            assert parts[2] in SHARED, imported
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_commands_print_through_one_helper(name: str) -> None:
+    assert not {"json", "sys", "rich.console.Console"} & _imported(FOLDER / f"{name}.py")
+
+
+def test_a_wrong_register_file_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    uop: Any = SimpleNamespace(sub_core=0, warp=2, pc=7)
+
+    def wrong(*_: object, **__: object) -> None:
+        raise OperandMismatch("vectoradd", 0, 1, uop, 3, 4, 5, 6, "FADD R3, R4, R5")
+
+    monkeypatch.setattr(run_command.studied, "run", wrong)
+    done = warpbank("run", "vectoradd", "--size", "tiny")
+    assert done.code == 1
+    assert "pc 7 (FADD R3, R4, R5): register R3, lane 4: expected 0x00000005" in done.err

@@ -1,0 +1,26 @@
+"""`warpbank kernels`."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.command import warpbank
+from warpbank import workloads
+
+
+def test_every_kernel_is_listed() -> None:
+    done = warpbank("kernels")
+    assert done.code == 0, done.err
+    words = [line.split()[0] for line in done.out.splitlines() if line.split()]
+    assert [word for word in words if word in workloads.names()] == list(workloads.names())
+
+
+def test_json() -> None:
+    rows = json.loads(warpbank("kernels", "--json").out)["kernels"]
+    assert [row["name"] for row in rows] == list(workloads.names())
+    assert rows[0] == {
+        "name": "backprop",
+        "summary": workloads.get("backprop").summary,
+        "origin": "Rodinia backprop",
+        "sizes": ["tiny", "small", "full"],
+    }

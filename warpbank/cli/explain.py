@@ -1,0 +1,67 @@
+"""`warpbank explain`: a kernel's machine code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warpbank.cli import explain_tables, output
+from warpbank.cli.options import JsonOption, KernelArgument, LaunchOption, LimitOption, Size, SizeOption
+from warpbank.program import runner
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.output import write_text
+from warpbank.studies import explain as explaining
+from warpbank.studies.explain import Liveness
+
+
+def explain(
+    kernel: KernelArgument,
+    size: SizeOption = Size.TINY,
+    launch: LaunchOption = None,
+    max_registers: LimitOption = 255,
+    liveness: Annotated[
+        Liveness, typer.Option("--liveness", help="Per thread, or safe for the whole warp.")
+    ] = Liveness.THREAD,
+    virtual: Annotated[
+        bool, typer.Option("--virtual", help="Show the code before register allocation.")
+    ] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Draw the register-intervals (SVG).")
+    ] = False,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--registers-per-interval", metavar="N", min=8, max=256, help="Most registers of an interval."
+        ),
+    ] = 16,
+    drawing: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Drawing (SVG).", show_default="KERNEL.svg")
+    ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Show the release flags of register renaming.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a kernel's machine code: blocks, loops, reconvergence points, registers, liveness.
+
+    --release shows the release flags of register renaming, and --intervals
+    draws the register-intervals.
+    """
+    job = exp.find_job(kernel, size, launch)
+    options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
+    code = runner.compile_job(job, options)
+    if intervals and release:
+        raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
+    if drawing is not None and not intervals:
+        raise WarpbankError("--output names the drawing that --intervals makes; give both")
+    if intervals:
+        file = drawing or Path(f"{job.name}.svg")
+        write_text(file, explaining.interval_drawing(code, limit))
+        output.wrote(file)
+    elif release:
+        output.emit(explaining.release(code), as_json, explain_tables.released)
+    else:
+        output.emit(explaining.explain(code, liveness), as_json, explain_tables.explained)

@@ -1,0 +1,75 @@
+"""Power gating of one kernel beside its run without renaming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from warpbank.arch.config import with_overrides
+from warpbank.program.errors import WarpbankError
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.runs.spec import Observed
+from warpbank.studies.gating.drawing import draw
+from warpbank.studies.gating.observer import Gating
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What power gating finds in two runs of a kernel.
+
+    Parameters
+    ----------
+    experiment : the run with renaming.
+    renaming : its `Gating.result()`.
+    first_touch : `Gating.result()` of the run without renaming, where a register stays on from its first
+        access.
+    """
+
+    experiment: exp.Experiment
+    renaming: dict[str, Any]
+    first_touch: dict[str, Any]
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.experiment.job.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries for JSON."""
+        return {"kernel": self.kernel, "renaming": self.renaming, "first touch": self.first_touch}
+
+    def draw(self) -> str:
+        """Both runs over their cycles, as SVG."""
+        title = f"{self.kernel}, {self.experiment.scheme.name}, preset {self.experiment.preset}"
+        return draw(title, self.renaming, self.first_touch)
+
+
+def compare(experiment: exp.Experiment) -> Comparison:
+    """Run an experiment on the golden model with renaming and without.
+
+    Raises
+    ------
+    WarpbankError : the experiment's scheme does not rename registers.
+    """
+    if experiment.scheme.mapping != "renaming":
+        raise WarpbankError(
+            f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as renaming"
+        )
+    return Comparison(experiment, _observe(experiment), _observe(_unrenamed(experiment)))
+
+
+def _observe(experiment: exp.Experiment) -> dict[str, Any]:
+    seen = Gating()
+    exp.run(experiment, Observed(GoldenEngine(), seen))
+    return seen.result()
+
+
+def _unrenamed(experiment: exp.Experiment) -> exp.Experiment:
+    """The experiment without renaming, under the scheduler that it has with renaming."""
+    rest = "+".join(row for row in experiment.scheme.name.split("+") if row != "renaming") or "baseline"
+    policy = experiment.config.sub_core.front_end.scheduler
+    if policy == "scheme":
+        policy = experiment.scheme.scheduler
+    config = with_overrides(experiment.config, [f"sub_core.front_end.scheduler={policy}"])
+    return replace(experiment, scheme=exp.find_scheme(rest), config=config)
