@@ -31,7 +31,7 @@ def run(kernel: str, size: str, scheme: str) -> RunSpec:
         size,
         scheme,
         PRESET,
-        observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lane_clocking:Lanes",
+        observer="" if scheme == BASELINE else "warpbank.studies.reproduce.lane_clocking:LaneClocking",
     )
 
 
