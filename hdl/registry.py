@@ -1,5 +1,5 @@
-"""Which component stands in which room: the names that `warpbank.arch.schemes` uses. A new unit is one line
-here."""
+"""Registry of the RTL: which component stands in which room, by the names that `warpbank.arch.schemes` uses.
+A new unit is one line here."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Unit:
         return self.component.__module__.removeprefix("warpbank.").replace(".", "/") + ".py"
 
     def to_dict(self) -> dict[str, str]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"name": self.name, "what": self.what, "source": self.source}
 
 

@@ -45,7 +45,7 @@ class Workload:
         return self.build(size)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"name": self.name, "summary": self.summary, "origin": self.origin, "sizes": list(SIZES)}
 
 

@@ -91,7 +91,7 @@ class Compressed(Flat):
 
     @property
     def busy(self) -> bool:
-        """See `Flat.busy`."""
+        """Pending work: something happens here in the next cycle."""
         return super().busy or bool(self._stored or self._due or any(self._pipe))
 
     def _read(self, bank: int, row: int) -> tuple[int, Metadata, Value]:
@@ -141,7 +141,7 @@ class Compressed(Flat):
         return self._scalar.dispatch(uop)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """See `Flat.step`."""
+        """One cycle of reads, after its writes; returns the operands that arrive at the collectors."""
         read = super().step()
         assert self.moves is not None
         for warp, register, bank, note, mask in self._due:

@@ -21,7 +21,8 @@ from warpbank.golden.values import Value
 
 
 class CompressedLtrf(Ltrf):
-    """As `Ltrf`. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither paper has it.
+    """LTRF's register cache over compressed banks. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither
+    paper has it.
 
     The cache keeps values whole, each with its note, so that scalar execution is decided as without a cache.
     A result is noted when it comes, wherever it goes. A register that leaves takes its note along, which says
@@ -74,16 +75,16 @@ class CompressedLtrf(Ltrf):
 
     @property
     def busy(self) -> bool:
-        """See `Ltrf.busy`."""
+        """Pending work: something happens here in the next cycle."""
         return super().busy or bool(self._due)
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
-        """See `Ltrf.write`."""
+        """Write one result register; returns whether it was taken in this cycle."""
         note = self._noting.describe(value, uop.lane_mask, Fill.PART if uop.part else Fill.WHOLE)
         return super().write(uop, register, with_metadata(value, note))
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """See `Ltrf.write_back`."""
+        """Write a value that a collector evicts; returns whether it was taken in this cycle."""
         cached = self.blocks[warp].valid >> register & 1
         note = self._noting.describe(value, self._every_lane, Fill.WHOLE) if cached else self._plain
         return super().write_back(warp, register, with_metadata(value, note))
@@ -112,7 +113,7 @@ class CompressedLtrf(Ltrf):
         )
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """See `Ltrf.step`."""
+        """One cycle, after its results; returns the operands that arrive at the collectors."""
         for access in self._due:
             count_arrays(self._probe, *access)
         arrived = super().step()
@@ -121,4 +122,4 @@ class CompressedLtrf(Ltrf):
 
 
 class CompressedLtrfPlus(CompressedLtrf, LtrfPlus):
-    """The same with a liveness bit-vector."""
+    """LTRF+ over compressed banks: dead registers are not moved."""

@@ -405,7 +405,7 @@ class Ltrf:
 
 
 class LtrfPlus(Ltrf):
-    """The same with a liveness bit-vector: dead registers are not moved. LTRF, section 3.2."""
+    """LTRF+: LTRF with a liveness bit-vector, so that dead registers are not moved. LTRF, section 3.2."""
 
     liveness = True
 

@@ -1,4 +1,4 @@
-"""What carries registers between a bank of the main register file and the register file cache."""
+"""Mover: carries registers between a bank of the main register file and the register file cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpbank.golden.values import Value
 
 
 class Stage(Enum):
-    """What a mover is about to do."""
+    """Stage of a mover: what it does next."""
 
     IDLE = auto()
     FETCH = auto()  # read its bank

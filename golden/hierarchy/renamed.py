@@ -16,8 +16,8 @@ from warpbank.golden.values import Value
 
 
 class RenamedFlat(RenamingHooks, Flat):
-    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
-    from a register which has been released is dropped.
+    """Flat hierarchy over renamed registers: a source that was never written is delivered as zeros, and a
+    value that a collector evicts from a register which has been released is dropped.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class RenamedFlat(RenamingHooks, Flat):
         self.may_issue = -1
 
     def look(self, first: list[TraceUop | None], here: int) -> bool:
-        """As in `RenamingHooks`; sets `may_issue`, too."""
+        """Show the mapping the warps' first uops; sets `may_issue`, too."""
         settled = super().look(first, here)
         self.may_issue = ~self.lacking
         return settled
@@ -60,7 +60,7 @@ class RenamedFlat(RenamingHooks, Flat):
         self._renaming.issue(uop)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """As in `Flat`."""
+        """One cycle of reads, after its writes; returns the operands that arrive at the collectors."""
         arrived = super().step()
         if not self._blank:
             return arrived

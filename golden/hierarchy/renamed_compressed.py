@@ -13,7 +13,8 @@ from warpbank.golden.values import Value
 
 
 class RenamedCompressed(RenamedFlat, Compressed):
-    """As both. A source that was never written is known to be scalar: it is delivered as zeros.
+    """Flat hierarchy over renamed registers in compressed banks. A source that was never written is known to
+    be scalar: it is delivered as zeros.
 
     Whether a register is compressed is remembered by its own number, not that of its physical register. What
     is remembered of a register that is nowhere is of the value before its release, and counts no more.
@@ -46,7 +47,7 @@ class RenamedCompressed(RenamedFlat, Compressed):
         return bank, self._before.get((bank, row), note), value
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """See `Flat.step`."""
+        """One cycle of reads, after its writes; returns the operands that arrive at the collectors."""
         arrived = super().step()
         self._before, self._now = self._now, {}
         return arrived

@@ -11,8 +11,9 @@ from warpbank.golden.values import Value
 
 
 class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
-    """As both. The zeros that come into the cache for a register without a physical one are noted as what
-    they are, so that a source which was never written is known to be scalar.
+    """LTRF's register cache over renamed registers in compressed banks. The zeros that come into the cache
+    for a register without a physical one are noted as what they are, so that a source which was never written
+    is known to be scalar.
 
     Parameters
     ----------
@@ -31,4 +32,4 @@ class RenamedCompressedLtrf(RenamedLtrf, CompressedLtrf):
 
 
 class RenamedCompressedLtrfPlus(RenamedCompressedLtrf, RenamedLtrfPlus):
-    """The same with a liveness bit-vector. LTRF, section 3.2."""
+    """LTRF+ over renamed registers: dead registers are not moved. LTRF, section 3.2."""

@@ -16,8 +16,8 @@ from warpbank.golden.values import Value
 
 
 class RenamedLtrf(RenamingHooks, Ltrf):
-    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
-    turn comes.
+    """LTRF's register cache over renamed registers: a register is moved to and from its physical register, by
+    a name that is looked up when its turn comes.
 
     A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the
     cache without that, and when it comes zeros are written into its place, in the cycle in which it is given
@@ -44,7 +44,7 @@ class RenamedLtrf(RenamingHooks, Ltrf):
         mapping.release.moving = lambda warp: self.blocks[warp].moving
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
-        """As in `RenamingHooks`. What is still on its way, of warps that have ended, is forgotten: its
+        """Begin a launch. What is still on its way, of warps that have ended, is forgotten: its
         physical registers are free."""
         super().launch(registers, exempt, slots)
         for mover in self._movers:
@@ -97,7 +97,7 @@ class RenamedLtrf(RenamingHooks, Ltrf):
             self._names.moved(register)
 
     def edge(self) -> None:
-        """What is left of the cycle: releases. What a register that is released has in the cache is poisoned,
+        """End the cycle with its releases. What a register that is released has in the cache is poisoned,
         too."""
         super().edge()
         for warp, register in self._names.dropped:
@@ -113,6 +113,6 @@ class RenamedLtrf(RenamingHooks, Ltrf):
 
 
 class RenamedLtrfPlus(RenamedLtrf):
-    """The same with a liveness bit-vector. LTRF, section 3.2."""
+    """LTRF+ over renamed registers: dead registers are not moved. LTRF, section 3.2."""
 
     liveness = True

@@ -1,4 +1,4 @@
-"""What hierarchies over renamed registers have in common."""
+"""Renaming hooks: the members that hierarchies over renamed registers share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
 class RenamingHooks:
-    """What hierarchies over renamed registers have in common: what the front end tells them, and which warps
+    """Renaming hooks of a hierarchy: what the front end tells it, and which warps
     lack registers.
 
     Attributes
@@ -82,7 +82,7 @@ class RenamingHooks:
         return True
 
     def edge(self) -> None:
-        """What is left of the cycle: names, releases. What is released is poisoned."""
+        """End the cycle: names, then releases, whose rows are poisoned."""
         self._named(self._renaming.edge())
         for bank, row in self._renaming.released:
             self._shared.poison(bank, row, self._poison)

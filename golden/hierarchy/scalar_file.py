@@ -73,11 +73,11 @@ class ScalarFile(Flat):
 
     @property
     def busy(self) -> bool:
-        """See `Flat.busy`."""
+        """Pending work: something happens here in the next cycle."""
         return super().busy or any(self._stages)
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """See `Flat.read`."""
+        """Request an operand."""
         bank, row = self._mapping.locate(warp, register)
         if self._file.holds(bank, row):
             self._arbiter.request(self._banks, row << self._bank_width | bank, collector, slot, tag)
@@ -148,7 +148,7 @@ class ScalarFile(Flat):
         return self._scalar.dispatch(uop)
 
     def step(self) -> list[tuple[int, int, int, Value]]:
-        """See `Flat.step`."""
+        """One cycle of reads, after its writes; returns the operands that arrive at the collectors."""
         arrived: list[tuple[int, int, int, Value]] = []
         for collector, slot, tag, (scalar, value) in self.arriving:
             arrived.append((collector, slot, tag, with_metadata(value, _NOTES[scalar])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TagRow:
-    """What a warp has in the cache: a register per entry, found by comparing all of them.
+    """Tag row: the registers that a warp has in the cache, one per entry, found by comparing all of them.
 
     Parameters
     ----------

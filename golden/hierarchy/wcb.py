@@ -68,7 +68,7 @@ class WarpControlBlock:
 
     @property
     def target(self) -> int:
-        """What the cache shall hold of the warp."""
+        """Target set: the registers of the warp that the cache shall hold."""
         return 0 if self.leaving else self.working
 
     @property

@@ -105,7 +105,7 @@ class Arbiter:
 
 
 class ScalarArbiter(Arbiter):
-    """The same with one more bank, the last one, for registers whose lanes are all equal.
+    """Bank arbiter with a scalar bank, the last one, for registers whose lanes are all equal.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class ScalarArbiter(Arbiter):
         self._scalar = banks
 
     def step(self, written: int, opening: int = 0, ports: int = 0) -> list[tuple[int, int, int, int, int]]:
-        """See `Arbiter.step`."""
+        """One cycle of grants; returns the reads that the banks serve."""
         grants = super().step(written, opening, ports)
         if any(grant[0] == self._scalar for grant in grants):
             self._probe.counters["rf.reads"] -= 1

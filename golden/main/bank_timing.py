@@ -1,4 +1,4 @@
-"""How long accesses to a slow bank take."""
+"""Bank timing: the cycles that accesses to a slow bank take."""
 
 from __future__ import annotations
 

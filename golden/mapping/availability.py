@@ -1,4 +1,4 @@
-"""Which physical registers are free, and which of them are taken next."""
+"""Availability flags: which physical registers are free, and which of them are taken next."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Availability:
 
     @property
     def free(self) -> int:
-        """How many are free."""
+        """Number of free registers."""
         return self._registers - self.taken.bit_count()
 
     def take(self, count: int) -> list[int]:

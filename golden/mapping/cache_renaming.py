@@ -14,7 +14,7 @@ from warpbank.golden.stream import TraceUop
 
 
 class CacheRelease(Release):
-    """As `Release`; a register that is on its way between cache and main register file is not released.
+    """Release unit below a register cache: a register on its way between cache and banks is not released.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class CacheRelease(Release):
 
 
 class CacheRenaming(Renaming):
-    """As `Renaming`, for registers that are read in a register file cache.
+    """Renaming below a register file cache, where operands are read.
 
     Operands have no names: they are in the cache. A register is looked up when it is moved, one per cycle. A
     source counts as never written if it has no physical register when its uop issues.
@@ -73,6 +73,6 @@ class CacheRenaming(Renaming):
         super().issue(uop)
 
     def edge(self) -> Group | None:
-        """As in `Renaming`; no operand has been named."""
+        """End the cycle; no operand has been named."""
         self.dropped = self.release.released()
         return super().edge()

@@ -6,7 +6,8 @@ from warpbank.golden.round_robin import first_from
 
 
 class DeadlockReserve:
-    """Who may take the last free registers, where there are fewer than all warps might need.
+    """Deadlock reserve: keeps the last free registers for one warp, where there are fewer than all might
+    need.
 
     One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next
     one in rotating order that does not. The others leave as many registers free as it can still need. So it

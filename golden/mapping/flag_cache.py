@@ -6,8 +6,8 @@ from warpbank.golden.round_robin import first_from
 
 
 class FlagCache:
-    """As many words as warps, found by the pc of the first instruction that they cover. Renaming, section
-    6.2.
+    """Release flag cache: as many words as warps, found by the pc of the first instruction that they cover.
+    Renaming, section 6.2.
 
     A warp that comes among the instructions of a word, from elsewhere or at its first one, looks for it. If
     it is there, it need not be fetched; if not, it replaces the first word, in rotating order behind the one

@@ -7,7 +7,7 @@ from warpbank.golden.round_robin import first_from
 
 
 class Release:
-    """Which registers are dying, and which of them are released in a cycle. Renaming, sections 4.3 and 6.1.
+    """Release unit: which registers are dying, and which of them a cycle releases. Renaming, 4.3 and 6.1.
 
     A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir)
     or a pbr. It is released when no read and no write of it is pending. One warp is served per cycle, by

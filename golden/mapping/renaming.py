@@ -140,7 +140,7 @@ class Renaming:
         self.release.end(warp, self.table.mapped[warp])
 
     def edge(self) -> Group | None:
-        """What is left of the cycle, and the clock edge. Returns the uop whose operands can be requested."""
+        """End the cycle at the clock edge. Returns the uop whose operands can be requested."""
         probe = self._probe
         looked_up, group = self.names.step()
         if looked_up:

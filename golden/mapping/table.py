@@ -31,7 +31,7 @@ class RenamingTable:
         self._physical = [{} for _ in self.mapped]
 
     def find(self, warp: int, register: int) -> int | None:
-        """Its physical register; None: it has none."""
+        """Physical register of a register; None: it has none."""
         return self._physical[warp].get(register)
 
     def enter(self, warp: int, register: int, physical: int) -> None:

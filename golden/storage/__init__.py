@@ -1,1 +1,1 @@
-"""How a warp register is kept in the banks."""
+"""Storages: how a warp register is kept in the banks."""

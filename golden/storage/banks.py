@@ -36,5 +36,5 @@ class Banks:
         rows[row] = value if mask == self._all else merge(rows[row], value, mask)
 
     def poison(self, bank: int, row: int, value: Value) -> None:
-        """What the row held is of no use any more: it reads as `value`."""
+        """Poison a row that is of no use any more: it reads as `value`."""
         self._rows[bank][row] = value

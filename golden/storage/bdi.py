@@ -13,7 +13,7 @@ ARRAY_BYTES = 16
 
 
 class Delta(IntEnum):
-    """How a register is packed: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
+    """Packing of a register: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
 
     RAW = 0
     NONE = 1
@@ -52,12 +52,12 @@ class BdiCompressor:
         self._lanes = lanes
 
     def compress(self, value: Value, mask: int) -> tuple[Delta, int]:
-        """How the lanes of `mask` are packed, and the packed bits."""
+        """Pack the lanes of `mask`: their packing, and the packed bits."""
         kind = self.kind(value, mask)
         return kind, self.pack(value, kind)
 
     def kind(self, value: Value, mask: int) -> Delta:
-        """How the lanes of `mask` are packed."""
+        """Packing of the lanes of `mask`."""
         active = _differences(value)[lane_select(mask, self._lanes)]
         if not mask & 1:
             return Delta.RAW

@@ -45,7 +45,7 @@ class BdiBanks(CompressedBanks):
         )
 
     def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
-        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        """Metadata of the lanes of `mask`, which fill their register so."""
         kind = self._compressor.kind(value, mask) if fill is Fill.WHOLE else Delta.RAW
         return Metadata(False, (kind,), False, (0,))
 

@@ -27,7 +27,7 @@ def prefix(equal: int) -> int:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What compression found out about a value.
+    """Encoding that compression found for a value.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from warpbank.golden.stream import Template, TraceUop
 
 
 class DecompressMoves:
-    """Which registers of every warp are compressed, and the moves that follow from it. G-Scalar, section 3.3.
+    """Decompress moves: which registers of every warp are compressed, and what moves follow. G-Scalar, 3.3.
 
     A compressed register has lanes in the base value, so that writing some of its lanes into the banks would
     lose the others. A uop that is about to do so lets a move go first, which reads all lanes and writes them

@@ -45,7 +45,7 @@ class GScalar(CompressedBanks):
         return self._decompressor.decompress(content, note.kept(), note.base)
 
     def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
-        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        """Metadata of the lanes of `mask`, which fill their register so."""
         code = self._compressor.compress(value, mask)
         if fill is Fill.MOVED:
             return Metadata(False, (0,) * self.parts, False, code.base)
@@ -81,7 +81,7 @@ class GScalar(CompressedBanks):
 
 
 class GScalarHalf(GScalar):
-    """The same with an encoding for each half of a register. G-Scalar, section 4.3."""
+    """G-Scalar's banks with an encoding for each half of a register. G-Scalar, section 4.3."""
 
     parts = 2
 

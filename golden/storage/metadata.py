@@ -1,4 +1,4 @@
-"""What is noted of a register beside the banks that compress it, and what such banks share."""
+"""Encoding metadata: what is noted of a register beside the banks that compress it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from warpbank.golden.values import Value
 
 
 class Fill(IntEnum):
-    """How a result fills its register: all threads of the warp; some of them (divergent); moved, as it is."""
+    """Fill of a register by a result: all threads of the warp, some of them (divergent), or moved as it
+    is."""
 
     WHOLE = 0
     PART = 1
@@ -92,7 +93,7 @@ class CompressedBanks(ABC):
         self._lanes = lanes
 
     def note(self, bank: int, row: int) -> Metadata:
-        """What is noted of a row."""
+        """Metadata of a row."""
         return self._notes[bank][row]
 
     def read(self, bank: int, row: int) -> Value:
@@ -106,7 +107,7 @@ class CompressedBanks(ABC):
 
     @abstractmethod
     def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
-        """What is to be noted of the lanes of `mask`, which fill their register so."""
+        """Metadata of the lanes of `mask`, which fill their register so."""
 
     @abstractmethod
     def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
@@ -123,6 +124,6 @@ class CompressedBanks(ABC):
         self._poisoned.discard((bank, row))
 
     def poison(self, bank: int, row: int, value: Value) -> None:
-        """What the row held is of no use any more: it reads as `value`. Its note stays, as in hardware."""
+        """Poison a row that is of no use any more: it reads as `value`. Its note stays, as in hardware."""
         self._rows[bank][row] = value
         self._poisoned.add((bank, row))

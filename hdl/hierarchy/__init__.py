@@ -1,1 +1,1 @@
-"""What stands between collectors and the register banks."""
+"""Register hierarchies: the path between collectors and register banks."""

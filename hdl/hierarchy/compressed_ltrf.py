@@ -20,7 +20,8 @@ from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class CompressedLtrf(Ltrf):
-    """As `Ltrf`. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither paper has it.
+    """LTRF's register cache over compressed banks. G-Scalar, sections 3.2 and 4, on LTRF, section 4; neither
+    paper has it.
 
     See `warpbank.golden.hierarchy.compressed_ltrf.CompressedLtrf`. Each writer has a unit that notes what it
     writes, and each bank of the cache a memory of notes, which is written a cycle after the bank.
@@ -172,4 +173,4 @@ class CompressedLtrf(Ltrf):
 
 
 class CompressedLtrfPlus(CompressedLtrf, LtrfPlus):
-    """The same with a liveness bit-vector."""
+    """LTRF+ over compressed banks: dead registers are not moved."""

@@ -463,6 +463,6 @@ class Ltrf(LtrfEvents, wiring.Component):
 
 
 class LtrfPlus(Ltrf):
-    """The same with a liveness bit-vector: dead registers are not moved. LTRF, section 3.2."""
+    """LTRF+: LTRF with a liveness bit-vector, so that dead registers are not moved. LTRF, section 3.2."""
 
     liveness = True

@@ -1,4 +1,4 @@
-"""What the register file cache of LTRF reports."""
+"""Events of LTRF's register file cache."""
 
 from __future__ import annotations
 

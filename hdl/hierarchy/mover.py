@@ -1,4 +1,4 @@
-"""What carries registers between a bank of the main register file and the register file cache."""
+"""Mover: carries registers between a bank of the main register file and the register file cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from warpbank.hdl.interfaces import REGISTER_WIDTH
 
 
 class Stage(enum.Enum, shape=3):
-    """What a mover is about to do."""
+    """Stage of a mover: what it does next."""
 
     IDLE = 0
     FETCH = 1  # read its bank

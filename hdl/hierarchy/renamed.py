@@ -16,8 +16,8 @@ from warpbank.hdl.probe import emit
 
 
 class RenamedFlat(RenamingHooks, Flat):
-    """As `Flat`; a source that was never written is delivered as zeros, and a value that a collector evicts
-    from a register which has been released is dropped.
+    """Flat hierarchy over renamed registers: a source that was never written is delivered as zeros, and a
+    value that a collector evicts from a register which has been released is dropped.
 
     Parameters
     ----------

@@ -12,7 +12,8 @@ from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class RenamedCompressed(RenamedFlat, Compressed):
-    """As both. A source that was never written is known to be scalar: it is delivered as zeros.
+    """Flat hierarchy over renamed registers in compressed banks. A source that was never written is known to
+    be scalar: it is delivered as zeros.
 
     Parameters
     ----------

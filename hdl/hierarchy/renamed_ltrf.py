@@ -15,8 +15,8 @@ from warpbank.hdl.probe import emit
 
 
 class RenamedLtrf(RenamingHooks, Ltrf):
-    """As `Ltrf`; a register is moved to and from its physical register, by a name that is looked up when its
-    turn comes.
+    """LTRF's register cache over renamed registers: a register is moved to and from its physical register, by
+    a name that is looked up when its turn comes.
 
     A register that has no physical one, or whose last read has issued, has nothing to be moved: it leaves the
     cache without that, and when it comes zeros are written into its place, in the cycle in which it is given
@@ -112,6 +112,6 @@ class RenamedLtrf(RenamingHooks, Ltrf):
 
 
 class RenamedLtrfPlus(RenamedLtrf):
-    """The same with a liveness bit-vector. LTRF, section 3.2."""
+    """LTRF+ over renamed registers: dead registers are not moved. LTRF, section 3.2."""
 
     liveness = True

@@ -1,4 +1,4 @@
-"""What hierarchies over renamed registers have in common."""
+"""Renaming hooks: the members that hierarchies over renamed registers share."""
 
 from __future__ import annotations
 

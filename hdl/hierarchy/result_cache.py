@@ -45,7 +45,7 @@ class Operands:
 
 @dataclass
 class Offer:
-    """Where a unit's result goes: into the cache, there bank and row; to the main register file."""
+    """Destination of a unit's result: bank and row of the cache, or the main register file."""
 
     to_cache: Value
     entry: Value

@@ -14,7 +14,7 @@ from warpbank.hdl.round_robin import pick
 
 
 class TagRow(wiring.Component):
-    """What a warp has in the cache: a register per entry, found by comparing all of them.
+    """Tag row: the registers that a warp has in the cache, one per entry, found by comparing all of them.
 
     Parameters
     ----------

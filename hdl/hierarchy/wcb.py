@@ -17,7 +17,7 @@ from warpbank.hdl.round_robin import chosen, first_from
 
 
 class Find(wiring.Signature):
-    """Where a register is (seen from who asks). Combinational, from registers.
+    """Look-up of a register's place (seen from who asks). Combinational, from registers.
 
     Members
     -------
@@ -40,8 +40,8 @@ class Find(wiring.Signature):
 
 
 class WarpControlBlocks(wiring.Component):
-    """What is known of the warps and their registers, and which register is moved next. LTRF, sections 4.1
-    and 4.2.
+    """Warp control blocks: the state of the warps and their registers, and which register moves next. LTRF,
+    sections 4.1 and 4.2.
 
     The working set and the liveness bits of the warps that are in the cache are registers, one set per row of
     the cache; those of the others wait in a memory. The register cache address tables are one memory, a part

@@ -30,6 +30,7 @@ class Shape:
 
     @staticmethod
     def of(config: SmConfig, cache: bool) -> Shape:
+        """Shape of the banks of the main register file, or of the cache."""
         core = config.sub_core
         if cache:
             return Shape(core.cache.registers, bits(core.cache.registers), bits(core.active_warps))
@@ -70,7 +71,7 @@ class Requests(wiring.Signature):
 
 
 class Grant(wiring.Signature):
-    """What a collector's port receives (seen from the arbiter): which bank serves it, and for which slot (and
+    """Grant at a collector's port (seen from the arbiter): which bank serves it, and for which slot (and
     which uop)."""
 
     def __init__(self, config: SmConfig, tags: int, shape: Shape) -> None:
@@ -85,7 +86,7 @@ class Grant(wiring.Signature):
 
 
 class BankRead(wiring.Signature):
-    """What a bank does (seen from the arbiter): read this row."""
+    """Read of a bank (seen from the arbiter): its row."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__({"valid": Out(1), "row": Out(shape.row_width)})
@@ -273,7 +274,7 @@ class Arbiter(wiring.Component):
 
 
 class ScalarArbiter(Arbiter):
-    """The same with one more bank, the last one, for registers whose lanes are all equal.
+    """Bank arbiter with a scalar bank, the last one, for registers whose lanes are all equal.
 
     Parameters
     ----------

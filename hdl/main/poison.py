@@ -67,7 +67,7 @@ class Poisoned(wiring.Component):
 
 
 class PoisonedBanks(Poisoned, Banks):
-    """As `Banks`; the lanes of a row that have not been written since it was released read as `POISON`.
+    """Plain banks in simulation: the lanes of a row not written since it was released read as `POISON`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class PoisonedBanks(Poisoned, Banks):
 
 
 class PoisonedMetadata(Poisoned, CompressedBanks):
-    """As the storage that it is joined with; a row that has not been written since it was released reads as
+    """Compressed banks in simulation: a row that has not been written since it was released reads as
     `POISON`, and later each byte that has not been written since. The note of the row stays what it was.
 
     Parameters

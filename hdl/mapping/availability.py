@@ -1,4 +1,4 @@
-"""Which physical registers are free, and which of them are taken next."""
+"""Availability flags: which physical registers are free, and which of them are taken next."""
 
 from __future__ import annotations
 

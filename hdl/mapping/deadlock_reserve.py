@@ -15,14 +15,15 @@ from warpbank.hdl.round_robin import decode, encode
 
 
 class Change(wiring.Signature):
-    """So many registers of `warp` (seen from who changes them); none if `count` is 0."""
+    """Change of a warp's number of registers (seen from who changes them); none if `count` is 0."""
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__({"warp": Out(config.sub_core.warp_width), "count": Out(3)})
 
 
 class DeadlockReserve(wiring.Component):
-    """Who may take the last free registers, where there are fewer than all warps might need.
+    """Deadlock reserve: keeps the last free registers for one warp, where there are fewer than all might
+    need.
 
     One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next
     one in rotating order that does not. The others leave as many registers free as it can still need. So it

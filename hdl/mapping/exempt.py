@@ -12,7 +12,7 @@ from warpbank.hdl.interfaces import REGISTER_WIDTH
 
 
 class Place(wiring.Signature):
-    """Where an exempt register is (seen from who asks). Combinational.
+    """Look-up of an exempt register's place (seen from who asks). Combinational.
 
     Members
     -------

@@ -21,7 +21,7 @@ _BANK_WIDTH = bits(TABLE_BANKS)
 
 
 class Find(wiring.Signature):
-    """Where a register is (seen from who asks). Combinational.
+    """Look-up of a register's place (seen from who asks). Combinational.
 
     Members
     -------

@@ -10,7 +10,7 @@ from warpbank.arch.parameters import SmConfig
 
 
 class Delta(enum.Enum, shape=2):
-    """How a register is packed: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
+    """Packing of a register: as it is, or a base and a difference of 0, 1 or 2 bytes per lane."""
 
     RAW = 0
     NONE = 1

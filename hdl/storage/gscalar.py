@@ -221,7 +221,7 @@ class GScalar(CompressedBanks):
 
 
 def write_note(m: Module, note: data.View, compressor: Compressor, part: Value, moved: Value) -> None:
-    """What is noted of the value that the compressor has taken last."""
+    """Metadata of the value that the compressor has taken last."""
     m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
     for index in range(len(compressor.base)):
         base = (
@@ -251,7 +251,7 @@ class GScalarNoter(MetadataWriter):
 
 
 class GScalarHalf(GScalar):
-    """The same with an encoding for each half of a register. G-Scalar, section 4.3."""
+    """G-Scalar's banks with an encoding for each half of a register. G-Scalar, section 4.3."""
 
     parts = 2
 
@@ -262,5 +262,5 @@ def groups(mask: Value, lanes: int) -> list[Value]:
 
 
 def count(bits: Iterable[Value]) -> Value:
-    """How many are 1."""
+    """Number of bits that are 1."""
     return sum(bits, start=Value.cast(0))

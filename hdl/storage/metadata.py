@@ -1,4 +1,4 @@
-"""What is noted of a register beside the banks that compress it, and what such banks share."""
+"""Encoding metadata: what is noted of a register beside the banks that compress it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class MetadataPort(wiring.Signature):
 
 
 class MetadataWriter(wiring.Component):
-    """What is to be noted of a value, whoever keeps it: what a storage with `told` leaves to others.
+    """Metadata writer: what is to be noted of a value, whoever keeps it, which a storage with `told` leaves
+    to others.
 
     Parameters
     ----------

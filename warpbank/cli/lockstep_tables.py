@@ -1,4 +1,4 @@
-"""What `warpbank lockstep` prints."""
+"""Tables that `warpbank lockstep` prints."""
 
 from __future__ import annotations
 

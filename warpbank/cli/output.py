@@ -1,4 +1,4 @@
-"""What commands print: tables or JSON on standard output, messages on the error stream."""
+"""Output of commands: tables or JSON on standard output, messages on the error stream."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Reporter:
         self.bar.update(self.task, description="building the RTL", total=None, visible=True)
 
     def simulating(self, retired: int, total: int) -> None:
-        """So many of the trace's warp instructions have retired."""
+        """Progress of a simulation: how many of the trace's warp instructions have retired."""
         if time.monotonic() - self.started > QUIET_SECONDS:
             self.bar.update(self.task, description="simulating", completed=retired, total=total, visible=True)
 

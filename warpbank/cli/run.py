@@ -81,7 +81,8 @@ def run(
 
 
 def tables(measured: studied.Measured) -> Iterator[RenderableType]:
-    """What was run, how fast it went, where the cycles went, what the register file did and spent."""
+    """Tables of a run: what ran, how fast it went, where the cycles went, what the register file did and
+    spent."""
     report = measured.report
     data = report.to_dict()
     memory = data["memory"]

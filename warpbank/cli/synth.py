@@ -35,7 +35,7 @@ LibertyOption = Annotated[
 
 
 class Effort(StrEnum):
-    """How much is tried: `warpbank.synth.synthesis.EFFORTS`."""
+    """Effort of a synthesis: a key of `warpbank.synth.synthesis.EFFORTS`."""
 
     FULL = "full"
     QUICK = "quick"

@@ -31,7 +31,7 @@ from warpbank.sim.view.formats import default_name, view_text
 
 
 class Format(StrEnum):
-    """What `warpbank view` writes: keys of `warpbank.sim.view.formats.SUFFIXES`."""
+    """File format of `warpbank view`: a key of `warpbank.sim.view.formats.SUFFIXES`."""
 
     KANATA = "kanata"
     PERFETTO = "perfetto"

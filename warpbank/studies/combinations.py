@@ -103,7 +103,7 @@ class Checked:
         return not any(outcome.error for outcome in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {
             "combinations": [each.to_dict() for each in self.combinations],
             "runs": [_run_to_dict(outcome) for outcome in self.outcomes],

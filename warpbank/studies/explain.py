@@ -18,7 +18,7 @@ from warpbank.program.simt_liveness import simt_liveness
 
 
 class Liveness(StrEnum):
-    """Which liveness to show: the thread's, or what is safe for the whole warp."""
+    """Liveness to show: the thread's, or what is safe for the whole warp."""
 
     THREAD = "thread"
     SIMT = "simt"
@@ -38,7 +38,7 @@ class Explained:
     kernels: tuple[Listing, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"liveness": str(self.liveness), "kernels": [asdict(kernel) for kernel in self.kernels]}
 
 
@@ -60,7 +60,7 @@ class ReleaseListing:
     released: tuple[tuple[int, ...], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON: a flag per pc, and the flag instructions."""
+        """Result as plain dictionaries for JSON: a flag per pc, and the flag instructions."""
         written = [{"before": w.first, "text": w.text, "bits": f"{w.bits:#018x}"} for w in self.words]
         return {"name": self.code.name, "flags": list(self.flags), "flag_instructions": written}
 
@@ -77,7 +77,7 @@ class Released:
     kernels: tuple[ReleaseListing, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"kernels": [kernel.to_dict() for kernel in self.kernels]}
 
 

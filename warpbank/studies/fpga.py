@@ -95,7 +95,7 @@ class Demonstration:
     built: boards.Built | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON; a bitstream's keys stand beside those of the simulation."""
+        """Result as plain dictionaries for JSON; a bitstream's keys stand beside those of the simulation."""
         simulated = {
             "kernel": self.kernel,
             "scheme": self.scheme,

@@ -77,7 +77,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class Climbed:
-    """What the rungs of a ladder showed.
+    """Results of the rungs of a ladder.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Climbed:
         return not any(rung.failed for rung in self.rungs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {
             "unit": self.unit,
             "rungs": [asdict(rung) for rung in self.rungs],

@@ -71,13 +71,13 @@ class Waiting:
         ]
 
     def result(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON. Only after the run."""
+        """Result as plain dictionaries for JSON. Only after the run."""
         return _to_dict(self.intervals)
 
 
 @dataclass(frozen=True)
 class Watched:
-    """How the waiting time moved in a run.
+    """Moves of the waiting time in a run.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Watched:
     intervals: list[Interval]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"kernel": self.experiment.job.name, **_to_dict(self.intervals)}
 
     def draw(self) -> str:

@@ -16,7 +16,7 @@ from warpbank.studies.gating.observer import Gating
 
 @dataclass(frozen=True)
 class Comparison:
-    """What power gating finds in two runs of a kernel.
+    """Comparison of power gating in two runs of a kernel.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Comparison:
         return self.experiment.job.name
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Result as plain dictionaries for JSON."""
         return {"kernel": self.kernel, "renaming": self.renaming, "first touch": self.first_touch}
 
     def draw(self) -> str:
-        """Both runs over their cycles, as SVG."""
+        """Drawing of the two runs over their cycles, as SVG."""
         title = f"{self.kernel}, {self.experiment.scheme.name}, preset {self.experiment.preset}"
         return draw(title, self.renaming, self.first_touch)
 
