@@ -232,9 +232,10 @@ def _boxed(boxes: dict[str, str]) -> list[str]:
 
 def can_invert(flop: Cell) -> bool:
     """Whether a flop has an inverted output beside the other, and no pin more."""
-    return (
-        bool(flop.state) and not flop.settable and any(pin.function == flop.state[1] for pin in flop.outputs)
-    )  # type: ignore[index]
+    if flop.state is None or flop.settable:
+        return False
+    _, inverted = flop.state
+    return any(pin.function == inverted for pin in flop.outputs)
 
 
 def _outputs(flop: Cell) -> tuple[str, str]:

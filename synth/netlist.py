@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
+from amaranth.back.rtlil import convert
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 
@@ -82,7 +82,7 @@ def to_rtlil(component: Any, name: str) -> str:
     raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return str(rtlil.convert(component, name=name, emit_src=False))
+        return str(convert(component, name=name, emit_src=False))
 
 
 def to_verilog(source: str, passes: list[str]) -> str:
