@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from warpbank.program.errors import WarpbankError
+from warpbank.arch.errors import OutputError
 
 
 def write_text(path: Path, text: str) -> None:
@@ -18,6 +18,6 @@ def write_text(path: Path, text: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise WarpbankError(
+        raise OutputError(
             f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"
         ) from None

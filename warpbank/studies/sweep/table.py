@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch.errors import MissingPackageError, OutputError
 from warpbank.arch.events import COUNTERS, Stall
 from warpbank.arch.schemes import BASELINE
-from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import Outcome, RunSpec
@@ -77,7 +77,7 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
 
 
 def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
-    """Write the file, whole or not at all. Raises WarpbankError if that fails."""
+    """Write the file, whole or not at all. Raises OutputError if that fails."""
     arrow, parquet = _pyarrow()
     types = {"text": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
     kinds = columns(description)
@@ -98,16 +98,16 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise WarpbankError(
+        raise OutputError(
             f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
         ) from None
 
 
 def check_writable(path: Path) -> None:
-    """Raise WarpbankError, before anything is run, if the file could not be written in the end."""
+    """Raise OutputError, before anything is run, if the file could not be written in the end."""
     _pyarrow()
     if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise WarpbankError(f"cannot write {path}; name a file in a folder that exists and can be written to")
+        raise OutputError(f"cannot write {path}; name a file in a folder that exists and can be written to")
 
 
 def _cell(value: Any, kind: str) -> Any:
@@ -119,7 +119,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise WarpbankError(
+        raise MissingPackageError(
             "a sweep needs the pyarrow package; install it with: pip install 'warpbank[cluster]'"
         ) from None
     return pyarrow, parquet
