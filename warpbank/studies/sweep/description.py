@@ -60,6 +60,8 @@ class Sweep:
             **self.fields,
         }
         for name, values in lists.items():
+            if isinstance(values, str):
+                raise SweepError(f"sweep: {name} takes several values, such as ({values!r},), not {values!r}")
             if not values:
                 raise SweepError(f"sweep: {name} has no values")
             if len(set(values)) != len(values):

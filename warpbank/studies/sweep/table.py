@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
-from warpbank.synth.energy import COMMON, energy, table
+from warpbank.synth.energy import COMMON, Energy, energy, table
 
 #: Columns of what was run, with their kinds; those of the sweep's fields follow.
 DESCRIPTION = {
@@ -67,13 +67,21 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
     if result is None:
         return made
     spent = energy(result, table(COMMON), exp.find_config(spec.preset, None, list(spec.overrides)))
-    made |= {name: result[name] for name in (*RESULT, "max_registers")}
+    return made | {"max_registers": result["max_registers"]} | measured(result, spent)
+
+
+def measured(result: Mapping[str, Any], spent: Energy) -> dict[str, Any]:
+    """Columns of how a run ended.
+
+    Parameters
+    ----------
+    result : `Report.to_dict()` of the run.
+    spent : its energy.
+    """
+    made = {name: result[name] for name in RESULT}
     made |= {f"stall.{reason}": count for reason, count in result["stalls"].items()}
-    return (
-        made
-        | result["counters"]
-        | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
-    )
+    made |= result["counters"]
+    return made | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
 
 
 def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
