@@ -180,7 +180,11 @@ class Lockstep:
 
     Parameters
     ----------
-    kernel, size, scheme, preset, engine : what was run, on what.
+    kernel : name of the kernel.
+    size : its problem size.
+    scheme : name of the register-file scheme.
+    preset : preset or configuration file that the machine comes from.
+    engine : simulator of the RTL.
     outcome : what was found, with the events around a divergence.
     """
 
@@ -311,14 +315,18 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class SchemeInfo:
-    """A register-file scheme, and the unit it puts in each place of the machine.
+    """A register-file scheme, and the unit it puts in each place of the machine: "" for the baseline's.
 
     Parameters
     ----------
     name : as `run` takes it; several are joined by "+".
     description : what it does.
     paper : paper and section that it comes from.
-    collector, hierarchy, mapping, storage, scheduler : units; "" where the scheme leaves the baseline's.
+    collector : unit that gathers operands.
+    hierarchy : cache between collectors and the main register file.
+    mapping : where a register lives.
+    storage : banks.
+    scheduler : warp scheduler.
     """
 
     name: str

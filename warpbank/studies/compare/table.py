@@ -19,11 +19,12 @@ Values = dict[str, dict[str, float | None]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Schemes on kernels.
+    """Register-file schemes side by side on several kernels.
 
     Parameters
     ----------
-    schemes, kernels : what was asked for; the first scheme is what the others are normalised to.
+    schemes : names of the schemes; the first is what the others are normalised to.
+    kernels : names of the kernels.
     runs : (scheme, kernel) -> the run's report with its energies; those that failed are missing.
     failures : (scheme, kernel) -> why.
     made_by : command, engine, configurations, versions.

@@ -32,7 +32,8 @@ class Sweep:
     ----------
     kernels : shipped kernels, or PTX files with a launch description beside them.
     schemes : scheme strings.
-    sizes, presets : problem sizes of shipped kernels, machines.
+    sizes : problem sizes of shipped kernels.
+    presets : machines.
     fields : dotted path of a configuration field -> its values.
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
