@@ -1,4 +1,4 @@
-"""The error of a register file that is wrong."""
+"""Error of a register file that delivers a wrong operand."""
 
 from __future__ import annotations
 

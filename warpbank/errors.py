@@ -1,4 +1,4 @@
-"""Every error that a user of Warpbank can meet: one hierarchy under `WarpbankError`.
+"""Errors that a user of Warpbank can meet: one hierarchy under `WarpbankError`.
 
 The text of an error is one paragraph that names what is wrong, where, and what would be right; the command
 line prints it and ends with `exit_code`. Errors about a wrong value are `ValueError`, too.

@@ -1,4 +1,4 @@
-"""What the functions of `warpbank.api` return: dataclasses that become plain dictionaries or data frames.
+"""Results of the functions of `warpbank.api`: dataclasses that become plain dictionaries or data frames.
 
 `to_dict` gives what JSON takes. `to_frame` gives a pandas data frame; pandas is no dependency of Warpbank,
 and where it is not installed `MissingPackageError` says how to get it.
@@ -31,7 +31,7 @@ Row = TypeVar("Row", "KernelInfo", "SchemeInfo", "PresetInfo")
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """One kernel run through one machine.
+    """Run of one kernel through one machine.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Run:
 
     @property
     def cycles(self) -> int:
-        """Clock cycles of the SM, all launches."""
+        """Clock cycles of the SM, summed over all launches."""
         return self.report.result.cycles
 
     @property
@@ -104,7 +104,7 @@ class Run:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Everything counted, by dotted name (docs/machine.md)."""
+        """Counters by dotted name (docs/machine.md)."""
         return self.report.result.counters
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Run:
         return f"Run({shown}, ipc={self.ipc:.3f})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries with the keys of `warpbank run --json` (docs/cli.md)."""
+        """Dictionary with the keys that `warpbank run` prints as JSON (docs/cli.md)."""
         return self.report.to_dict() | {
             "seed": self.config.sub_core.collector.seed,
             "hit_ratio": self.hit_ratio,
@@ -122,7 +122,7 @@ class Run:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame of one row, with the columns of a sweep (docs/sweep.md) and `hit_ratio`.
+        """Pandas data frame of one row, with the columns of a sweep (docs/sweep.md) and `hit_ratio`.
 
         Raises MissingPackageError if pandas is not installed.
         """
@@ -134,7 +134,7 @@ class Run:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """All runs of a sweep.
+    """Sweep that was run: every run's description and outcome.
 
     Parameters
     ----------
@@ -151,16 +151,16 @@ class SweepResult:
         return {each.task.label: each.error for each in self.outcomes if each.result is None}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dictionary for each run, with the columns that docs/sweep.md describes."""
+        """Rows, a dictionary for each run, with the columns that docs/sweep.md describes."""
         points = self.description.points()
         return [row(*point, outcome) for point, outcome in zip(points, self.outcomes, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries: `description`, and `runs`, which are the rows."""
+        """Dictionary for JSON: `description`, and `runs`, the rows."""
         return {"description": dataclasses.asdict(self.description), "runs": self.rows()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame with a row for each run and the columns that docs/sweep.md describes.
+        """Pandas data frame with a row for each run and the columns that docs/sweep.md describes.
 
         Raises MissingPackageError if pandas is not installed.
         """
@@ -176,7 +176,7 @@ class SweepResult:
 
 @dataclass(frozen=True)
 class Lockstep:
-    """The golden model and the RTL side by side on one kernel.
+    """Lockstep of the golden model and the RTL on one kernel.
 
     Parameters
     ----------
@@ -216,11 +216,11 @@ class Lockstep:
         return self.outcome.divergence
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries: what was run, and the keys of `warpbank lockstep --json`."""
+        """Dictionary of what was run, and of the keys that `warpbank lockstep` prints as JSON."""
         return self._run() | self.outcome.to_dict()
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame of one row: what was run, `equal`, `cycles`, `events`, and the divergence's
+        """Pandas data frame of one row: what was run, `equal`, `cycles`, `events`, and the divergence's
         `cycle` and `reason`.
 
         Raises MissingPackageError if pandas is not installed.
@@ -240,7 +240,7 @@ class Lockstep:
 
 @dataclass(frozen=True)
 class PtxKernel:
-    """One kernel of a PTX module.
+    """Kernel of a PTX module.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class PtxKernel:
 
 @dataclass(frozen=True)
 class Ptx:
-    """PTX that was made of CUDA C.
+    """PTX module that was compiled from CUDA C.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ class Ptx:
         write_text(Path(path), self.text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries: `source`, `target`, `text`, `kernels`."""
+        """Dictionary for JSON: `source`, `target`, `text`, `kernels`."""
         return {
             "source": str(self.source),
             "target": self.target,
@@ -287,7 +287,7 @@ class Ptx:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame with a row for each kernel.
+        """Pandas data frame with a row for each kernel.
 
         Raises MissingPackageError if pandas is not installed.
         """
@@ -297,7 +297,7 @@ class Ptx:
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """A shipped kernel.
+    """Shipped kernel.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class SchemeInfo:
-    """A register-file scheme, and the unit it puts in each place of the machine: "" for the baseline's.
+    """Register-file scheme, and the unit it puts in each place of the machine: "" for the baseline's.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class SchemeInfo:
 
 @dataclass(frozen=True)
 class PresetInfo:
-    """A machine with a name.
+    """Machine with a name.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ class PresetInfo:
 
 @dataclass(frozen=True)
 class Listing(Sequence[Row], Generic[Row]):
-    """What there is of a kind: a sequence of rows that are found by place or by name.
+    """List of kernels, schemes or presets: a sequence of rows that are found by place or by name.
 
     Parameters
     ----------
@@ -389,11 +389,11 @@ class Listing(Sequence[Row], Generic[Row]):
         return iter(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries: each row by its name."""
+        """Dictionary for JSON: each row by its name."""
         return {each.name: _plain(each) for each in self.rows}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame with a row for each; fields of a machine are columns, by their dotted paths.
+        """Pandas data frame with a row for each; fields of a machine are columns, by their dotted paths.
 
         Raises MissingPackageError if pandas is not installed.
         """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> pandas.DataFrame:
-    """A pandas data frame of the rows.
+    """Pandas data frame of the rows.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class Comparison:
         )
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas data frame with a row for each scheme on each kernel.
+        """Pandas data frame with a row for each scheme on each kernel.
 
         Columns: `scheme`, `kernel`; `failed` and `error`, the cause; `cycles` of the run; then a column for
         each measure (`ipc`, `rf_reads`, ...; docs/compare.md), where ratios are of the baseline.
