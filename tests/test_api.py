@@ -176,7 +176,7 @@ def test_a_sweep_from_a_file_with_an_impossible_machine(tmp_path: Path) -> None:
 
 @pytest.mark.compile
 def test_compile(tmp_path: Path) -> None:
-    made = wb.compile(SAXPY, arch="sm_80", output=tmp_path / "saxpy.ptx")
+    made = wb.compile(SAXPY, arch="sm_80", include=tmp_path, defines={"A": 1}, output=tmp_path / "saxpy.ptx")
     assert (tmp_path / "saxpy.ptx").read_text() == made.text
     assert made.target == "sm_80"
     (kernel,) = made.kernels

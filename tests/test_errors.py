@@ -121,6 +121,7 @@ BOTH = (
         {"preset": "turning"},
     ),
     Mistake("preset_type", E.ArgumentError, wb.compare, (), (), "preset takes a text", {"preset": 4}),
+    Mistake("kernel_type", E.ArgumentError, wb.run, (4,), (), "kernel takes a text"),
     Mistake(
         "field",
         E.ConfigError,
@@ -328,6 +329,13 @@ BOTH = (
         {"output": "no/k.ptx"},
     ),
     Mistake("sweep", E.SweepError, wb.sweep, ("none.toml",), ("sweep", "none.toml"), "none.toml"),
+    Mistake("source_type", E.ArgumentError, wb.compile, (3,), (), "source takes"),
+    Mistake("macros", E.ArgumentError, wb.compile, ("k.cu",), (), "{'SIZE': 4}", {"defines": ["A"]}),
+    Mistake("include", E.ArgumentError, wb.compile, ("k.cu",), (), "list of names", {"include": 3}),
+    Mistake("progress", E.ArgumentError, wb.run, ("nn",), (), "function", {"progress": 3, "size": "tiny"}),
+    Mistake("sweep_names", E.SweepError, wb.Sweep, (("nn",), (3,)), (), "schemes takes names in quotes"),
+    Mistake("sweep_presets", E.SweepError, wb.Sweep, (("nn",),), (), "several values", {"presets": 3}),
+    Mistake("sweep_registers", E.SweepError, wb.Sweep, (("nn",),), (), "16 to 255", {"max_registers": (5,)}),
     Mistake("sweep_kernels", E.SweepError, wb.Sweep, ("nn",), (), "('nn',)"),
     Mistake("sweep_empty", E.SweepError, wb.Sweep, ((),), (), "kernels has no values"),
     Mistake(

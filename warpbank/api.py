@@ -144,7 +144,9 @@ def run(
         _whole("max_instructions", max_instructions),
         _optional(_path, "trace", trace),
     )
-    report = exp.run(experiment, simulator, waves=recorded, progress=progress)
+    report = exp.run(
+        experiment, simulator, waves=recorded, progress=_optional(_function, "progress", progress)
+    )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if str(energy) == energies.COMMON else ()
     return Run(
@@ -157,10 +159,10 @@ def run(
 
 def compare(
     schemes: str | Sequence[str] = DEFAULT_SCHEMES,
-    kernels: str | Sequence[str] = DEFAULT_KERNELS,
+    kernels: StrPath | Sequence[StrPath] = DEFAULT_KERNELS,
     *,
     size: str = "small",
-    preset: str = exp.DEFAULT_PRESET,
+    preset: str | None = None,
     overrides: Overrides = (),
     engine: str = "golden",
     output: StrPath | None = None,
@@ -179,7 +181,7 @@ def compare(
     kernels : shipped kernels (`warpbank.kernels`) and PTX files with a launch description beside them, or
         "all" for all that are shipped.
     size : problem size of shipped kernels: "tiny", "small" or "full".
-    preset : the machine (`warpbank.presets`).
+    preset : the machine (`warpbank.presets`); None: "turing".
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     engine : "golden", "verilator" or "pysim".
     output : folder for `compare.html` and `compare.json`; None: nothing is written.
@@ -205,12 +207,12 @@ def compare(
         _names("schemes", schemes),
         _names("kernels", kernels),
         size=_size(size),
-        preset=_text("preset", preset),
+        preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
         overrides=_overrides(overrides),
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
         workers=_optional(_whole, "workers", workers),
-        progress=progress,
+        progress=_optional(_function, "progress", progress),
     )
     if output is not None:
         write_comparison(made, _path("output", output))
@@ -258,7 +260,7 @@ def sweep(
         wanted,
         scheduler=_optional(_text, "scheduler", scheduler),
         workers=_optional(_whole, "workers", workers),
-        progress=progress,
+        progress=_optional(_function, "progress", progress),
     )
     made = SweepResult(wanted, tuple(outcomes))
     if target is not None:
@@ -271,7 +273,7 @@ def compile(
     *,
     arch: str | None = None,
     defines: Mapping[str, str | int] | None = None,
-    include: Sequence[StrPath] = (),
+    include: StrPath | Sequence[StrPath] = (),
     output: StrPath | None = None,
 ) -> Ptx:
     """Compile CUDA C to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
@@ -299,8 +301,8 @@ def compile(
     text = compile_cuda(
         path,
         arch=_optional(_text, "arch", arch),
-        defines=defines,
-        include=[_path("include", folder) for folder in include],
+        defines=_optional(_macros, "defines", defines),
+        include=[Path(folder) for folder in _several("include", include)],
     )
     module = parse(text, str(path.with_suffix(".ptx")))
     found = [function for function in module.functions.values() if function.entry]
@@ -379,7 +381,8 @@ def lockstep(
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
     trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=progress)
+    watcher = _optional(_function, "progress", progress)
+    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=watcher)
     job = experiment.job
     return Lockstep(job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome)
 
@@ -485,14 +488,32 @@ def _size(value: object) -> str:
     return size
 
 
-def _names(name: str, value: object) -> list[str]:
-    """The names of an argument that takes several; a single text is one."""
-    several = [value] if isinstance(value, str) else value
+def _function(name: str, value: object) -> Callable[..., None]:
+    if not callable(value):
+        raise ArgumentError(f"{name} takes a function, not {value!r}")
+    return value
+
+
+def _macros(name: str, value: object) -> dict[str, str | int]:
+    if not isinstance(value, Mapping) or not all(isinstance(each, str | int) for each in value.values()):
+        raise ArgumentError(f"{name} takes macros and their values, {{'SIZE': 4}}, not {value!r}")
+    return {_text(name, macro): given for macro, given in value.items()}
+
+
+def _several(name: str, value: object) -> list[str]:
+    """The names of an argument that takes several; a single one may stand by itself."""
+    several = [value] if isinstance(value, str | Path) else value
     if not isinstance(several, Sequence):
         raise ArgumentError(f"{name} takes a list of names, not {value!r}")
+    return [_name(name, each) for each in several]
+
+
+def _names(name: str, value: object) -> list[str]:
+    """The names of an argument that needs at least one."""
+    several = _several(name, value)
     if not several:
         raise ArgumentError(f"{name} needs at least one name; warpbank.{name}() lists them")
-    return [_text(name, each) for each in several]
+    return several
 
 
 def _overrides(value: object) -> list[str]:

@@ -212,7 +212,7 @@ class Lockstep:
 
     @property
     def divergence(self) -> lockstep.Divergence | None:
-        """Where the RTL leaves the golden model; None: nowhere."""
+        """Divergence of the RTL from the golden model; None: there is none."""
         return self.outcome.divergence
 
     def to_dict(self) -> dict[str, Any]:

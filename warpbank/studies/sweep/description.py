@@ -61,12 +61,21 @@ class Sweep:
             **self.fields,
         }
         for name, values in lists.items():
-            if isinstance(values, str):
+            if not isinstance(values, tuple | list):
                 raise SweepError(f"sweep: {name} takes several values, such as ({values!r},), not {values!r}")
             if not values:
                 raise SweepError(f"sweep: {name} has no values")
             if len(set(values)) != len(values):
                 raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+        for name in ("kernels", "schemes", "size", "preset"):
+            for value in lists[name]:
+                if not isinstance(value, str):
+                    raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
+        for count in self.max_registers:
+            if count is not None and (type(count) is not int or not exp.MIN_REGISTERS <= count <= 255):
+                raise SweepError(
+                    f"sweep: max_registers takes numbers from {exp.MIN_REGISTERS} to 255, not {count!r}"
+                )
         for kernel, size, preset in product(self.kernels, self.sizes, self.presets):
             RunSpec(kernel, size, preset=preset, engine=self.engine).check()
         for scheme in self.schemes:
