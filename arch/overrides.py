@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig, check_field
 from warpbank.arch.presets import preset
@@ -23,7 +24,7 @@ def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
 
     Raises
     ------
-    ValueError : an override that is not `path=value`, an unknown field, a value of the wrong kind, an
+    ConfigError : an override that is not `path=value`, an unknown field, a value of the wrong kind, an
         impossible combination.
     """
     values = config.to_dict()
@@ -33,7 +34,7 @@ def with_overrides(config: SmConfig, overrides: Iterable[str]) -> SmConfig:
             continue
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise ValueError(
+            raise ConfigError(
                 f"An override is written field=value, for example sub_core.banks=4, not {text!r}; "
                 f"or it names a main register file: {', '.join(REGISTER_FILES)}."
             )
@@ -45,25 +46,25 @@ def load_config(path: str | Path) -> SmConfig:
     """Read a configuration from a TOML file: `preset = "turing"` (the default), and tables such as
     `[sub_core]` with `banks = 4`.
 
-    Raises ValueError that names the file.
+    Raises ConfigError that names the file.
     """
     where = Path(path)
     try:
         with where.open("rb") as file:
             content = tomllib.load(file)
     except OSError as error:
-        raise ValueError(f"{where}: the configuration file cannot be read: {error.strerror}.") from error
+        raise ConfigError(f"{where}: the configuration file cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where}: this is not TOML: {error}.") from error
+        raise ConfigError(f"{where}: this is not TOML: {error}.") from error
     try:
         base = content.pop("preset", "turing")
         if not isinstance(base, str):
-            raise ValueError(f"preset must be a name in quotes, not {base!r}.")
+            raise ConfigError(f"preset must be a name in quotes, not {base!r}.")
         values = preset(base).to_dict()
         _merge(values, content, "")
         return _build(SmConfig, values)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
 
 
 def from_dict(content: dict[str, Any]) -> SmConfig:
@@ -100,11 +101,11 @@ def _assign(values: dict[str, Any], path: str, text: str) -> None:
                 else ""
             )
             where = f"configuration field of {'.'.join(parts[:depth])}" if depth else "configuration field"
-            raise ValueError(unknown(where, part, near) + hint)
+            raise ConfigError(unknown(where, part, near) + hint)
         last = depth == len(parts) - 1
         if last == isinstance(table[part], dict):
             fields = ", ".join(table[part]) if last else ""
-            raise ValueError(
+            raise ConfigError(
                 f"{path} is a group of fields ({fields}); name one of them, for example "
                 f"{path}.{next(iter(table[part]))}."
                 if last
@@ -123,13 +124,13 @@ def _parse(path: str, text: str, old: object) -> object:
     try:
         return int(text, 0)
     except ValueError:
-        raise ValueError(f"{path} takes a whole number, such as {old}, not {text!r}.") from None
+        raise ConfigError(f"{path} takes a whole number, such as {old}, not {text!r}.") from None
 
 
 def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
     for name, value in tables.items():
         if name not in values:
-            raise ValueError(
+            raise ConfigError(
                 unknown(
                     f"configuration field of {prefix[:-1]}" if prefix else "configuration field", name, values
                 )
@@ -137,7 +138,7 @@ def _merge(values: dict[str, Any], tables: dict[str, Any], prefix: str) -> None:
         inner = isinstance(values[name], dict)
         if inner != isinstance(value, dict):
             expected = "is a table of fields" if inner else f"is a single value, such as {values[name]!r}"
-            raise ValueError(f"{prefix}{name} {expected}, not {value!r}.")
+            raise ConfigError(f"{prefix}{name} {expected}, not {value!r}.")
         if inner:
             _merge(values[name], value, f"{prefix}{name}.")
         else:

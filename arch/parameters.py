@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from warpbank.arch.errors import ConfigError
 from warpbank.arch.uop import Unit
 
 
@@ -26,24 +27,26 @@ def item(
 
 
 def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None:
-    """Raise ValueError with a full sentence unless `value` is what the field `spec` of `owner` takes."""
+    """Raise ConfigError with a full sentence unless `value` is what the field `spec` of `owner` takes."""
     path = f"{owner}.{spec.name}"
     meta = spec.metadata
     if "unit" not in meta:
         return
     if meta["choices"]:
         if value not in meta["choices"]:
-            raise ValueError(f"{path} must be one of {', '.join(map(repr, meta['choices']))}, not {value!r}.")
+            raise ConfigError(
+                f"{path} must be one of {', '.join(map(repr, meta['choices']))}, not {value!r}."
+            )
     elif spec.type == "str":
         if not isinstance(value, str):
-            raise ValueError(f"{path} must be a text, not {value!r}.")
+            raise ConfigError(f"{path} must be a text, not {value!r}.")
     else:
         limit = f"at least {meta['low']}" if meta["high"] is None else f"{meta['low']} to {meta['high']}"
         in_range = (
             type(value) is int and value >= meta["low"] and (meta["high"] is None or value <= meta["high"])
         )
         if not in_range:
-            raise ValueError(f"{path} must be a whole number ({meta['unit']}), {limit}, not {value!r}.")
+            raise ConfigError(f"{path} must be a whole number ({meta['unit']}), {limit}, not {value!r}.")
 
 
 class _Checked:
@@ -54,7 +57,7 @@ class _Checked:
             value = getattr(self, spec.name)
             check_field(type(self).__name__, spec, value)
             if "unit" not in spec.metadata and not isinstance(value, _Checked):
-                raise ValueError(
+                raise ConfigError(
                     f"{type(self).__name__}.{spec.name} must be a configuration of its own, not {value!r}."
                 )
 
@@ -122,12 +125,12 @@ class CollectorConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cache_lines & (self.cache_lines - 1):
-            raise ValueError(
+            raise ConfigError(
                 "CollectorConfig.cache_lines must be a power of two, since a random number selects the line, "
                 f"not {self.cache_lines}."
             )
         if self.sthld != "adaptive" and not (self.sthld.isdecimal() and int(self.sthld) < 256):
-            raise ValueError(
+            raise ConfigError(
                 "CollectorConfig.sthld must be 'adaptive' or a number of cycles from 0 to 255, not "
                 f"{self.sthld!r}."
             )
@@ -135,7 +138,7 @@ class CollectorConfig(_Checked):
             return
         text = self.boc_entries
         if not text.isdecimal() or not self.slots <= int(text) <= 64:
-            raise ValueError(
+            raise ConfigError(
                 f"CollectorConfig.boc_entries must be 'full', 'half' or a number from {self.slots} (a uop "
                 f"may have that many sources) to 64, not {text!r}."
             )
@@ -177,7 +180,7 @@ class CacheConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.registers & (self.registers - 1):
-            raise ValueError(f"CacheConfig.registers must be a power of two, not {self.registers}.")
+            raise ConfigError(f"CacheConfig.registers must be a power of two, not {self.registers}.")
 
 
 @dataclass(frozen=True)
@@ -279,12 +282,12 @@ class SubCoreConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.banks & (self.banks - 1):
-            raise ValueError(
+            raise ConfigError(
                 "SubCoreConfig.banks must be a power of two, since the bank of a register is the low bits "
                 f"of register + warp, not {self.banks}."
             )
         if self.collector.allocation == "per_warp" and self.collectors != self.warps:
-            raise ValueError(
+            raise ConfigError(
                 f"SubCoreConfig.collectors must equal warps ({self.warps}) where each warp has a collector "
                 f"of its own (collector.allocation = 'per_warp'), not {self.collectors}."
             )
@@ -479,9 +482,9 @@ def bits(count: int) -> int:
 
 
 def power_of_two(name: str, value: int) -> None:
-    """Raise ValueError unless `value` is a power of two."""
+    """Raise ConfigError unless `value` is a power of two."""
     if value & (value - 1):
-        raise ValueError(
+        raise ConfigError(
             f"{name} must be a power of two, since low address bits select the set, not {value}."
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import (
     CollectorConfig,
@@ -141,7 +142,7 @@ PRESETS: dict[str, str] = {
 
 
 def preset(name: str) -> SmConfig:
-    """Return the machine of that name. Raises ValueError that lists the known names."""
+    """Return the machine of that name. Raises ConfigError that lists the known names."""
     if name not in _MAKERS:
-        raise ValueError(unknown("preset", name, _MAKERS))
+        raise ConfigError(unknown("preset", name, _MAKERS))
     return _MAKERS[name]()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from warpbank.arch.errors import SchemeError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 
@@ -66,17 +67,17 @@ class Scheme:
 
         Raises
         ------
-        ValueError : the machine's scheduler or bank latency does not fit the scheme.
+        SchemeError : the machine's scheduler or bank latency does not fit the scheme.
         """
         core = config.sub_core
         policy = core.front_end.scheduler
         if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
-            raise ValueError(
+            raise SchemeError(
                 f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                 "sub_core.front_end.scheduler at 'scheme'."
             )
         if self.storage == "scalar_rf" and core.bank_latency != 100:
-            raise ValueError(
+            raise SchemeError(
                 f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100."
             )
         if self.mapping == "renaming" and not config.takes_flags:
@@ -96,12 +97,12 @@ RULES: list[Rule] = []
 
 
 def register_scheme(row: Row) -> Row:
-    """Enter a row into the registry and return it. Raises ValueError if the name is taken or not a scheme
+    """Enter a row into the registry and return it. Raises SchemeError if the name is taken or not a scheme
     name."""
     if not row.name or "+" in row.name or row.name != row.name.strip().lower():
-        raise ValueError(f"A scheme name is lower case without '+', not {row.name!r}.")
+        raise SchemeError(f"A scheme name is lower case without '+', not {row.name!r}.")
     if row.name in SCHEMES:
-        raise ValueError(f"A scheme named {row.name!r} is registered already.")
+        raise SchemeError(f"A scheme named {row.name!r} is registered already.")
     SCHEMES[row.name] = row
     return row
 
@@ -366,20 +367,20 @@ def parse_scheme(text: str) -> Scheme:
 
     Raises
     ------
-    ValueError : an unknown row (the known ones are listed), a row named twice, two rows that want different
+    SchemeError : an unknown row (the known ones are listed), a row named twice, two rows that want different
         units in one room (schedulers excepted: the first row's is taken), or a combination that a rule
         refuses.
     """
     names = [part.strip() for part in text.split("+")]
     if not all(names):
-        raise ValueError(
+        raise SchemeError(
             f"A scheme is one or more names joined by '+', not {text!r}. Known: {', '.join(SCHEMES)}."
         )
     for name in names:
         if name not in SCHEMES:
-            raise ValueError(unknown("scheme", name, SCHEMES))
+            raise SchemeError(unknown("scheme", name, SCHEMES))
     if len(set(names)) != len(names):
-        raise ValueError(f"Scheme {text!r} names a row twice.")
+        raise SchemeError(f"Scheme {text!r} names a row twice.")
     rows = [SCHEMES[name] for name in names if name != BASELINE.name]
     chosen = {room: getattr(BASELINE, room) for room in ROOMS}
     chooser: dict[str, str] = {}
@@ -389,7 +390,7 @@ def parse_scheme(text: str) -> Scheme:
             if not unit or (room == "scheduler" and room in chooser):
                 continue
             if room in chooser and chosen[room] != unit:
-                raise ValueError(
+                raise SchemeError(
                     f"Scheme {text!r} cannot work: {chooser[room]} puts {chosen[room]!r} in the {room} "
                     f"room and {row.name} puts {unit!r} there, and a register file has one {room}."
                 )
@@ -404,5 +405,5 @@ def parse_scheme(text: str) -> Scheme:
     for rule in RULES:
         reason = rule(scheme)
         if reason:
-            raise ValueError(f"Scheme {text!r} cannot work: {reason}")
+            raise SchemeError(f"Scheme {text!r} cannot work: {reason}")
     return scheme

@@ -5,34 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from warpbank.golden.errors import OperandMismatch
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 from warpbank.program.trace.schema import Trace
-
-
-class OperandMismatch(Exception):
-    """Wrong operand that the register file under test delivered. The message names kernel, warp, pc, register
-    and lane."""
-
-    def __init__(
-        self,
-        kernel: str,
-        cta: int,
-        warp: int,
-        uop: TraceUop,
-        register: int,
-        lane: int,
-        expected: int,
-        found: int,
-        text: str,
-    ) -> None:
-        super().__init__(
-            f"Operand mismatch in kernel {kernel}, CTA {cta}, warp {warp} (sub-core {uop.sub_core}, slot "
-            f"{uop.warp}), pc {uop.pc} ({text.strip()}): register R{register}, lane {lane}: expected "
-            f"{expected:#010x}, found {found:#010x}."
-        )
-        self.kernel, self.cta, self.warp, self.pc = kernel, cta, warp, uop.pc
-        self.register, self.lane, self.expected, self.found = register, lane, expected, found
 
 
 class OperandChecker:
@@ -98,7 +74,9 @@ class OperandChecker:
                     kernel,
                     int(row["cta"]),
                     int(row["index"]),
-                    uop,
+                    uop.sub_core,
+                    uop.warp,
+                    uop.pc,
                     uop.sources[slot],
                     lane,
                     int(expected[lane]),

@@ -16,7 +16,7 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import CompileError
 
 #: The GPU that PTX is made for unless the source or the caller asks for another.
 DEFAULT_ARCH = "sm_75"
@@ -27,10 +27,6 @@ DEFAULT_ARCH = "sm_75"
 _PTX_VERSION, _PTX_VERSION_LATER = "ptx78", "ptx88"
 
 _ARCH_COMMENT = re.compile(r"//\s*arch:\s*(\S+)\s*$")
-
-
-class CompileError(WarpbankError, ValueError):
-    """The compiler is missing or refused the source; the message holds what it said."""
 
 
 def source_arch(source: Path) -> str:

@@ -1,15 +1,37 @@
-"""Errors that a user can cause, each a sentence without a traceback. The command line prints their text, one
-paragraph, and exits with code 2."""
+"""Errors between a kernel's source and its trace: what a user can have done wrong on the program side."""
 
 from __future__ import annotations
 
+from warpbank.arch.errors import WarpbankError
 
-class WarpbankError(Exception):
-    """Error of a user's mistake: the message names what is wrong, where, and what would be right."""
+__all__ = [
+    "CompileError",
+    "ExecutionError",
+    "KernelError",
+    "LaunchError",
+    "PtxError",
+    "TraceError",
+    "WarpbankError",
+]
+
+
+class KernelError(WarpbankError, ValueError):
+    """A shipped kernel, or a problem size of one, that does not exist."""
+
+
+class CompileError(WarpbankError, ValueError):
+    """CUDA C that cannot be compiled: the compiler is missing or refused the source, and the message holds
+    what it said."""
 
 
 class PtxError(WarpbankError):
-    """Error of PTX that cannot be read or lowered. The message starts with `path:line:`."""
+    """PTX that cannot be read or lowered. The message starts with `path:line:`.
+
+    Parameters
+    ----------
+    path, line : where the PTX is wrong; attributes, too.
+    message : what is wrong there.
+    """
 
     def __init__(self, path: str, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}")
@@ -18,8 +40,12 @@ class PtxError(WarpbankError):
 
 
 class LaunchError(WarpbankError):
-    """Error of a launch that does not fit its kernel or its machine."""
+    """A launch description that cannot be read, or a launch that does not fit its kernel or its machine."""
 
 
 class ExecutionError(WarpbankError):
-    """Error of a kernel that went wrong while running: out of bounds, misaligned, deadlock, trap."""
+    """A kernel that went wrong while running: out of bounds, misaligned, deadlock, trap, wrong memory."""
+
+
+class TraceError(WarpbankError):
+    """A trace file, ours or Accel-Sim's, that cannot be read, or that a scheme cannot run on."""

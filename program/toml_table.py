@@ -6,6 +6,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from warpbank.arch.errors import WarpbankError
 from warpbank.program.errors import LaunchError
 
 _WORDS: dict[type, str] = {
@@ -26,18 +27,22 @@ class Table:
     file : the file's name.
     key : where the table stands in it: "buffers.x"; "" for the top level.
     values : the table.
+    error : class of the errors that are raised.
     """
 
-    def __init__(self, file: str, key: str, values: dict[str, Any]) -> None:
+    def __init__(
+        self, file: str, key: str, values: dict[str, Any], error: type[WarpbankError] = LaunchError
+    ) -> None:
+        self.error = error
         self.file = file
         self.key = key
         self.values = values
         self.known: list[str] = []
 
     def fail(self, key: str, message: str) -> NoReturn:
-        """Raises LaunchError about `key` of this table; "" for the table itself."""
+        """Raises the table's error about `key`; "" for the table itself."""
         where = ".".join(part for part in (self.key, key) if part)
-        raise LaunchError(f"{self.file}: {where + ': ' if where else ''}{message}")
+        raise self.error(f"{self.file}: {where + ': ' if where else ''}{message}")
 
     def take(self, key: str, kinds: tuple[type, ...], default: Any = None, *, required: bool = False) -> Any:
         """The value of `key`, which must be of one of `kinds`; an integer also serves where a float is
@@ -63,7 +68,7 @@ class Table:
 
     def child(self, key: str, values: Any) -> Table:
         """A table inside this one; `values` may still turn out to be none."""
-        child = Table(self.file, f"{self.key}.{key}" if self.key else key, values)
+        child = Table(self.file, f"{self.key}.{key}" if self.key else key, values, self.error)
         if not isinstance(values, dict):
             child.fail("", f"must be a table, not {values!r}")
         return child

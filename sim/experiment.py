@@ -13,12 +13,12 @@ from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import SmConfig, config_hash, load_config, preset, with_overrides
+from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.result import Result
 from warpbank.program import runner
 from warpbank.program.description import load_job
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import LaunchError, WarpbankError
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
@@ -108,10 +108,17 @@ def find(
     max_registers: int | None,
     max_instructions: int,
 ) -> Experiment:
-    """The experiment that a command's arguments name. Raises WarpbankError that says which of them is
-    wrong."""
+    """The experiment that a command's arguments name.
+
+    Raises
+    ------
+    ArgumentError : two arguments name a machine, a launch description comes with a shipped kernel, or the
+        kernel is CUDA source.
+    KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme.
+    PtxError, LaunchError : the user's own PTX or its launch description is wrong.
+    """
     if file is not None and preset_name is not None:
-        raise WarpbankError(
+        raise ArgumentError(
             f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a "
             "preset"
         )
@@ -122,44 +129,32 @@ def find(
 
 
 def check_machine(scheme: Scheme, config: SmConfig) -> None:
-    """Raise WarpbankError if the machine cannot have the scheme."""
-    try:
-        scheme.machine(config)
-    except ValueError as error:
-        raise WarpbankError(str(error)) from None
+    """Raise SchemeError or ConfigError if the machine cannot have the scheme."""
+    scheme.machine(config)
 
 
 def find_job(kernel: str, size: str, launch: Path | None) -> Job:
     """Job that a user names: the shipped kernel, or the user's own PTX file with its launch description."""
     if kernel.endswith(".cu"):
-        raise WarpbankError(f"{kernel} is CUDA source; make PTX of it first: warpbank compile {kernel}")
+        raise ArgumentError(f"{kernel} is CUDA source; make PTX of it first: warpbank compile {kernel}")
     if kernel.endswith(".ptx"):
         return load_job(Path(kernel), launch)
     if launch is not None:
-        raise LaunchError(
+        raise ArgumentError(
             f"--launch describes a PTX file, but {kernel!r} is a shipped kernel, which brings its own "
             "launches"
         )
-    try:
-        return workloads.get(kernel).job(size)
-    except ValueError as error:
-        raise WarpbankError(str(error)) from None
+    return workloads.get(kernel).job(size)
 
 
 def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> SmConfig:
-    """Machine configuration: a preset or a TOML file, then `--set` overrides."""
-    try:
-        return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
-    except (ValueError, OSError) as error:
-        raise WarpbankError(str(error)) from None
+    """The machine: a preset or a TOML file, then `--set` overrides."""
+    return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
 
 
 def find_scheme(text: str) -> Scheme:
-    """Register file scheme of that name."""
-    try:
-        return parse_scheme(text)
-    except ValueError as error:
-        raise WarpbankError(str(error)) from None
+    """The register file scheme of that name."""
+    return parse_scheme(text)
 
 
 def register_limit(job: Job, config: SmConfig) -> int:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from warpbank.program.errors import WarpbankError
+from warpbank.sim.errors import ExtensionError
 
 #: Paths that every process loads, separated as in PATH: `--load` adds to it, so that worker processes know
 #: what this one knows.
@@ -27,13 +27,13 @@ def load(path: Path) -> ModuleType:
     - `warpbank.golden.registry.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
     - `warpbank.hdl.registry.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
 
-    Raises WarpbankError that says why it cannot be loaded.
+    Raises ExtensionError that says why it cannot be loaded.
     """
     file = (path / "__init__.py" if path.is_dir() else path).resolve()
     if file in _LOADED:
         return _LOADED[file]
     if file.suffix != ".py" or not file.exists():
-        raise WarpbankError(f"--load takes a Python file, or a folder with an __init__.py, not {path}")
+        raise ExtensionError(f"--load takes a Python file, or a folder with an __init__.py, not {path}")
     name = f"warpbank_extension_{len(_LOADED)}"
     folders = [str(file.parent)] if file.name == "__init__.py" else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
@@ -44,7 +44,7 @@ def load(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever a user's file does wrong
         del sys.modules[name]
-        raise WarpbankError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise ExtensionError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     _LOADED[file] = module
     known = [part for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
     if str(file) not in known:
@@ -53,7 +53,7 @@ def load(path: Path) -> ModuleType:
 
 
 def inherit() -> None:
-    """Load what the environment names. Raises WarpbankError, as `load` does."""
+    """Load what the environment names. Raises ExtensionError, as `load` does."""
     for part in os.environ.get(VARIABLE, "").split(os.pathsep):
         if part:
             load(Path(part))

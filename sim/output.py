@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from warpbank.arch.errors import OutputError
 from warpbank.program.cache import whole
-from warpbank.program.errors import WarpbankError
 
 
 def write_text(path: Path, text: str) -> None:
@@ -16,6 +16,6 @@ def write_text(path: Path, text: str) -> None:
         with whole(path, temporary):
             temporary.write_text(text)
     except OSError as error:
-        raise WarpbankError(
+        raise OutputError(
             f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"
         ) from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import Scheme
 from warpbank.program.accelsim import read_accelsim
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import TraceError
 from warpbank.program.launch import Job
 from warpbank.sim import experiment as exp
 
@@ -35,14 +36,14 @@ def choose(
     """
     if trace is None:
         if kernel is None:
-            raise WarpbankError(
+            raise ArgumentError(
                 "name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE"
             )
         return exp.find(
             kernel, size, launch, preset, file, scheme, overrides, max_registers, max_instructions
         ), []
     if kernel is not None or launch is not None or max_registers is not None:
-        raise WarpbankError(
+        raise ArgumentError(
             "--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
             "and --max-registers"
         )
@@ -62,7 +63,7 @@ def find(
     Raises WarpbankError that says which of them is wrong, or why the scheme cannot run on a trace.
     """
     if file is not None and preset is not None:
-        raise WarpbankError(
+        raise ArgumentError(
             f"--config {file} and --preset {preset} both name a machine; the file may begin with a preset"
         )
     name = str(file) if file is not None else preset or exp.DEFAULT_PRESET
@@ -77,15 +78,15 @@ def find(
 
 
 def check(scheme: Scheme) -> None:
-    """Check that the scheme needs nothing that such traces do not have; raises WarpbankError."""
+    """Check that the scheme needs nothing that such traces do not have; raises TraceError."""
     if scheme.storage != "plain" or {"scalar", "fresh"} & set(scheme.hints):
-        raise WarpbankError(
+        raise TraceError(
             f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; "
             f"{_REMEDY}"
         )
     missing = [hint for hint in scheme.hints if hint not in _FROM_TRACES]
     if missing:
-        raise WarpbankError(
+        raise TraceError(
             f"scheme {scheme.name} needs what a compiler pass finds in a kernel's code "
             f"({', '.join(missing)}), and an Accel-Sim trace has only what was executed; {_REMEDY}"
         )
@@ -96,8 +97,8 @@ def _kernels(path: Path) -> list[Path]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise WarpbankError(f"cannot read {path}: {error}") from None
+        raise TraceError(f"cannot read {path}: {error}") from None
     found = [path.parent / line.strip() for line in lines if line.startswith("kernel")]
     if not found:
-        raise WarpbankError(f"{path} names no kernel; a line reads kernel-1.traceg")
+        raise TraceError(f"{path} names no kernel; a line reads kernel-1.traceg")
     return found

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from warpbank.program.errors import WarpbankError
+from warpbank.synth.errors import LibertyError
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 #: An attribute whose semicolon was left out, which some libraries do.
@@ -23,10 +23,6 @@ _SPECIAL = ("lpflow", "probe", "macro", "tielo", "tiehi", "TIELO", "TIEHI")
 _ALL = "give all .lib files of the library, or another one (--liberty, may be repeated)"
 #: Timing types that launch a value at a clock edge, and those that want one before it.
 LAUNCH, SETUP = ("rising_edge", "falling_edge"), ("setup_rising", "setup_falling")
-
-
-class LibertyError(WarpbankError):
-    """Error of a cell library that cannot be read, or cannot be used."""
 
 
 @dataclass

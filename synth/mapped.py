@@ -10,14 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from warpbank.program.errors import WarpbankError
+from warpbank.synth.errors import NetlistError
 
 #: Nets that are constants: 0, 1, and don't care, which is mapped to 0.
 CONSTANTS = {"0": -1, "1": -2, "x": -1, "z": -1}
-
-
-class NetlistError(WarpbankError):
-    """Error of a netlist that cannot be built: cells without a library cell, latches, loops."""
 
 
 @dataclass

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import amaranth.back.rtlil as rtlil
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 

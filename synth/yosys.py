@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from warpbank.program.errors import WarpbankError
+from warpbank.synth.errors import YosysError
 
 _PROGRAM = """
 import sys
@@ -16,10 +16,6 @@ design = libyosys.Design()
 for line in sys.stdin.read().splitlines():
     libyosys.run_pass(line, design)
 """
-
-
-class YosysError(WarpbankError):
-    """Error of Yosys that is missing or refused a design."""
 
 
 def version() -> str:

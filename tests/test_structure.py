@@ -26,6 +26,9 @@ ALLOWED: dict[str, set[str]] = {
 }
 FOLDERS = {room: ROOT / ("warpbank" if room in ("studies", "cli") else "") / room for room in ALLOWED}
 SOURCES = {path: room for room, folder in FOLDERS.items() for path in sorted(folder.rglob("*.py"))}
+#: The Python API stands beside the command line.
+ALLOWED["api"] = ALLOWED["cli"] | {"api", "errors", "results"}
+SOURCES |= {ROOT / "warpbank" / f"{name}.py": "api" for name in ("__init__", "api", "errors", "results")}
 
 
 def _module(path: Path) -> str:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from warpbank.program.errors import KernelError
 from warpbank.program.launch import Job
 
 SIZES = ("tiny", "small", "full")
@@ -39,9 +40,9 @@ class Workload:
     build: Callable[[str], Job]
 
     def job(self, size: str) -> Job:
-        """The job at `size`; ValueError names the sizes there are."""
+        """The job at `size`; KernelError names the sizes there are."""
         if size not in SIZES:
-            raise ValueError(f"kernel {self.name} has no size {size!r}; the sizes are {', '.join(SIZES)}")
+            raise KernelError(f"kernel {self.name} has no size {size!r}; the sizes are {', '.join(SIZES)}")
         return self.build(size)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Workload:
-    """The kernel called `name`; ValueError lists the names there are."""
+    """The kernel called `name`; KernelError lists the names there are."""
     if name not in names():
-        raise ValueError(f"there is no kernel {name!r}; the kernels are {', '.join(names())}")
+        raise KernelError(f"there is no kernel {name!r}; the kernels are {', '.join(names())}")
     return importlib.import_module(f"{__name__}.{name}").WORKLOAD

@@ -13,7 +13,7 @@ from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Un
 from warpbank.program.accelsim.addresses import WINDOW, global_lines, local_lines, shared_passes
 from warpbank.program.accelsim.lines import Block, Executed, Header, Reader, Static
 from warpbank.program.accelsim.sass import GENERIC, Meaning, group, meaning
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import TraceError
 from warpbank.program.isa import DType, Op
 from warpbank.program.runner import tool_versions
 from warpbank.program.trace.schema import (
@@ -69,7 +69,7 @@ def read_accelsim(paths: Iterable[Path]) -> Trace:
     It has no values: all results are zero, `meta["values"]` is False. `meta["unknown"]` lists opcodes of
     which nothing is known; they count as arithmetic on single registers.
 
-    Raises WarpbankError that names file and line.
+    Raises TraceError that names file and line.
     """
     builder = _Builder()
     names = list(paths)
@@ -112,7 +112,7 @@ class _Builder:
             self._block(header, block, per_block)
             blocks += 1
         if not blocks:
-            raise WarpbankError(f"{path} holds no thread block; it may be cut off")
+            raise TraceError(f"{path} holds no thread block; it may be cut off")
         registers = max(header.registers, self._highest + 1, 1)
         self._launches.append(
             (

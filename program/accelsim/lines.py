@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from warpbank.program.accelsim.sass import ADDRESSED
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import TraceError
 
 #: Versions of the tracer whose instructions are understood.
 VERSIONS = (3, 4, 5)
@@ -26,7 +26,7 @@ _REGISTER = re.compile(r"R(\d{1,3})")
 _UNIFORM = re.compile(r"UR\d+")
 
 
-class Malformed(WarpbankError):
+class Malformed(TraceError):
     """Error of a line that is not what the format asks for."""
 
     def __init__(self, path: Path, number: int, what: str) -> None:
@@ -108,9 +108,9 @@ class Reader:
                     self._number += 1
                     yield line.rstrip("\r\n")
         except FileNotFoundError:
-            raise WarpbankError(f"there is no trace {self._path}") from None
+            raise TraceError(f"there is no trace {self._path}") from None
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise WarpbankError(f"{self._path} cannot be read: {error}") from None
+            raise TraceError(f"{self._path} cannot be read: {error}") from None
 
     def fail(self, what: str) -> Malformed:
         """Error to raise for the current line."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
 from warpbank.program.cache import whole
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import TraceError
 from warpbank.program.isa import DType, Op
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
 
@@ -53,7 +53,7 @@ _LEVEL = 1
 def write_trace(trace: Trace, path: Path | str) -> None:
     """Write a trace. The file appears whole or not at all.
 
-    Raises WarpbankError if the folder cannot be written.
+    Raises TraceError if the folder cannot be written.
     """
     path = Path(path)
     header = {
@@ -78,48 +78,48 @@ def write_trace(trace: Trace, path: Path | str) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise WarpbankError(f"trace file {path} cannot be written: {error.strerror or error}.") from error
+        raise TraceError(f"trace file {path} cannot be written: {error.strerror or error}.") from error
 
 
 def read_trace(path: Path | str) -> Trace:
     """Read a trace.
 
-    Raises WarpbankError for a file that is missing, damaged, no trace, or of another schema version.
+    Raises TraceError for a file that is missing, damaged, no trace, or of another schema version.
     """
     path = Path(path)
     remedy = "Write it again with `warpbank trace write`."
     try:
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise WarpbankError(f"{path} is not a trace file. {remedy}")
+            raise TraceError(f"{path} is not a trace file. {remedy}")
         with archive:
             if "header" not in archive.files:
-                raise WarpbankError(f"{path} is not a trace file. {remedy}")
+                raise TraceError(f"{path} is not a trace file. {remedy}")
             header = json.loads(bytes(archive["header"]))
             if not isinstance(header, dict):
-                raise WarpbankError(f"{path} is not a trace file. {remedy}")
+                raise TraceError(f"{path} is not a trace file. {remedy}")
             if header.get("schema") != SCHEMA_VERSION:
-                raise WarpbankError(
+                raise TraceError(
                     f"trace file {path} has schema version {header.get('schema')}; this program reads "
                     f"{SCHEMA_VERSION}. {remedy}"
                 )
             arrays = {name: archive[name] for name in (*_MEMBERS, *_PLAIN)}
     except FileNotFoundError as error:
-        raise WarpbankError(f"there is no trace file {path}.") from error
+        raise TraceError(f"there is no trace file {path}.") from error
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise WarpbankError(f"trace file {path} cannot be read: {error.strerror}.") from error
-        raise WarpbankError(
+            raise TraceError(f"trace file {path} cannot be read: {error.strerror}.") from error
+        raise TraceError(
             f"trace file {path} is damaged or truncated, or no trace at all. {remedy}"
         ) from error
     for name, dtype in (_MEMBERS | _PLAIN).items():
         if arrays[name].dtype != dtype:
-            raise WarpbankError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
+            raise TraceError(f"trace file {path} is damaged: {name} has an unexpected layout. {remedy}")
     if any(
         not isinstance(header.get(name), list) or any(type(item) is not kind for item in header[name])
         for name, kind in _LISTS.items()
     ) or not isinstance(header.get("meta"), dict):
-        raise WarpbankError(f"trace file {path} is damaged: its header is not whole. {remedy}")
+        raise TraceError(f"trace file {path} is damaged: its header is not whole. {remedy}")
     trace = Trace(
         header["meta"],
         header["kernels"],
@@ -133,7 +133,7 @@ def read_trace(path: Path | str) -> Trace:
     )
     problem = _inconsistency(trace)
     if problem:
-        raise WarpbankError(f"trace file {path} is damaged: {problem}. {remedy}")
+        raise TraceError(f"trace file {path} is damaged: {problem}. {remedy}")
     return trace
 
 

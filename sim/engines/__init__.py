@@ -25,13 +25,16 @@ def engine(name: str, *, fast: bool = True) -> Engine:
     """
     if name == "golden":
         return GoldenEngine()
+    if name not in ENGINES:
+        raise EngineError(unknown("engine", name, ENGINES))
     return rtl_engine(name, fast=fast)
 
 
 def rtl_engine(name: str, *, fast: bool = True) -> RtlEngine:
-    """Engine of that name that simulates the RTL. Raises EngineError, as `engine` does."""
-    if name not in ENGINES or name == "golden":
-        raise EngineError(unknown("engine", name, ENGINES))
+    """The engine of that name that simulates the RTL. Raises EngineError, as `engine` does."""
+    simulators = [known for known in ENGINES if known != "golden"]
+    if name not in simulators:
+        raise EngineError(unknown("engine of the RTL" if name == "golden" else "engine", name, simulators))
     try:
         if name == "pysim":
             from warpbank.sim.engines.pysim import PysimEngine

@@ -12,16 +12,12 @@ import numpy as np
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
-from warpbank.program.errors import WarpbankError
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
+from warpbank.sim.errors import EngineError
 from warpbank.sim.events import BatchSink
 
 #: Called with (warp instructions retired, of how many) now and then.
 Progress = Callable[[int, int], None]
-
-
-class EngineError(WarpbankError):
-    """Error of an engine that cannot run what it was asked to run."""
 
 
 @dataclass(frozen=True)

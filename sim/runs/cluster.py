@@ -11,7 +11,8 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from warpbank.program.errors import WarpbankError
+from warpbank.arch.errors import MissingPackageError
+from warpbank.sim.errors import ClusterError
 from warpbank.sim.runs.spec import Task
 from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, pool
 
@@ -75,13 +76,13 @@ def connect(address: str, workers: int) -> Iterator[Cluster]:
     """Connection to the cluster whose scheduler is there, or to a `LOCAL` one of `workers` workers. Workers
     elsewhere need this version of Warpbank.
 
-    Raises WarpbankError if dask is not installed, or if no scheduler answers.
+    Raises MissingPackageError if dask is not installed, ClusterError if no scheduler answers.
     """
     try:
         import dask
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise WarpbankError(
+        raise MissingPackageError(
             "this needs the distributed package; install it with: pip install 'warpbank[cluster]'"
         ) from None
     quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": ATTEMPTS - 1}
@@ -111,7 +112,7 @@ def _reach(client: Any, address: str) -> Any:
     try:
         return client(address, timeout="10s")
     except (OSError, ValueError) as error:
-        raise WarpbankError(
+        raise ClusterError(
             f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
         ) from None
 

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
-from warpbank.program.errors import WarpbankError
+from warpbank.sim.errors import ClusterError
 from warpbank.sim.runs import store
 from warpbank.sim.runs.cluster import LOCAL, Cluster, connect
 from warpbank.sim.runs.spec import Task
@@ -125,7 +125,7 @@ def _on_cluster(
         suspects += lost
         stalls = stalls + 1 if len(left) == len(todo) else 0
         if stalls == ATTEMPTS:
-            raise WarpbankError(
+            raise ClusterError(
                 f"the dask cluster did nothing with {len(left)} tasks that it was given {ATTEMPTS} times; "
                 "restart it and give the command again: what was done is kept"
             )

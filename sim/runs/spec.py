@@ -11,10 +11,11 @@ from warpbank.arch.config import config_hash
 from warpbank.arch.names import unknown
 from warpbank.program import runner
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import WarpbankError
+from warpbank.program.errors import KernelError
 from warpbank.sim import engines, extensions
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Engine
+from warpbank.sim.errors import EngineError
 from warpbank.sim.runs import store
 
 
@@ -71,13 +72,13 @@ class RunSpec:
         if self.kernel.endswith(".ptx"):
             exp.find_job(self.kernel, self.size, None)
         elif self.kernel not in workloads.names():
-            raise WarpbankError(unknown("kernel", self.kernel, workloads.names()))
+            raise KernelError(unknown("kernel", self.kernel, workloads.names()))
         if self.size not in workloads.SIZES:
-            raise WarpbankError(unknown("size", self.size, workloads.SIZES))
+            raise KernelError(unknown("size", self.size, workloads.SIZES))
         if self.engine not in engines.ENGINES:
-            raise WarpbankError(unknown("engine", self.engine, engines.ENGINES))
+            raise EngineError(unknown("engine", self.engine, engines.ENGINES))
         if self.observer and self.engine != "golden":
-            raise WarpbankError(f"only the golden engine can be observed, not {self.engine}")
+            raise EngineError(f"only the golden engine can be observed, not {self.engine}")
         exp.check_machine(
             exp.find_scheme(self.scheme), exp.find_config(self.preset, None, list(self.overrides))
         )

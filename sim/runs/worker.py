@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -64,14 +65,31 @@ def cause(error: BaseException) -> str:
 
 
 @contextmanager
+def _main_apart() -> Iterator[None]:
+    """Context in which processes that are started do not run the program's main module again, as Python would
+    have them: a user's script that begins a comparison would begin it again in each. Tasks name what they
+    need by its module."""
+    main = sys.modules["__main__"]
+    hidden = {name: main.__dict__[name] for name in ("__file__", "__spec__") if main.__dict__.get(name)}
+    main.__spec__ = None
+    main.__dict__.pop("__file__", None)
+    try:
+        yield
+    finally:
+        main.__dict__.update(hidden)
+
+
+@contextmanager
 def children() -> Iterator[None]:
-    """Context in which processes that are started have one thread each. An exception, Ctrl-C included, ends
-    them at once: what they had in hand was not stored."""
+    """Context in which processes that are started have one thread each, and know what `extensions` has
+    loaded, not what the main module defines. An exception, Ctrl-C included, ends them at once: what they had
+    in hand was not stored."""
     before = set(multiprocessing.active_children())
     saved = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # inherited; the libraries read them when a worker starts
     try:
-        yield
+        with _main_apart():
+            yield
     except BaseException:
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()

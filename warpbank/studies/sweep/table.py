@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch.errors import MissingPackageError, OutputError
 from warpbank.arch.events import COUNTERS, Stall
 from warpbank.arch.schemes import BASELINE
 from warpbank.program.cache import whole
-from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
-from warpbank.synth.energy import COMMON, energy, table
+from warpbank.synth.energy import COMMON, Energy, energy, table
 
 #: Columns of what was run, with their kinds; those of the sweep's fields follow.
 DESCRIPTION = {
@@ -68,17 +68,25 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
     if result is None:
         return made
     spent = energy(result, table(COMMON), exp.find_config(spec.preset, None, list(spec.overrides)))
-    made |= {name: result[name] for name in (*RESULT, "max_registers")}
+    return made | {"max_registers": result["max_registers"]} | measured(result, spent)
+
+
+def measured(result: Mapping[str, Any], spent: Energy) -> dict[str, Any]:
+    """Columns of how a run ended.
+
+    Parameters
+    ----------
+    result : `Report.to_dict()` of the run.
+    spent : its energy.
+    """
+    made = {name: result[name] for name in RESULT}
     made |= {f"stall.{reason}": count for reason, count in result["stalls"].items()}
-    return (
-        made
-        | result["counters"]
-        | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
-    )
+    made |= result["counters"]
+    return made | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
 
 
 def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
-    """Write the sweep's Parquet file, whole or not at all. Raises WarpbankError if that fails."""
+    """Write the sweep's Parquet file, whole or not at all. Raises OutputError if that fails."""
     arrow, parquet = _pyarrow()
     types = {"text": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
     kinds = columns(description)
@@ -96,16 +104,16 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         with whole(path, temporary):
             parquet.write_table(arrow.Table.from_pydict(data, schema=schema), temporary)
     except OSError as error:
-        raise WarpbankError(
+        raise OutputError(
             f"cannot write {path}: {error.strerror or error}; name a file in a folder that exists"
         ) from None
 
 
 def check_writable(path: Path) -> None:
-    """Check, before anything is run, that the file can be written in the end; raises WarpbankError."""
+    """Check, before anything is run, that the file can be written in the end; raises OutputError."""
     _pyarrow()
     if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise WarpbankError(f"cannot write {path}; name a file in a folder that exists and can be written to")
+        raise OutputError(f"cannot write {path}; name a file in a folder that exists and can be written to")
 
 
 def _cell(value: Any, kind: str) -> Any:
@@ -117,7 +125,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise WarpbankError(
+        raise MissingPackageError(
             "a sweep needs the pyarrow package; install it with: pip install 'warpbank[cluster]'"
         ) from None
     return pyarrow, parquet

@@ -1,0 +1,544 @@
+"""The Python API: what the commands of `warpbank` do, as functions that return dataclasses.
+
+Keyword arguments have the names of the command line's options, except that `--set` is `overrides`. A mistake
+raises one of `warpbank.errors` with the sentence that the command line prints. `import warpbank as wb` loads
+these functions when they are first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from warpbank import workloads
+from warpbank.arch.errors import ArgumentError
+from warpbank.arch.names import unknown
+from warpbank.arch.presets import PRESETS
+from warpbank.arch.presets import preset as machine_of
+from warpbank.arch.schemes import ROOMS, SCHEMES
+from warpbank.program import runner
+from warpbank.program.cuda import compile_cuda
+from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.errors import KernelError
+from warpbank.program.ptx.parser import parse
+from warpbank.results import (
+    KernelInfo,
+    Listing,
+    Lockstep,
+    PresetInfo,
+    Ptx,
+    PtxKernel,
+    Run,
+    SchemeInfo,
+    SweepResult,
+)
+from warpbank.sim import engines, extensions, traced
+from warpbank.sim import experiment as exp
+from warpbank.sim.engines.base import Progress
+from warpbank.sim.lockstep import lockstep as run_lockstep
+from warpbank.sim.runs.execute import Progress as RunsProgress
+from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
+from warpbank.studies.compare import compare as run_comparison
+from warpbank.studies.compare.page import write as write_comparison
+from warpbank.studies.sweep import Sweep, read_sweep
+from warpbank.studies.sweep import sweep as run_sweep
+from warpbank.studies.sweep.table import check_writable
+from warpbank.synth import energy as energies
+
+__all__ = [
+    "Overrides",
+    "StrPath",
+    "compare",
+    "compile",
+    "kernels",
+    "load",
+    "lockstep",
+    "presets",
+    "run",
+    "schemes",
+    "sweep",
+]
+
+#: A file or folder.
+StrPath = str | Path
+#: Fields of the machine and their values, such as `{"sub_core.banks": 4}`; or texts as after the command
+#: line's `--set`, such as `["sub_core.banks=4", "rf7"]`.
+Overrides = Mapping[str, int | str] | Sequence[str]
+
+_Value = TypeVar("_Value")
+#: Registers per thread that the allocator takes.
+_REGISTERS = (exp.MIN_REGISTERS, 255)
+
+
+def run(
+    kernel: StrPath | None = None,
+    *,
+    size: str = "small",
+    launch: StrPath | None = None,
+    preset: str | None = None,
+    config: StrPath | None = None,
+    scheme: str = "baseline",
+    overrides: Overrides = (),
+    max_registers: int | None = None,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    engine: str = "golden",
+    fast: bool = True,
+    waves: StrPath | None = None,
+    wave_cycles: tuple[int, int | None] | None = None,
+    energy: StrPath = energies.COMMON,
+    trace: StrPath | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a kernel through a machine, with every operand checked.
+
+    Parameters
+    ----------
+    kernel : a shipped kernel (`warpbank.kernels`), or a PTX file.
+    size : problem size of a shipped kernel: "tiny", "small" or "full".
+    launch : launch description of a PTX file (docs/launch.md); None: the PTX file's name with `.toml`.
+    preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
+    scheme : the register file (`warpbank.schemes`); several are joined by "+".
+    overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
+        largest launch fit.
+    max_instructions : warp instructions after which a kernel counts as endless.
+    engine : "golden", the model in Python; "verilator" or "pysim", simulators of the RTL.
+    fast : Verilator: compile for speed; False: a build in half the time.
+    waves : file for the RTL's waves, `.vcd` or `.fst`; None: none.
+    wave_cycles : cycles of the waves, first and end, which is not included; None: all.
+    energy : energy table (docs/energy.md) or a TOML file of your own.
+    trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`.
+    progress : called with (warp instructions retired, of how many) now and then.
+
+    Returns
+    -------
+    Run : cycles, IPC, stalls, counters and energy.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type, or two that exclude each other.
+    KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
+        fit each other.
+    PtxError, LaunchError, TraceError : a file of yours is wrong.
+    EngineError, ToolError : the engine is not installed, or cannot run this.
+    EnergyError : there is no such energy table, or its file is wrong.
+    ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
+    OperandMismatch : the register file delivered a wrong operand.
+    """
+    simulator = engines.engine(_text("engine", engine), fast=_switch("fast", fast))
+    if waves is None and wave_cycles is not None:
+        raise ArgumentError("wave_cycles says which cycles go into the file that waves names; give both")
+    prices = energies.table(_name("energy", energy))
+    recorded = None if waves is None else engines.Waves(_path("waves", waves), *_cycles(wave_cycles))
+    experiment, notes = traced.choose(
+        _optional(_name, "kernel", kernel),
+        _size(size),
+        _optional(_path, "launch", launch),
+        _optional(_text, "preset", preset),
+        _optional(_path, "config", config),
+        _text("scheme", scheme),
+        _overrides(overrides),
+        _optional(_registers, "max_registers", max_registers),
+        _whole("max_instructions", max_instructions),
+        _optional(_path, "trace", trace),
+    )
+    report = exp.run(
+        experiment, simulator, waves=recorded, progress=_optional(_function, "progress", progress)
+    )
+    data = report.to_dict()
+    own = energies.own_tables(experiment.scheme) if str(energy) == energies.COMMON else ()
+    return Run(
+        report,
+        energies.energy(data, prices, experiment.config),
+        tuple(energies.energy(data, energies.table(name), experiment.config) for name in own),
+        tuple(notes),
+    )
+
+
+def compare(
+    schemes: str | Sequence[str] = DEFAULT_SCHEMES,
+    kernels: StrPath | Sequence[StrPath] = DEFAULT_KERNELS,
+    *,
+    size: str = "small",
+    preset: str | None = None,
+    overrides: Overrides = (),
+    engine: str = "golden",
+    output: StrPath | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: RunsProgress | None = None,
+) -> Comparison:
+    """Compare register files on several kernels, normalised to the baseline.
+
+    Runs go over processes of this machine, or over a dask cluster. Results are kept, so that a comparison
+    that was stopped goes on where it was. A run that fails stops no other.
+
+    Parameters
+    ----------
+    schemes : register files (`warpbank.schemes`), or "all". The baseline always comes first.
+    kernels : shipped kernels (`warpbank.kernels`) and PTX files with a launch description beside them, or
+        "all" for all that are shipped.
+    size : problem size of shipped kernels: "tiny", "small" or "full".
+    preset : the machine (`warpbank.presets`); None: "turing".
+    overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    engine : "golden", "verilator" or "pysim".
+    output : folder for `compare.html` and `compare.json`; None: nothing is written.
+    workers : processes on this machine; None: one per core.
+    scheduler : address of a dask scheduler, such as "tcp://host:8786"; None: this machine.
+    progress : called with each run's outcome, how many have come, and of how many.
+
+    Returns
+    -------
+    Comparison : the measures of every scheme on every kernel, and the causes of runs that failed.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type, or no scheme or kernel at all.
+    KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
+        fit each other.
+    PtxError, LaunchError : a file of yours is wrong.
+    EngineError : there is no such engine.
+    MissingPackageError, ClusterError : `scheduler` needs dask, or no scheduler answers.
+    OutputError : `output` cannot be written.
+    """
+    made = run_comparison(
+        _names("schemes", schemes),
+        _names("kernels", kernels),
+        size=_size(size),
+        preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
+        overrides=_overrides(overrides),
+        engine=_text("engine", engine),
+        scheduler=_optional(_text, "scheduler", scheduler),
+        workers=_optional(_whole, "workers", workers),
+        progress=_optional(_function, "progress", progress),
+    )
+    if output is not None:
+        write_comparison(made, _path("output", output))
+    return made
+
+
+def sweep(
+    description: Sweep | StrPath,
+    *,
+    output: StrPath | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: RunsProgress | None = None,
+) -> SweepResult:
+    """Run kernels x schemes x values of configuration fields on a dask cluster, of this machine or elsewhere.
+
+    Results are kept, so that a sweep that was stopped goes on where it was. A run that fails stops no other.
+
+    Parameters
+    ----------
+    description : what is run: a `warpbank.Sweep`, or a TOML file (docs/sweep.md).
+    output : Parquet file to write; None: none.
+    workers : processes on this machine; None: one per core.
+    scheduler : address of a dask scheduler, such as "tcp://host:8786"; None: this machine.
+    progress : called with each run's outcome, how many have come, and of how many.
+
+    Returns
+    -------
+    SweepResult : a row for each run, in the description's order.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type.
+    SweepError : the description cannot be read, or has a value that cannot be.
+    KernelError, ConfigError, SchemeError, EngineError : it names what does not exist.
+    MissingPackageError : dask is not installed, or with `output` pyarrow.
+    ClusterError : no scheduler answers.
+    OutputError : `output` cannot be written; said before anything runs.
+    """
+    wanted = description if isinstance(description, Sweep) else read_sweep(_path("description", description))
+    target = _optional(_path, "output", output)
+    if target is not None:
+        check_writable(target)
+    outcomes = run_sweep(
+        wanted,
+        scheduler=_optional(_text, "scheduler", scheduler),
+        workers=_optional(_whole, "workers", workers),
+        progress=_optional(_function, "progress", progress),
+    )
+    made = SweepResult(wanted, tuple(outcomes))
+    if target is not None:
+        made.write(target)
+    return made
+
+
+def compile(
+    source: StrPath,
+    *,
+    arch: str | None = None,
+    defines: Mapping[str, str | int] | None = None,
+    include: StrPath | Sequence[StrPath] = (),
+    output: StrPath | None = None,
+) -> Ptx:
+    """Compile CUDA C to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
+
+    Parameters
+    ----------
+    source : the `.cu` file.
+    arch : GPU to compile for, such as "sm_80"; None: as the source's first line says (`// arch: sm_80`), or
+        "sm_75".
+    defines : preprocessor macros and their values.
+    include : folders to search for headers, after the source's own.
+    output : PTX file to write; None: none.
+
+    Returns
+    -------
+    Ptx : the text, and what kernels it has.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type.
+    CompileError : no such source or architecture, no compiler, or a source that the compiler refuses.
+    OutputError : `output` cannot be written.
+    """
+    path = _path("source", source)
+    text = compile_cuda(
+        path,
+        arch=_optional(_text, "arch", arch),
+        defines=_optional(_macros, "defines", defines),
+        include=[Path(folder) for folder in _several("include", include)],
+    )
+    module = parse(text, str(path.with_suffix(".ptx")))
+    found = [function for function in module.functions.values() if function.entry]
+    entries = tuple(
+        PtxKernel(
+            entry.name,
+            len(entry.parameters),
+            sum(parameter.size for parameter in entry.parameters),
+            sum(variable.size for variable in entry.variables if variable.space == "shared"),
+        )
+        for entry in found
+    )
+    made = Ptx(path, module.target, text, entries)
+    if output is not None:
+        made.write(_path("output", output))
+    return made
+
+
+def lockstep(
+    kernel: StrPath,
+    *,
+    size: str = "tiny",
+    launch: StrPath | None = None,
+    preset: str | None = None,
+    config: StrPath | None = None,
+    scheme: str = "baseline",
+    overrides: Overrides = (),
+    max_registers: int | None = None,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    engine: str = "verilator",
+    fast: bool = False,
+    progress: Progress | None = None,
+) -> Lockstep:
+    """Run a kernel through the golden model and the RTL, and compare every event of every cycle.
+
+    Parameters
+    ----------
+    kernel : a shipped kernel (`warpbank.kernels`), or a PTX file.
+    size : problem size of a shipped kernel: "tiny", "small" or "full".
+    launch : launch description of a PTX file (docs/launch.md); None: the PTX file's name with `.toml`.
+    preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
+    scheme : the register file (`warpbank.schemes`); several are joined by "+".
+    overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
+        largest launch fit.
+    max_instructions : warp instructions after which a kernel counts as endless.
+    engine : simulator of the RTL: "verilator" or "pysim".
+    fast : Verilator: compile for speed; False: a build in half the time.
+    progress : called with (warp instructions retired, of how many) now and then.
+
+    Returns
+    -------
+    Lockstep : whether the two are equal, and where they part if not.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type, or two that exclude each other.
+    KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
+        fit each other.
+    PtxError, LaunchError : a file of yours is wrong.
+    EngineError, ToolError : the engine is not installed, or cannot run this.
+    ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
+    OperandMismatch : the golden model's register file delivered a wrong operand.
+    """
+    experiment = exp.find(
+        _name("kernel", kernel),
+        _size(size),
+        _optional(_path, "launch", launch),
+        _optional(_text, "preset", preset),
+        _optional(_path, "config", config),
+        _text("scheme", scheme),
+        _overrides(overrides),
+        _optional(_registers, "max_registers", max_registers),
+        _whole("max_instructions", max_instructions),
+    )
+    simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
+    trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
+    watcher = _optional(_function, "progress", progress)
+    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=watcher)
+    job = experiment.job
+    return Lockstep(job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome)
+
+
+def kernels() -> Listing[KernelInfo]:
+    """List the shipped kernels.
+
+    Returns
+    -------
+    Listing : names, what the kernels compute, and where their algorithms come from.
+    """
+    shipped = map(workloads.get, workloads.names())
+    return Listing(tuple(KernelInfo(w.name, w.summary, w.origin, workloads.SIZES) for w in shipped))
+
+
+def schemes() -> Listing[SchemeInfo]:
+    """List the register-file schemes, those of your own that `warpbank.load` has registered included.
+
+    Returns
+    -------
+    Listing : names, what the schemes do, the paper of each, and the units it is made of.
+    """
+    return Listing(
+        tuple(
+            SchemeInfo(
+                each.name, each.description, each.paper, **{room: getattr(each, room) for room in ROOMS}
+            )
+            for each in SCHEMES.values()
+        )
+    )
+
+
+def presets() -> Listing[PresetInfo]:
+    """List the machines that have a name.
+
+    Returns
+    -------
+    Listing : names, where the numbers come from, and the configurations.
+    """
+    return Listing(tuple(PresetInfo(name, text, machine_of(name)) for name, text in PRESETS.items()))
+
+
+def load(path: StrPath) -> None:
+    """Load Python of your own that registers units and schemes (docs/tutorial.md), once in this process.
+
+    Worker processes of `compare` and `sweep` load it too; what only the running script registers, they do not
+    know.
+
+    Parameters
+    ----------
+    path : a Python file, or a folder with an `__init__.py`.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type.
+    ExtensionError : it cannot be loaded.
+    """
+    extensions.load(_path("path", path))
+
+
+def _optional(check: Callable[[str, Any], _Value], name: str, value: object) -> _Value | None:
+    return None if value is None else check(name, value)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} takes a text in quotes, not {value!r}")
+    return value
+
+
+def _name(name: str, value: object) -> str:
+    """What is shipped under a name, or a file."""
+    if not isinstance(value, str | Path):
+        raise ArgumentError(f"{name} takes a text in quotes or a Path, not {value!r}")
+    return str(value)
+
+
+def _path(name: str, value: object) -> Path:
+    return Path(_name(name, value))
+
+
+def _switch(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{name} takes True or False, not {value!r}")
+    return value
+
+
+def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> int:
+    limits = f"from {low} to {high}" if high is not None else f"of at least {low}"
+    if type(value) is not int or value < low or (high is not None and value > high):
+        raise ArgumentError(f"{name} takes a whole number {limits}, not {value!r}")
+    return value
+
+
+def _registers(name: str, value: object) -> int:
+    return _whole(name, value, *_REGISTERS)
+
+
+def _size(value: object) -> str:
+    size = _text("size", value)
+    if size not in workloads.SIZES:
+        raise KernelError(unknown("size", size, workloads.SIZES))
+    return size
+
+
+def _function(name: str, value: object) -> Callable[..., None]:
+    if not callable(value):
+        raise ArgumentError(f"{name} takes a function, not {value!r}")
+    return value
+
+
+def _macros(name: str, value: object) -> dict[str, str | int]:
+    if not isinstance(value, Mapping) or not all(isinstance(each, str | int) for each in value.values()):
+        raise ArgumentError(f"{name} takes macros and their values, {{'SIZE': 4}}, not {value!r}")
+    return {_text(name, macro): given for macro, given in value.items()}
+
+
+def _several(name: str, value: object) -> list[str]:
+    """The names of an argument that takes several; a single one may stand by itself."""
+    several = [value] if isinstance(value, str | Path) else value
+    if not isinstance(several, Sequence):
+        raise ArgumentError(f"{name} takes a list of names, not {value!r}")
+    return [_name(name, each) for each in several]
+
+
+def _names(name: str, value: object) -> list[str]:
+    """The names of an argument that needs at least one."""
+    several = _several(name, value)
+    if not several:
+        raise ArgumentError(f"{name} needs at least one name; warpbank.{name}() lists them")
+    return several
+
+
+def _overrides(value: object) -> list[str]:
+    """Overrides as the command line writes them."""
+    if isinstance(value, Mapping):
+        for path, given in value.items():
+            if not isinstance(given, int | str) or isinstance(given, bool):
+                raise ArgumentError(
+                    f"overrides: {path} takes a whole number or a text in quotes, not {given!r}"
+                )
+        return [f"{_text('overrides', path)}={given}" for path, given in value.items()]
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Sequence):
+        raise ArgumentError(
+            f"overrides takes fields and their values, {{'sub_core.banks': 4}}, not {value!r}"
+        )
+    return [_text("overrides", each) for each in value]
+
+
+def _cycles(value: object) -> tuple[int, int | None]:
+    """The first cycle, and the end."""
+    if value is None:
+        return 0, None
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ArgumentError(f"wave_cycles takes the first cycle and the end, (100, 200), not {value!r}")
+    first, end = value
+    return _whole("wave_cycles", first, 0), None if end is None else _whole("wave_cycles", end)
