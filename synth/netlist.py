@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from amaranth.back import rtlil
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 
