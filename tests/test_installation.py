@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+import warpbank as wb
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 VERSION = PROJECT["project"]["version"]
@@ -149,16 +151,20 @@ def test_the_installation_works(environment: Path, theirs: str, tmp_path: Path) 
     assert Path(other).is_relative_to(environment)
     assert str(ROOT) not in path
 
+    # The trace is made here, where the emulator is compiled already, and found by its content: a new
+    # installation would compile for half a minute.
+    expected = wb.run("vectoradd", size="tiny", preset="tiny")
     machine = ("--size", "tiny", "--preset", "tiny")
     made = json.loads(run("warpbank", "run", "vectoradd", *machine, "--json"))
     assert made["operands_checked"] > 0
+    assert made["trace"] == expected.to_dict()["trace"]
     assert "vectoradd" in run("python", "-m", "warpbank", "kernels")
     run("warpbank", "compare", "--schemes", "baseline,bow-wr", "--kernels", "vectoradd", *machine)
     assert (tmp_path / "warpbank-compare" / "compare.html").is_file()
     run("warpbank", "export", "ocu", "--preset", "tiny", "--output", "ocu.v")
     assert "module ocu" in (tmp_path / "ocu.v").read_text()
     code = "import warpbank as wb; print(wb.run('vectoradd', size='tiny', preset='tiny').cycles)"
-    assert int(run("python", "-c", code)) == made["cycles"]
+    assert int(run("python", "-c", code)) == made["cycles"] == expected.cycles
 
 
 #: Prints where `warpbank` and `arch` are, and what is searched for them; `arch` itself is not run, since it
