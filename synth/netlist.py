@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
+import amaranth.back.rtlil as rtlil
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 
