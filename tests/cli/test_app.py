@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from tests.cli.command import warpbank
 from warpbank import cli
 from warpbank.cli import run as run_command
 from warpbank.cli.app import PANELS
-from warpbank.golden.check import OperandMismatch
+from warpbank.errors import OperandMismatch
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(cli.__path__[0])
@@ -63,10 +61,8 @@ def test_commands_print_through_one_helper(name: str) -> None:
 
 
 def test_a_wrong_register_file_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    uop: Any = SimpleNamespace(sub_core=0, warp=2, pc=7)
-
     def wrong(*_: object, **__: object) -> None:
-        raise OperandMismatch("vectoradd", 0, 1, uop, 3, 4, 5, 6, "FADD R3, R4, R5")
+        raise OperandMismatch("vectoradd", 0, 1, 0, 2, 7, 3, 4, 5, 6, "FADD R3, R4, R5")
 
     monkeypatch.setattr(run_command.studied, "run", wrong)
     done = warpbank("run", "vectoradd", "--size", "tiny")

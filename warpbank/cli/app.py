@@ -29,7 +29,6 @@ from warpbank.cli.units import units
 from warpbank.cli.verify import verify
 from warpbank.cli.view import view
 from warpbank.cli.waiting import waiting
-from warpbank.golden.check import OperandMismatch
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import extensions
 
@@ -94,13 +93,10 @@ def _options(
 
 
 def main() -> None:
-    """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a
-    traceback."""
+    """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback.
+    A wrong operand, which is the register file's mistake, ends with exit code 1."""
     try:
         app()
     except WarpbankError as error:
         output.error(str(error))
-        sys.exit(2)
-    except OperandMismatch as error:  # not the user's mistake: the register file under test is wrong
-        output.error(str(error))
-        sys.exit(1)
+        sys.exit(error.exit_code)
