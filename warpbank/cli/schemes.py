@@ -14,7 +14,7 @@ from warpbank.cli import tables as render
 from warpbank.cli.options import JsonOption, PresetOption, RtlName, RtlOption, SetOption, WorkersOption
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome
-from warpbank.studies.combinations import KERNELS, Combination, check, named
+from warpbank.studies.combinations import PROGRAMS, Combination, check, named
 
 CombinationsOption = Annotated[
     bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")
@@ -27,7 +27,11 @@ OnlyOption = Annotated[
 ]
 KernelsOption = Annotated[
     list[str] | None,
-    typer.Option("--kernel", help=f"Kernel of the check, at size tiny [default: {', '.join(KERNELS)}]."),
+    typer.Option(
+        "--kernel",
+        help="Kernel of the check, at size tiny, or a random program, mixed-SEED or divergent-SEED "
+        f"[default: {', '.join(PROGRAMS)}].",
+    ),
 ]
 
 
@@ -73,7 +77,7 @@ def schemes(
 
         outcomes = check(
             wanted,
-            kernels or list(KERNELS),
+            kernels or list(PROGRAMS),
             preset or "tiny",
             overrides or [],
             engine,
