@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,32 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.intervals import with_prefetches
-from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.operations import divergent_op, random_trace
 from warpbank.program.random_programs.release import with_flags
 from warpbank.program.random_programs.similar import similar_trace
 from warpbank.program.trace.schema import Trace
 
+#: Random programs that have names, `NAME-SEED`, and what `random_for` takes for them.
+SHAPES: dict[str, dict[str, Any]] = {"mixed": {}, "divergent": {"divergent": True, "length": 30}}
 #: Overrides that make the preset `tiny` as small as the programs are.
 SMALL = ("sub_core.warps=2", "sub_core.rows=64")
 
 
 def random_for(
-    scheme: Scheme, config: SmConfig, seed: int, *, ctas: int = 2, warps: int = 2, length: int = 12
+    scheme: Scheme,
+    config: SmConfig,
+    seed: int,
+    *,
+    ctas: int = 2,
+    warps: int = 2,
+    length: int = 12,
+    divergent: bool = False,
 ) -> Trace:
     """A random trace for the scheme. Results always also go to the banks, since nothing is known of their
-    last reads."""
+    last reads. `divergent`: of short uops on few registers, often on some lanes only (`divergent_op`)."""
     shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length}
+    if divergent:
+        shape["make"] = divergent_op
     trace = random_trace(seed, **shape) if scheme.storage == "plain" else similar_trace(seed, **shape)
     rng = np.random.default_rng(seed)
     count = len(trace.code)
@@ -37,3 +48,27 @@ def random_for(
     if scheme.hierarchy != "flat":
         trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
     return with_flags(trace, seed) if scheme.mapping == "renaming" else trace
+
+
+@dataclass(frozen=True)
+class RandomProgram:
+    """A random program that has a name.
+
+    Parameters
+    ----------
+    shape : a key of `SHAPES`.
+    seed : of the generator.
+    """
+
+    shape: str
+    seed: int
+
+    @staticmethod
+    def parse(name: str) -> RandomProgram | None:
+        """The program called `SHAPE-SEED`, such as `divergent-7`; None: no shape has that name."""
+        shape, _, seed = name.rpartition("-")
+        return RandomProgram(shape, int(seed)) if shape in SHAPES and seed.isdecimal() else None
+
+    def trace(self, scheme: Scheme, config: SmConfig) -> Trace:
+        """The program with what the scheme asks of the compiler."""
+        return random_for(scheme, config, self.seed, **SHAPES[self.shape])

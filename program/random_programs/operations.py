@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from warpbank.arch.uop import Memory, Unit
 from warpbank.program.trace.builder import ALL, BRANCH, Op, TraceBuilder, alu, barrier, load, store
@@ -71,9 +72,38 @@ def random_op(rng: random.Random, registers: int, spread: int) -> Op:
     return BRANCH
 
 
+#: Masks of divergent programs: some of the lanes of machines with four, or more.
+_PARTS = (ALL, ALL, ALL, 0x33333333, 0xCCCCCCCC, 0xFFFFFFF7, 0x0000FFF1, 0)
+
+
+def divergent_op(rng: random.Random, registers: int, spread: int) -> Op:
+    """One random uop of a divergent program: mostly short arithmetic on few registers, often on some lanes.
+    A register is then read, written, evicted and released within a few cycles."""
+    few = min(registers, 5)
+
+    def some(count: int) -> tuple[int, ...]:
+        return tuple(rng.sample(range(few), count))
+
+    kind = rng.random()
+    mask = rng.choice(_PARTS)
+    if kind < 0.70:
+        unit = rng.choice((Unit.ALU, Unit.ALU, Unit.ALU, Unit.SFU))
+        return alu(rng.randrange(few), *some(rng.choice((0, 0, 1, 1, 2))), mask=mask, unit=unit)
+    if kind < 0.77:
+        return alu(rng.randrange(few - 1), *some(2), mask=mask, unit=Unit.FP64, count=2)
+    if kind < 0.85:
+        return load(rng.randrange(few), rng.randrange(few), rng.randrange(spread), mask=mask)
+    if kind < 0.90:
+        return store(*some(2), rng.randrange(spread))
+    if kind < 0.95:
+        return Op(Unit.ALU, some(1), writes=1, mask=mask)
+    return BRANCH
+
+
 def random_trace(
     seed: int,
     *,
+    make: Callable[[random.Random, int, int], Op] = random_op,
     ctas: int = 3,
     warps: int = 3,
     length: int = 30,
@@ -82,7 +112,8 @@ def random_trace(
     launches: int = 1,
     barriers: int = 2,
 ) -> Trace:
-    """A trace of `launches` launches; every warp of a CTA meets the same number of barriers."""
+    """A trace of `launches` launches; every warp of a CTA meets the same number of barriers. `make`: makes a
+    uop, as `random_op` does."""
     rng = random.Random(seed)
     builder = TraceBuilder(seed)
     for _ in range(launches):
@@ -92,7 +123,7 @@ def random_trace(
             for _ in range(warps):
                 ops: list[Op] = []
                 for part in range(barriers + 1):
-                    ops += [random_op(rng, registers, spread) for _ in range(rng.randrange(length + 1))]
+                    ops += [make(rng, registers, spread) for _ in range(rng.randrange(length + 1))]
                     if part < barriers:
                         ops.append(barrier(part % 2))
                 block.append(ops)

@@ -4,6 +4,7 @@ decompress moves."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.trace.schema import Trace
 
 
-def similar_trace(seed: int, *, fresh: bool = False, **shape: int) -> Trace:
+def similar_trace(seed: int, *, fresh: bool = False, **shape: Any) -> Trace:
     """A random trace whose results are scalar, similar, scalar by halves or arbitrary, with random hints that
     are safe.
 

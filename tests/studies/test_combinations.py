@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 from warpbank.arch.schemes import SCHEMES, parse_scheme
 from warpbank.cli.app import app
 from warpbank.program.errors import WarpbankError
+from warpbank.program.random_programs.hinted import RandomProgram
 from warpbank.sim.lockstep import Divergence, Outcome
 from warpbank.sim.runs.execute import Progress
 from warpbank.sim.runs.worker import Outcome as Ended
 from warpbank.sim.runs.worker import perform
 from warpbank.studies import combinations as combined
-from warpbank.studies.combinations import KERNELS, LockstepRun, check, combinations, named, room_of
+from warpbank.studies.combinations import PROGRAMS, LockstepRun, check, combinations, named, room_of
 
 BROKEN = "malekeh+renaming"
 
@@ -113,10 +114,32 @@ def test_a_check_goes_on_where_it_was_stopped(ran: list[str]) -> None:
     assert len(ran) == count + 2, "what had failed was not run again"
 
 
+def test_random_programs_are_part_of_the_check(ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run on the machine of the check, with what their scheme asks of the compiler."""
+    traces: list[Any] = []
+    noted = combined.lockstep
+
+    def run(trace: Any, config: Any, scheme: Any, engine: Any) -> Outcome:
+        traces.append(trace)
+        return noted(trace, config, scheme, engine)
+
+    monkeypatch.setattr(combined, "lockstep", run)
+    command = ["schemes", "--check", "--only", "bow-wb+gscalar", "--kernel", "divergent-7", "--json"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert {each["kernel"] for each in json.loads(result.stdout)["runs"]} == {"divergent-7"}
+    assert ran[0] == "bow-wb+gscalar"
+    parts = traces[0].dynamic["mask"] & 0xF
+    assert ((parts != 0xF) & (parts != 0)).mean() > 0.2
+    assert {name for name in PROGRAMS if RandomProgram.parse(name)} >= {"divergent-6", "divergent-7"}
+    with pytest.raises(WarpbankError, match="diverging-7"):
+        LockstepRun("bow", "diverging-7", "tiny", (), "pysim").check()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", [each.scheme for each in combinations() if each.legal])
 def test_every_legal_combination(scheme: str) -> None:
-    for kernel in KERNELS:
+    for kernel in PROGRAMS:
         assert LockstepRun(scheme, kernel, "tiny", (), "pysim").compute()["cycles"] > 0
 
 

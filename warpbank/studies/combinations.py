@@ -11,10 +11,12 @@ from warpbank.arch.config import config_hash
 from warpbank.arch.schemes import SCHEMES, Row, parse_scheme
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
+from warpbank.program.random_programs.hinted import RandomProgram
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.engines import rtl_engine
-from warpbank.sim.lockstep import run_lockstep
+from warpbank.sim.lockstep import Outcome as Lockstep
+from warpbank.sim.lockstep import lockstep, run_lockstep
 from warpbank.sim.runs import Outcome, execute, store
 from warpbank.sim.runs.execute import Progress
 
@@ -22,11 +24,15 @@ from warpbank.sim.runs.execute import Progress
 ROOMS = ("hierarchy", "collector", "mapping", "storage")
 #: Small kernels: streams, divergence with barriers and shared memory, loops over irregular lists.
 KERNELS = ("vectoradd", "reduction", "spmv")
+#: What a check runs. pathfinder and lud write registers on some lanes while they are evicted; the seeds are
+#: those whose programs reach the most pairs of events in one cycle (docs/event_pairs.md).
+PROGRAMS = (*KERNELS, "pathfinder", "lud", "mixed-7", "divergent-6", "divergent-7")
 #: What a result depends on besides the programs.
 SOURCES = (
     "warpbank.arch",
     "warpbank.golden",
     "warpbank.hdl",
+    "warpbank.program",
     "warpbank.sim.engines",
     "warpbank.sim.experiment",
     "warpbank.sim.lockstep",
@@ -128,7 +134,7 @@ class LockstepRun:
 
     Parameters
     ----------
-    scheme, kernel : what is run, at `tiny`.
+    scheme, kernel : what is run: a kernel at `tiny`, or a random program (`RandomProgram`).
     preset, overrides : the machine.
     engine : simulator of the RTL.
     """
@@ -147,7 +153,8 @@ class LockstepRun:
     def check(self) -> None:
         """Raise WarpbankError for a kernel, a machine or an engine that there is not."""
         exp.find_config(self.preset, None, list(self.overrides))
-        exp.find_job(self.kernel, "tiny", None)
+        if RandomProgram.parse(self.kernel) is None:
+            exp.find_job(self.kernel, "tiny", None)
         rtl_engine(self.engine, fast=False)
 
     def key(self) -> str:
@@ -165,6 +172,21 @@ class LockstepRun:
 
     def compute(self) -> dict[str, Any]:
         """Result: cycles, and seconds that building and running took."""
+        program = RandomProgram.parse(self.kernel)
+        outcome = self._on_kernel() if program is None else self._on_random(program)
+        if outcome.divergence is not None:
+            raise WarpbankError(outcome.divergence.reason)
+        return {
+            "cycles": outcome.cycles,
+            "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1),
+        }
+
+    def _on_random(self, program: RandomProgram) -> Lockstep:
+        config = exp.find_config(self.preset, None, list(self.overrides))
+        scheme = exp.find_scheme(self.scheme)
+        return lockstep(program.trace(scheme, config), config, scheme, rtl_engine(self.engine, fast=False))
+
+    def _on_kernel(self) -> Lockstep:
         experiment = exp.find(
             self.kernel,
             "tiny",
@@ -176,13 +198,7 @@ class LockstepRun:
             None,
             runner.Options().max_instructions,
         )
-        outcome = run_lockstep(experiment, rtl_engine(self.engine, fast=False))
-        if outcome.divergence is not None:
-            raise WarpbankError(outcome.divergence.reason)
-        return {
-            "cycles": outcome.cycles,
-            "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1),
-        }
+        return run_lockstep(experiment, rtl_engine(self.engine, fast=False))
 
 
 def check(
@@ -195,8 +211,8 @@ def check(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
-    """Run every legal combination in lockstep on every kernel. `error` of an outcome says where golden and
-    RTL part.
+    """Run every legal combination in lockstep on every kernel or random program. `error` of an outcome says
+    where golden and RTL part.
 
     What has passed is not run again as long as sources, machine and engine are the same, so that a check that
     was stopped goes on where it was. `workers`, `progress`: see `warpbank.sim.runs.execute`.
