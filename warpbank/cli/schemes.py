@@ -13,14 +13,10 @@ from warpbank.cli import output
 from warpbank.cli.options import JsonOption, RtlName, RtlOption, SetOption, WorkersOption, preset_option
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome
-<<<<<<< HEAD
-from warpbank.studies.combinations import KERNELS, Checked, check, named
+from warpbank.studies.combinations import PROGRAMS, Checked, check, named
 
 #: Machine of the check.
 _PRESET = "tiny"
-=======
-from warpbank.studies.combinations import PROGRAMS, Combination, check, named
->>>>>>> diverge
 
 CombinationsOption = Annotated[
     bool, typer.Option("--combinations", help="List all combinations, and why some are refused.")
@@ -38,13 +34,11 @@ KernelsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--kernel",
-<<<<<<< HEAD
-        help="Kernel of the check, at size tiny; may be repeated.",
-        show_default=", ".join(KERNELS),
-=======
-        help="Kernel of the check, at size tiny, or a random program, mixed-SEED or divergent-SEED "
-        f"[default: {', '.join(PROGRAMS)}].",
->>>>>>> diverge
+        help=(
+            "Kernel of the check, at size tiny, or a random program, mixed-SEED or divergent-SEED; may be "
+            "repeated."
+        ),
+        show_default=", ".join(PROGRAMS),
     ),
 ]
 
@@ -77,13 +71,8 @@ def schemes(
     if checks:
         outcomes = check(
             wanted,
-<<<<<<< HEAD
-            kernels or list(KERNELS),
-            preset or _PRESET,
-=======
             kernels or list(PROGRAMS),
-            preset or "tiny",
->>>>>>> diverge
+            preset or _PRESET,
             overrides or [],
             engine,
             workers=workers,
