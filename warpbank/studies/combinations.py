@@ -24,8 +24,8 @@ from warpbank.sim.runs.execute import Progress
 ROOMS = ("hierarchy", "collector", "mapping", "storage")
 #: Small kernels: streams, divergence with barriers and shared memory, loops over irregular lists.
 KERNELS = ("vectoradd", "reduction", "spmv")
-#: What a check runs. pathfinder and lud write registers on some lanes while they are evicted; the seeds are
-#: those whose programs reach the most pairs of events in one cycle (docs/event_pairs.md).
+#: What a check runs. lud and the seeded programs write registers on some lanes in the cycle of their eviction
+#: (docs/event_pairs.md); pathfinder has moves of registers that no instruction reads again.
 PROGRAMS = (*KERNELS, "pathfinder", "lud", "mixed-7", "divergent-6", "divergent-7")
 #: What a result depends on besides the programs.
 SOURCES = (

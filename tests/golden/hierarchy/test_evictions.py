@@ -12,6 +12,8 @@ from warpbank.golden.hierarchy.compressed import Compressed, Stored
 from warpbank.golden.sm import Sm
 from warpbank.golden.storage.metadata import Fill
 from warpbank.golden.values import Value
+from warpbank.program.random_programs.hinted import RandomProgram
+from warpbank.studies.combinations import PROGRAMS
 
 SCHEMES = ("bow-wr+gscalar-half", "bow-wb+gscalar", "bow-wb+bdi")
 #: Per case, whether a move goes before the write of some lanes, and the cycles from the eviction to what
@@ -53,6 +55,23 @@ def found(scheme: str) -> dict[Case, tuple[bool, int]]:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_an_eviction_counts_from_the_next_cycle_on(scheme: str) -> None:
     assert found(scheme) == EXPECTED
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if RandomProgram.parse(name)])
+def test_the_check_of_combinations_sees_the_mutant(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its random programs have the cycle in which the mutant's events differ."""
+    scheme, config, named = parse_scheme("bow-wb+gscalar-half"), preset("tiny"), RandomProgram.parse(program)
+    assert named is not None
+
+    def events() -> list[Record]:
+        records: list[Record] = []
+        Sm(named.trace(scheme, config), config, scheme, events=records.append).run()
+        return sorted(records)
+
+    right = events()
+    assert events() == right
+    monkeypatch.setattr(Compressed, "_put_back", noted_at_once)
+    assert events() != right
 
 
 def noted_at_once(
