@@ -66,8 +66,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """A lockstep that only notes what it was asked to run, and finds one scheme wrong."""
     calls: list[str] = []
 
-    def run(experiment: Any, engine: Any) -> Outcome:
-        name = experiment.scheme.name
+    def run(name: str) -> Outcome:
         calls.append(name)
         found = Divergence(3, "The events of cycle 3 differ.", *(None, None)) if name == BROKEN else None  # type: ignore[arg-type]
         return Outcome(1, 7, None, found, {"build": 0.0, "run": 0.0, "rtl": 0.0})
@@ -79,7 +78,8 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return outcomes
 
     monkeypatch.setattr(combined, "execute", here)
-    monkeypatch.setattr(combined, "run_lockstep", run)
+    monkeypatch.setattr(combined, "run_lockstep", lambda experiment, engine: run(experiment.scheme.name))
+    monkeypatch.setattr(combined, "lockstep", lambda trace, config, scheme, engine: run(scheme.name))
     monkeypatch.setattr(combined.store, "folder", lambda: tmp_path)
     return calls
 
