@@ -52,7 +52,8 @@ def with_hints(
     hints = Hints.none(len(trace.code))
     for name in wanted:
         if name == "write_back":
-            bits = write_back_hints(kernels(), config.sub_core.collector.window).write_back
+            window, moves = config.sub_core.collector.window, "fresh" in wanted
+            bits = write_back_hints(kernels(), window, moves).write_back
         elif name == "near":
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
         elif name == "cached":

@@ -14,6 +14,8 @@ What makes it safe for a warp and not only for a thread:
   region or, having gone on from where they should have met, behind it: what is alive at any barrier or
   guarded exit of such a kernel has to be in the banks.
 - A guarded write does not kill. A guarded access need not happen, so it does not prolong the stay either.
+- A compressing storage lets a decompress move go before a write of some lanes, unless the write is fresh
+  (`warpbank.program.scalar`). The move reads the register, so such a write counts as a read of it.
 
 The number of entries does not matter: a value squeezed out for lack of them is written back whatever its hint
 says.
@@ -31,6 +33,7 @@ from warpbank.program.cfg import Cfg, always
 from warpbank.program.hints import Hints
 from warpbank.program.isa import Instr, Kernel, Op
 from warpbank.program.liveness import members
+from warpbank.program.scalar import fresh_hints
 from warpbank.program.simt_liveness import SimtLiveness
 
 #: Windows the pass can be asked for, in uops.
@@ -48,6 +51,7 @@ class WriteBack:
     ----------
     kernel : allocated code.
     window : uops of the window, 2..7.
+    moves : decompress moves may read what instructions write (`warpbank.golden.storage.decompress_moves`).
 
     Attributes
     ----------
@@ -60,7 +64,7 @@ class WriteBack:
     ValueError : the window is not one of `WINDOWS`, or the registers are virtual.
     """
 
-    def __init__(self, kernel: Kernel, window: int) -> None:
+    def __init__(self, kernel: Kernel, window: int, moves: bool = False) -> None:
         if window not in WINDOWS:
             raise ValueError(f"a window of {window} uops is outside {WINDOWS[0]}..{WINDOWS[-1]}.")
         if not kernel.allocated:
@@ -74,6 +78,9 @@ class WriteBack:
         self._divergent = set(divergence.divergent_branches)
         inside = set().union(*divergence.regions.values())
         self._apart = any(i.op is Op.BAR for b in inside for i in kernel.blocks[b].instrs)
+        instructions = kernel.instructions()
+        fresh = fresh_hints(kernel).tolist() if moves else [True] * len(instructions)
+        self._moved = {id(instr) for instr, all_new in zip(instructions, fresh, strict=True) if not all_new}
         self._waiting = [list(members(w.registers & (1 << 256) - 1)) for w in self.live.waiting]
         self.bits = np.full(len(kernel.instructions()), TO_COLLECTOR | TO_BANKS, np.uint8)
         self.unread = np.zeros(len(self.bits), bool)
@@ -131,7 +138,7 @@ class WriteBack:
         """Greatest age with which a value of each register may arrive."""
         after = self._age_after(block, instr, after)
         before = np.where(after == DEAD, DEAD, np.maximum(after - 1, NEVER))
-        reads, written = instr.registers_read(), instr.registers_written()
+        reads, written = self._read_by(instr), instr.registers_written()
         if always(instr):
             before[written] = DEAD
             for r in reads:
@@ -147,8 +154,13 @@ class WriteBack:
         before = np.minimum(after + 1, DEAD)
         if always(instr):
             before[instr.registers_written()] = DEAD
-        before[instr.registers_read()] = 0
+        before[self._read_by(instr)] = 0
         return before
+
+    def _read_by(self, instr: Instr) -> list[int]:
+        """Registers that an instruction reads, or a decompress move before it."""
+        reads = instr.registers_read()
+        return [*reads, *instr.registers_written()] if id(instr) in self._moved else reads
 
     def _breaks(self, block: int, instr: Instr) -> bool:
         """Whether other lanes may run between this instruction and the next one of its lanes."""
@@ -157,18 +169,18 @@ class WriteBack:
         return self._apart and (instr.op is Op.BAR or (instr.op is Op.EXIT and not always(instr)))
 
 
-def write_back(kernel: Kernel, window: int) -> np.ndarray:
-    """`Hints.write_back` of one kernel for a window of `window` uops (2..7), one row per pc. Raises as
-    `WriteBack` does."""
-    return WriteBack(kernel, window).bits
+def write_back(kernel: Kernel, window: int, moves: bool = False) -> np.ndarray:
+    """`Hints.write_back` of one kernel, one row per pc. `window`, `moves`: as `WriteBack` takes them, which
+    says what is raised."""
+    return WriteBack(kernel, window, moves).bits
 
 
-def write_back_hints(kernels: Mapping[str, Kernel], window: int) -> Hints:
+def write_back_hints(kernels: Mapping[str, Kernel], window: int, moves: bool = False) -> Hints:
     """Hints for the trace of a job with these kernels (`warpbank.program.runner.compile_job`); only
-    `write_back` is filled in."""
+    `write_back` is filled in. `window`, `moves`: as `WriteBack` takes them."""
     pieces = []
     for kernel in kernels.values():
-        bits = write_back(kernel, window)
+        bits = write_back(kernel, window, moves)
         pieces.append(replace(Hints.none(len(bits)), write_back=bits))
     return Hints.join(pieces)
 

@@ -17,11 +17,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.random_scheme import SMALL, random_for
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.golden.sm import simulate
 from warpbank.program import runner
+from warpbank.program.random_programs.hinted import SMALL, random_for
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
 from warpbank.studies.combinations import KERNELS, combinations

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from tests.trace_builder import Op, TraceBuilder, alu, load
 from warpbank.arch.uop import DISTANT, Memory, Unit
 from warpbank.program.hints import Hints
 from warpbank.program.strand_cache import Step, assign
+from warpbank.program.trace.builder import Op, TraceBuilder, alu, load
 from warpbank.program.trace.schema import Trace
 
 

@@ -12,13 +12,13 @@ from amaranth.hdl import Const
 
 import warpbank.golden.registry
 import warpbank.hdl.registry
-from tests.random_trace import random_trace
 from tests.registries import kept
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import SCHEMES, parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.result import Result
 from warpbank.program.errors import WarpbankError
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim import extensions
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.engines.pysim import PysimEngine

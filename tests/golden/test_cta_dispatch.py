@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.golden.measure import Run
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.program.errors import LaunchError
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 #: A machine whose limits are easily reached.
 SMALL = ("sub_core.warps=4", "sub_core.rows=128")

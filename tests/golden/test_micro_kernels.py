@@ -7,12 +7,12 @@ import re
 import pytest
 
 from tests.machine_tables import PAGE
-from tests.trace_builder import Op, TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Cause, Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 from warpbank.golden.sm import simulate
+from warpbank.program.trace.builder import Op, TraceBuilder, alu
 
 _OFF = alu(9, mask=0)
 

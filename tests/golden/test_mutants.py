@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import warpbank.golden.sub_core
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
@@ -19,6 +17,8 @@ from warpbank.golden.sm import OperandMismatch, simulate
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 BASELINE = parse_scheme("baseline")
 

@@ -3,12 +3,12 @@ by them show it."""
 
 from __future__ import annotations
 
-from tests.trace_builder import TraceBuilder, alu, load
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
+from warpbank.program.trace.builder import TraceBuilder, alu, load
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.experiment import register_limit
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_trace import random_trace
 from warpbank.arch import schemes
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import Row, parse_scheme, register_scheme
 from warpbank.golden import registry
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import simulate
+from warpbank.program.random_programs.operations import random_trace
 
 
 class Reversed(Direct):

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.golden.invariants import check
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import PRESETS, SmConfig, preset, with_overrides
 from warpbank.arch.events import Record, count, stalls
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 BASELINE = parse_scheme("baseline")
 _TIGHT = [

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.hdl.sm_bench import Streams
 from tests.hdl.wrapped import wrapped
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import SmConfig, preset, with_overrides
 from warpbank.golden.cta_dispatch import Cta
 from warpbank.golden.cta_dispatch import CtaDispatch as GoldenDispatch
 from warpbank.hdl.cta_dispatch import CtaDispatch
 from warpbank.hdl.probe import event_ports
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 

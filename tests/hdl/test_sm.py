@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hdl.sm_bench import Divergence, lockstep
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.sm import Sm
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 _TIGHT = (
     "lsu.queue=1",

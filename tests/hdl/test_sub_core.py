@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 import warpbank.hdl.sub_core
 from tests.hdl.bench import MACHINES, SEEDS
 from tests.hdl.sub_core_bench import Divergence, replay
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import PRESETS, preset, with_overrides
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl import registry
@@ -22,6 +20,8 @@ from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.sub_core import SubCore
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 BASELINE = parse_scheme("baseline")
 

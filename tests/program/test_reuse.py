@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.program import reuse, runner
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.trace.schema import Trace
 
 ALL = 0xFFFFFFFF

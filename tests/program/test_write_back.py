@@ -208,6 +208,25 @@ def test_a_guarded_read_does_not_prolong_the_stay() -> None:
     assert first(Pred(0)) == TO_COLLECTOR | TO_BANKS
 
 
+def test_a_write_that_a_decompress_move_may_precede_reads() -> None:
+    """A value is read for the last time, and three uops later its register is written. The move that goes
+    before a guarded write wants the value, though no instruction does; a fresh write has no move."""
+
+    def first(guard: Pred | None, moves: bool) -> int:
+        code = [
+            Instr(Op.MOV, dst=Reg(0), srcs=(Imm(1),)),
+            Instr(Op.ST, srcs=(Imm(0), Reg(0)), space=Space.SHARED),
+            *[Instr(Op.NOP)] * 2,
+            Instr(Op.MOV, dst=Reg(0), srcs=(Imm(2),), guard=guard),
+            Instr(Op.EXIT),
+        ]
+        return int(write_back(Kernel("k", [Block("a", code)], {}, 1, registers=1), 3, moves)[0])
+
+    assert first(Pred(0), False) == TO_COLLECTOR
+    assert first(Pred(0), True) == TO_COLLECTOR | TO_BANKS
+    assert first(None, True) == TO_COLLECTOR
+
+
 @pytest.mark.parametrize("window", [1, 8])
 def test_windows_out_of_range_are_refused(window: int) -> None:
     with pytest.raises(ValueError, match=r"outside 2\.\.7"):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.cli.command import warpbank
-from tests.random_trace import random_trace
 from tests.sim.lockstep_cases import BASELINE, compare, machine
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.cli import lockstep_tables as lockstep_report
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.events import Batch, encode, ordered, same
 from warpbank.sim.lockstep import first_difference, lockstep

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_scheme import SMALL, random_for
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
+from warpbank.program.random_programs.hinted import SMALL, random_for
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 from warpbank.studies.combinations import combinations

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.trace_builder import ALL, Op, TraceBuilder, alu
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE, Scalar
 from warpbank.golden.sm import Sm
 from warpbank.program.hints import Hints
+from warpbank.program.trace.builder import ALL, Op, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep

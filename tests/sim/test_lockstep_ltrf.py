@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_intervals import with_prefetches
-from tests.random_trace import random_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.program.random_programs.intervals import with_prefetches
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 

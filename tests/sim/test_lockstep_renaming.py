@@ -11,13 +11,13 @@ from itertools import product
 
 import pytest
 
-from tests.random_release import with_flags
-from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.mapping.availability import POLICIES
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.release import with_flags
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.random_trace import random_trace
-from tests.similar_trace import similar_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.similar import similar_trace
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep

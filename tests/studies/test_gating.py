@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.cli.command import warpbank
-from tests.trace_builder import TraceBuilder, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
@@ -20,6 +19,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import Batch, encode
 from warpbank.studies.gating import WAKE_UP, Gating, Spans

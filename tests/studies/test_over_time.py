@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.cli.command import warpbank
-from tests.random_trace import random_trace
 from tests.studies.figures import figures
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.release.statistics import live_registers
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.runs.spec import Observed
 from warpbank.studies import over_time

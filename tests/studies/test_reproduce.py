@@ -12,11 +12,11 @@ import pytest
 
 from tests.cli.command import warpbank
 from tests.sim.report.test_page import Tree
-from tests.trace_builder import BRANCH, TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import SCHEMES
 from warpbank.arch.uop import Unit
 from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu
 from warpbank.sim import experiment as exp
 from warpbank.sim.events import Batch, encode
 from warpbank.sim.runs import RunSpec, Task, store

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset
 from warpbank.program import runner
 from warpbank.program.reuse import histogram
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.sim import experiment as exp
 from warpbank.sim.events import Batch, encode
 from warpbank.sim.runs import RunSpec

@@ -10,12 +10,12 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from tests.trace_builder import TraceBuilder, alu
 from warpbank import workloads
 from warpbank.program.release.exemption import exempt_registers
 from warpbank.program.release.insertion import release_all
 from warpbank.program.release.statistics import growth, live_registers
 from warpbank.program.runner import Options, compile_job, trace_job
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.sim.runs import execute
 from warpbank.studies.reproduce import PAPERS, analyses, reproduce
 from warpbank.studies.reproduce.paper import published

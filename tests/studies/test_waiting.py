@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tests.cli.command import warpbank
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.sim import experiment as exp
 from warpbank.sim.events import Batch, encode
 from warpbank.sim.runs import RunSpec

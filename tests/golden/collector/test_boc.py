@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from tests.program.random_ptx import random_job
-from tests.random_trace import random_trace
-from tests.trace_builder import BRANCH, TraceBuilder, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -29,7 +27,9 @@ from warpbank.program import write_back
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
 from warpbank.program.isa import Op
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import Options, compile_job, execute, trace_job
+from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("bow", "bow-wb", "bow-wr")

@@ -15,8 +15,6 @@ import pytest
 from tests.golden.collector import test_ccu, test_ccu_policies
 from tests.golden.collector.ccu_bench import RESULT, Bench
 from tests.program.random_ptx import random_job
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -30,7 +28,9 @@ from warpbank.golden.collector.ccu import Ccu, Held
 from warpbank.golden.sm import Result, simulate
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import compile_job, execute, trace_job
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("malekeh", "malekeh-pr", "ccu-lru-gto")

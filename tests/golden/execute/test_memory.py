@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tests.golden.measure import Run
-from tests.trace_builder import Op, TraceBuilder, alu, load, store
 from warpbank.arch.uop import Memory, Unit
 from warpbank.golden.execute.l1 import Tags
+from warpbank.program.trace.builder import Op, TraceBuilder, alu, load, store
 
 
 def run(*warps: list[Op], overrides: tuple[str, ...] = ()) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.golden.measure import Run
-from tests.trace_builder import TraceBuilder, alu
+from warpbank.program.trace.builder import TraceBuilder, alu
 
 
 def test_a_credit_counts_from_the_cycle_after_the_last_write() -> None:

@@ -8,13 +8,13 @@ from itertools import permutations
 
 import pytest
 
-from tests.trace_builder import TraceBuilder, alu, barrier
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 from warpbank.golden.front_end.cache_aware import CacheAware
 from warpbank.golden.sm import simulate
+from warpbank.program.trace.builder import TraceBuilder, alu, barrier
 
 
 def _aged(order: tuple[int, ...]) -> CacheAware:

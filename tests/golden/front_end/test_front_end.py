@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 
 from tests.golden.measure import Run
-from tests.trace_builder import BRANCH, Op, TraceBuilder, alu, barrier, load
 from warpbank.arch.uop import Memory, Unit
 from warpbank.golden.front_end.gto import Gto
 from warpbank.golden.front_end.lrr import Lrr
 from warpbank.program.errors import ExecutionError
+from warpbank.program.trace.builder import BRANCH, Op, TraceBuilder, alu, barrier, load
 
 
 def run(*warps: list[Op], overrides: tuple[str, ...] = (), registers: int = 16) -> Run:

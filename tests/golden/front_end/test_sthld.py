@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.random_trace import random_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
@@ -17,6 +16,7 @@ from warpbank.golden.front_end import sthld as module
 from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.sm import Sm, simulate
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.operations import random_trace
 
 START, CLIMB, SPECULATE, RETREAT, CONFIRM, HOLD = range(1, 7)
 #: DESIGN, section 7: (state, change) -> (step, next state).

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_trace import random_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count, stalls
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.front_end.two_level import TwoLevel
 from warpbank.golden.probe import Probe
 from warpbank.golden.sm import simulate
+from warpbank.program.random_programs.operations import random_trace
 
 TINY = with_overrides(preset("tiny"), ["sub_core.front_end.scheduler=two_level"])
 

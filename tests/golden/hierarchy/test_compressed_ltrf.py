@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 
 from tests.golden.hierarchy.test_compressed import Checked, hand_made, lanes
-from tests.random_intervals import with_prefetches
-from tests.random_scheme import random_for
-from tests.trace_builder import ALL, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -29,7 +26,10 @@ from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.hinted import random_for
+from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.builder import ALL, alu
 from warpbank.program.trace.schema import Trace
 
 STORAGES = ("gscalar", "gscalar-half", "bdi")

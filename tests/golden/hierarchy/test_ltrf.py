@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.random_intervals import with_prefetches
-from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -22,6 +20,8 @@ from warpbank.golden.sm import simulate
 from warpbank.golden.storage.banks import Banks
 from warpbank.program.errors import ExecutionError
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.intervals import with_prefetches
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 

@@ -14,9 +14,6 @@ from typing import Any
 import pytest
 
 import warpbank.golden.registry
-from tests.random_intervals import with_prefetches
-from tests.random_release import with_flags
-from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -32,6 +29,9 @@ from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
 from warpbank.program.errors import ExecutionError
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.intervals import with_prefetches
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.release import with_flags
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 

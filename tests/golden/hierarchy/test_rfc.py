@@ -8,10 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.random_intervals import dead_bits
 from tests.random_strands import strand_trace, with_strands
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -25,7 +22,10 @@ from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.intervals import dead_bits
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("rfc", "sw-rfc")

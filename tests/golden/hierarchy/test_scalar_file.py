@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from tests.golden.hierarchy.test_compressed import ALL, LOW, alu, hand_made, lanes, run
-from tests.similar_trace import similar_trace
-from tests.trace_builder import TraceBuilder
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import count
 from warpbank.arch.schemes import parse_scheme
@@ -20,6 +18,8 @@ from warpbank.golden.hierarchy.scalar_file import ScalarFile
 from warpbank.golden.sm import OperandMismatch, simulate
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.similar import similar_trace
+from warpbank.program.trace.builder import TraceBuilder
 
 SCHEME = "scalar-rf"
 FERMI = preset("fermi")

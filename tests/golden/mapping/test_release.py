@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import warpbank.golden.registry
-from tests.random_scheme import random_for
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
@@ -18,6 +17,7 @@ from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.mapping.table import TABLE_BANKS
 from warpbank.golden.sm import simulate
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.hinted import random_for
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
 

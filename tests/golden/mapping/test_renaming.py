@@ -13,8 +13,6 @@ import pytest
 import warpbank.golden.registry
 from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
-from tests.random_release import with_flags
-from tests.random_trace import random_trace
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -31,6 +29,8 @@ from warpbank.golden.sm import simulate
 from warpbank.program.errors import ExecutionError, LaunchError
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.release import with_flags
 from warpbank.program.release.fetch import without_pir
 from warpbank.program.release.insertion import Release as Flags
 from warpbank.program.release.insertion import insert_flags, release_all

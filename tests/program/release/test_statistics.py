@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.program.release.replay import drawn
-from tests.trace_builder import ALL, TraceBuilder, alu
 from warpbank import workloads
 from warpbank.program.release.insertion import insert_flags, release_all
 from warpbank.program.release.statistics import (
@@ -18,6 +17,7 @@ from warpbank.program.release.statistics import (
     live_registers,
 )
 from warpbank.program.runner import compile_job, trace_job
+from warpbank.program.trace.builder import ALL, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
 LOW, HIGH = 0xFFFF, 0xFFFF0000

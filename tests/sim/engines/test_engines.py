@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.random_trace import random_trace
 from tests.sim.lockstep_cases import BASELINE, machine
-from tests.trace_builder import TraceBuilder, alu, barrier
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.program.errors import ExecutionError, LaunchError
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu, barrier
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import engines
 from warpbank.sim.engines import EngineError, Waves, toolchain

@@ -10,14 +10,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 import warpbank.hdl.sub_core
-from tests.random_trace import random_trace
-from tests.trace_builder import TraceBuilder, alu
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.hdl import registry
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.storage.banks import Banks
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.model import Build
 from warpbank.sim.engines.pysim import PysimEngine

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from tests.random_trace import random_trace
 from tests.sim.report.test_page import PAGE
 from tests.studies.compare.test_compare import made
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.report import html

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.random_trace import random_trace
 from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
-from tests.trace_builder import BRANCH, TraceBuilder, alu, store
 from warpbank.arch.config import preset
 from warpbank.arch.events import Stall
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 from warpbank.program.errors import WarpbankError
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu, store
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.events import IDS, Batch

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.cli.command import warpbank
-from tests.random_trace import random_trace
 from tests.sim.view.rules import check_chrome, check_hazards, check_kanata
 from tests.studies.figures import figures
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.view.banks import per_bank

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.random_trace import random_trace
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.trace.schema import Trace
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.trace_builder import ALL, BRANCH, Op, TraceBuilder, alu, barrier, load, store
 from warpbank.arch.uop import Memory, Unit
+from warpbank.program.trace.builder import ALL, BRANCH, Op, TraceBuilder, alu, barrier, load, store
 from warpbank.program.trace.schema import Trace
 
 _MASKS = (ALL, ALL, ALL, 0x0000FFFF, 0xF0F0F0F5, 1, 0)

@@ -7,8 +7,8 @@ import random
 
 import numpy as np
 
-from tests.random_intervals import dead_bits
 from warpbank.arch.uop import Control
+from warpbank.program.random_programs.intervals import dead_bits
 from warpbank.program.release.fetch import without_pir
 from warpbank.program.release.flags import OPERANDS
 from warpbank.program.release.insertion import Release, insert_flags

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.random_intervals import with_prefetches
-from tests.random_release import with_flags
-from tests.random_trace import random_trace
-from tests.similar_trace import similar_trace
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.intervals import with_prefetches
+from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.release import with_flags
+from warpbank.program.random_programs.similar import similar_trace
 from warpbank.program.trace.schema import Trace
 
 #: Overrides that make the preset `tiny` as small as the programs are.
