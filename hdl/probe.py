@@ -96,6 +96,11 @@ def total(parts: Iterable[Events]) -> dict[str, int]:
     return counts
 
 
+def reporting(*parts: Any) -> list[Any]:
+    """Those of these components that have events."""
+    return [part for part in parts if part is not None and "events" in part.signature.members]
+
+
 def gather(m: Module, outer: Any, inner: Iterable[Any]) -> None:
     """Connect the `Events` interfaces `inner` to `outer`, whose instances are theirs one after the other."""
     used = dict.fromkeys(outer.signature.counts, 0)

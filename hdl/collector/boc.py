@@ -22,6 +22,7 @@ from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
     UNITS,
+    Collection,
     Delivery,
     ReadDone,
     ResultOffer,
@@ -34,6 +35,7 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
+from warpbank.hdl.storage.metadata import metadata_layout
 
 #: What of a uop is looked at when it is inserted.
 INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "seq")
@@ -60,6 +62,7 @@ class Boc(wiring.Component):
     ----------
     config : the machine: window, entries; one collector per warp.
     parts : of a register, if the storage compresses them: then the notes of operands are kept beside them.
+    write_through : results go to the banks as well, and nothing is evicted. BOW, section IV-A.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
         collector_write, port_wait, window, occupied).
 
@@ -83,10 +86,10 @@ class Boc(wiring.Component):
     result : In(ResultOffer) per unit. Results as they are offered and written (seam 4).
     first : In. Unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per unit. Its result is written into a collector; its value comes in.
-    evicted : Out(evicted_stream), with write-back. A dirty value that leaves; from registers.
+    evicted : Out(evicted_stream), one with write-back. A dirty value that leaves; from registers.
+    ready, idle, sthld : In. They do not matter to a BOC.
     operands : Out(value) per collector and slot. Operands of its oldest complete uop.
     offered : Out, per collector. Number of that uop among those in collection.
-    operand : In(Noted) per collector, if `parts`. Note of the operand that arrives.
     kept : Out(kept_layout) per collector and slot, if `parts`. What is known of `operands`.
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
@@ -94,10 +97,9 @@ class Boc(wiring.Component):
     its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
     """
 
-    #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
-    caches, evicts, per_warp, waits = True, True, True, False
-
-    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
+    def __init__(
+        self, config: SmConfig, probe: bool = False, parts: int = 0, write_through: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
                 f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
@@ -109,7 +111,7 @@ class Boc(wiring.Component):
             )
         self._config = config
         self._probe = probe
-        self._note_parts = parts
+        self._note_parts, self._evicts = parts, not write_through
         self._warps, self._window = core.warps, core.collector.window
         self._entries = core.collector.window_entries
         members = {
@@ -121,19 +123,21 @@ class Boc(wiring.Component):
             "holds": Out(core.warps),
             "entry": Out(bits(self.entries(config))),
             "read": Out(read_stream(config, self._window)),
-            "deliver": In(Delivery(config, self._window)).array(core.warps),
+            "deliver": In(Delivery(config, self._window, metadata_layout(parts))).array(core.warps),
             "read_done": Out(ReadDone(config)).array(self.entries(config)),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS),
-            "first": In(bits(UNITS + self.evicts)),
+            "first": In(bits(UNITS + self._evicts)),
+            "ready": In(core.warps),
+            "idle": In(1),
+            "sthld": In(0),
+            "evicted": Out(evicted_stream(config)).array(int(self._evicts)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
             "offered": Out(bits(self.entries(config))).array(core.warps),
             **metadata_ports(config, parts),
         }
-        if self.evicts:
-            members["evicted"] = Out(evicted_stream(config))
         if probe:
             members["events"] = Out(
                 Events(
@@ -154,6 +158,17 @@ class Boc(wiring.Component):
                 )
             )
         super().__init__(members)
+
+    @classmethod
+    def collection(cls, config: SmConfig, write_through: bool = False) -> Collection:
+        """Results are kept, dirty values are evicted, and every warp has a collector of its own."""
+        return Collection(
+            cls.entries(config),
+            cls.tags(config),
+            share=config.sub_core.collector.window,
+            keeps=UNITS,
+            evicts=int(not write_through),
+        )
 
     @staticmethod
     def tags(config: SmConfig) -> int:
@@ -197,11 +212,11 @@ class Boc(wiring.Component):
         )  # entries whose values a bank takes in this cycle
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._choose(m)
-        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self.evicts)
+        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self._evicts)
         self._deliver(m)
         self._insert(m)
-        if self.evicts:
-            self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._values)
+        for evicted in self.evicted:
+            self._wrote = write_back(m, evicted, self._state, self._pinned, self._values)
         self._oldest = [
             soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
             for warp in warps
@@ -352,7 +367,7 @@ class Boc(wiring.Component):
                     starts,
                     0,
                     state.dirty & ~dropped & ~Mux(done, unit.clean, 0) & ~wrote
-                    | (arrived if self.evicts else 0),
+                    | (arrived if self._evicts else 0),
                 )
             ),
             state.reserved.eq(
@@ -438,7 +453,7 @@ class Boc(wiring.Component):
                 self._note_parts,
                 str(warp),
                 self._entries,
-                self.operand[warp],
+                self.deliver[warp],
                 self._place[warp],
                 changed,
                 wanted,
@@ -541,10 +556,3 @@ class Boc(wiring.Component):
             emit(m, events.port_wait[number], offer.held, unit=number, collector=offer.payload.warp)
         busy = sum(sum(busy) for busy in self._busy)
         emit(m, events.occupied[0], Cat(*self._busy).any(), collectors=busy)
-
-
-class WriteThroughBoc(Boc):
-    """The same with results written into the banks at once as well: BOW without write-back (BOW, section
-    IV-A)."""
-
-    evicts = False

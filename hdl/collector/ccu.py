@@ -18,12 +18,14 @@ from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touche
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
+    Collection,
     Delivery,
     ReadDone,
     ResultOffer,
     WriteBack,
     dispatch_layout,
     dispatch_stream,
+    evicted_stream,
     issue_stream,
     read_stream,
 )
@@ -31,6 +33,7 @@ from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.round_robin import decode, encode, first_from
+from warpbank.hdl.storage.metadata import metadata_layout
 
 #: Bits of STHLD and of the count of cycles waited.
 STHLD_WIDTH = 8
@@ -81,9 +84,9 @@ class Ccu(wiring.Component):
     first : In. Execution unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per execution unit. Its result is kept by a collector unit (port D); its value comes
         in.
+    evicted : Out(evicted_stream), none. The banks have all results.
     operands : Out(value) per unit and slot. Operands of the unit's uop; right when it is dispatched.
     offered : Out, per unit. Number of its uop among those in collection.
-    operand : In(Noted) per unit, if `parts`. Note of the operand that arrives.
     kept : Out(kept_layout) per unit and slot, if `parts`. What is known of `operands`.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
@@ -91,10 +94,6 @@ class Ccu(wiring.Component):
     g + 2. A result written in t is found from t + 1 on.
     """
 
-    #: Results are kept, the banks have them all, and a unit may serve any warp.
-    caches, evicts, per_warp = True, False, False
-    #: Warps may have to wait for a free unit: there are `ready`, `idle` and `sthld`.
-    waits = True
     #: Replacement and allocation look at how near reuses are.
     far_first = True
 
@@ -119,13 +118,14 @@ class Ccu(wiring.Component):
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
             "read": Out(read_stream(config)),
-            "deliver": In(Delivery(config)).array(core.collectors),
+            "deliver": In(Delivery(config, metadata=metadata_layout(parts))).array(core.collectors),
             "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS),
             "first": In(bits(UNITS)),
             "keep": Out(WriteBack(config)).array(UNITS),
+            "evicted": Out(evicted_stream(config)).array(0),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
             "offered": Out(bits(core.collectors)).array(core.collectors),
             **metadata_ports(config, parts),
@@ -148,6 +148,11 @@ class Ccu(wiring.Component):
                 )
             )
         super().__init__(members)
+
+    @classmethod
+    def collection(cls, config: SmConfig) -> Collection:
+        """Results are kept, the banks have them all, and a unit may serve any warp."""
+        return Collection(cls.entries(config), cls.tags(config), keeps=UNITS)
 
     @staticmethod
     def tags(config: SmConfig) -> int:
@@ -446,7 +451,7 @@ class Ccu(wiring.Component):
                 self._note_parts,
                 str(number),
                 table.size,
-                self.operand[number],
+                self.deliver[number],
                 place,
                 changed,
                 self._slots,

@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.storage.metadata import metadata_layout
-
-
-class WithMetadata(wiring.Signature):
-    """The note of an operand that arrives in a collector (seen from the hierarchy)."""
-
-    def __init__(self, parts: int) -> None:
-        super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
 
 
 def kept_metadata_layout(parts: int) -> data.StructLayout:
@@ -28,15 +21,11 @@ def kept_metadata_layout(parts: int) -> data.StructLayout:
 
 
 def metadata_ports(config: SmConfig, parts: int) -> dict[str, Any]:
-    """The ports of collectors that keep notes: those of the operands that arrive, and of what is offered for
-    dispatch."""
-    if not parts:
-        return {}
+    """The port of collectors that keep metadata of values: those of what is offered for dispatch. Without
+    parts there is none."""
     core = config.sub_core
-    return {
-        "operand": In(WithMetadata(parts)).array(core.collectors),
-        "kept": Out(kept_metadata_layout(parts)).array(core.collectors, core.collector.slots),
-    }
+    layout = kept_metadata_layout(parts)
+    return {"kept": Out(layout).array(core.collectors if parts else 0, core.collector.slots)}
 
 
 def keep_metadata(
@@ -57,7 +46,7 @@ def keep_metadata(
     parts : of a register, as they are compressed.
     name : of the memory and signals.
     count : values.
-    operand, place : `WithMetadata`, an operand that arrives, and where.
+    operand, place : `warpbank.hdl.interfaces.Delivery`, an operand that arrives, and where.
     forgotten : mask of the values that are replaced or changed in this cycle.
     wanted : places of which the notes are looked up.
 
@@ -66,7 +55,7 @@ def keep_metadata(
     known = Signal(count, name=f"known_{name}")
     layout = metadata_layout(parts)
     notes = m.submodules[f"notes_{name}"] = Memory(shape=layout.size, depth=count, init=[])
-    write_at(m, notes, place, operand.note.as_value(), operand.valid)
+    write_at(m, notes, place, operand.metadata.as_value(), operand.valid)
     for entry in range(count):
         with m.If(operand.valid & (place == entry)):
             m.d.sync += known[entry].eq(1)
