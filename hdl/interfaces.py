@@ -23,7 +23,8 @@ All of the RTL is one clock domain, `sync`.
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, stream, wiring
@@ -47,6 +48,34 @@ BARRIER_WIDTH = 8
 MEMORY_WIDTH = 4
 #: Bits of what a release flag instruction holds.
 PAYLOAD_BITS = 54
+#: Metadata of an operand from plain banks: none, no bit wide.
+NO_METADATA = data.StructLayout({})
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The collectors of a sub-core in numbers: what the other units have to be as large as.
+
+    Parameters
+    ----------
+    entries : uops that can be in collection at a time.
+    tags : uops that one collector may have in collection.
+    share : of `entries`, those that belong to each warp, in order; 0: any warp may have any.
+    keeps : units whose results the collectors may keep: none or all. The scoreboard then hears of results by
+        unit, not by bank.
+    evicts : values that they evict in a cycle. They are a writer behind the units.
+    """
+
+    entries: int
+    tags: int = 1
+    share: int = 0
+    keeps: int = 0
+    evicts: int = 0
+
+    @property
+    def writers(self) -> int:
+        """Who writes registers: the units, and what evicts."""
+        return UNITS + self.evicts
 
 
 def uop_layout(config: SmConfig) -> data.StructLayout:
@@ -446,14 +475,16 @@ class Delivery(wiring.Signature):
     slot : Out(bits(slots)). Source slot that it is for.
     tag : Out(bits(tags)), if `tags` > 1. Which of the collector's uops it is for.
     value : Out(32 per lane). Value of the operand.
+    metadata : Out(metadata). What the storage knows of the value.
     """
 
-    def __init__(self, config: SmConfig, tags: int = 1) -> None:
+    def __init__(self, config: SmConfig, tags: int = 1, metadata: data.StructLayout = NO_METADATA) -> None:
         super().__init__(
             {
                 "valid": Out(1),
                 "slot": Out(config.sub_core.slot_width),
                 "value": Out(config.value_width),
+                "metadata": Out(metadata),
                 **{name: Out(width) for name, width in tag_fields(tags).items()},
             }
         )
@@ -503,29 +534,99 @@ class LocationInterface(Interface, Protocol):
 
 
 class BankPort(wiring.Signature):
-    """Bank interface to the storage: one bank.
+    """Bank interface to one bank of a storage.
 
-    Seen from the hierarchy. Reading and writing in one cycle is not allowed.
+    Seen from the main register file. A storage leaves alone what does not concern it.
 
     Members
     -------
-    row : Out(bits(rows)). Row that is read or written.
-    read : Out(1). Read the row; `data` is there in the next cycle.
-    write : Out(1). Write the lanes of `mask` of `value`, to be seen from the next cycle on.
-    mask : Out(lanes). Lanes that are written.
-    value : Out(32 per lane). Value that is written.
-    data : In(32 per lane). Value that the last read found; held until the next one.
+    row : Out. Row that is written, or else read.
+    read_row : Out. Row that is read.
+    read : Out. Read it; `data` and `metadata` are there `read_delay` + 1 cycles later.
+    write : Out. Write the lanes of `mask` of `value`; only if not `held`.
+    mask, value : Out.
+    part : Out. What is written are other lanes than the warp was launched with.
+    moved : Out. What is written is to be kept as it is.
+    given : Out(metadata), of a storage that is `told`. Metadata of what was written in the cycle before.
+    data, metadata : In. What the last read found; held until the next one.
+    held : In. The bank takes no write.
+    written : In. The bank's arrays are written in this cycle, and must not be read. May depend on `write`.
+    stored : In. A write is done: it is there from the next cycle on.
+    compressed : In, with `stored`. Some of its bytes are not in the bank.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(
+        self, config: SmConfig, metadata: data.StructLayout = NO_METADATA, read_row: int | None = None
+    ) -> None:
+        row_width = config.sub_core.row_width
         super().__init__(
             {
-                "row": Out(config.sub_core.row_width),
+                "row": Out(row_width),
+                "read_row": Out(row_width if read_row is None else read_row),
                 "read": Out(1),
                 "write": Out(1),
                 "mask": Out(config.lanes),
                 "value": Out(config.value_width),
+                "part": Out(1),
+                "moved": Out(1),
+                "given": Out(metadata),
                 "data": In(config.value_width),
+                "metadata": In(metadata),
+                "held": In(1),
+                "written": In(1),
+                "stored": In(1),
+                "compressed": In(1),
+            }
+        )
+
+
+class Freed(wiring.Signature):
+    """A physical register is released (seen from the mapping)."""
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "row": Out(core.row_width)})
+
+
+class Whereabouts(wiring.Signature):
+    """Whether the register of a row is in the scalar bank (seen from who asks). Combinational."""
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__({"bank": Out(core.bank_width), "row": Out(core.row_width), "scalar": In(1)})
+
+
+class StoragePorts(wiring.Signature):
+    """Seam 5: a storage (seen from it).
+
+    Parameters
+    ----------
+    config : the machine.
+    metadata : what the storage knows of a register.
+    poison : registers that can be released in a cycle, if what was released reads as a pattern.
+    scalar : there is a bank for scalar values behind the others, which is written through them.
+
+    Members
+    -------
+    bank : In(BankPort) per bank that can be read.
+    where : In(Whereabouts) per source slot, if `scalar`.
+    freed : In(Freed) per register that can be released.
+    """
+
+    def __init__(
+        self,
+        config: SmConfig,
+        metadata: data.StructLayout = NO_METADATA,
+        poison: int = 0,
+        scalar: bool = False,
+    ) -> None:
+        core = config.sub_core
+        port = BankPort(config, metadata, core.row_width + core.bank_width if scalar else None)
+        super().__init__(
+            {
+                "bank": In(port).array(core.banks + scalar),
+                "where": In(Whereabouts(config)).array(core.collector.slots * scalar),
+                "freed": In(Freed(config)).array(poison),
             }
         )
 
@@ -563,6 +664,44 @@ class ImmediateInterface(Interface, Protocol):
     valid: Signal
     pc: Signal
     bits: Signal
+
+
+class SchedulerPorts(wiring.Signature):
+    """Ports of a warp scheduler.
+
+    Seen from the scheduler. A policy leaves alone what does not concern it.
+
+    Members
+    -------
+    start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
+    eligible : In(warps). Warps that may issue in this cycle; they are active.
+    holds : In(warps). Warps that have values in a collector.
+    ready : In(warps). Warps whose next uop has no hazard.
+    away : In(warps), if it has `sets` of active and pending warps. Warps that have nothing to do among the
+        active ones: they wait for memory or at a barrier, or are over.
+    may_activate : In(warps). Warps that could become active, were they not away.
+    pick : Out(bits(warps)). The warp that issues, if `eligible` is not 0. Combinational; the state follows at
+        the clock edge.
+    active : Out(warps). Warps that may issue as far as the scheduler is concerned. From registers.
+    activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's
+        end. Combinational from registers, `away` and `may_activate`.
+    """
+
+    def __init__(self, warps: int, sets: bool = False) -> None:
+        super().__init__(
+            {
+                "start": In(warps),
+                "eligible": In(warps),
+                "holds": In(warps),
+                "ready": In(warps),
+                "away": In(warps if sets else 0),
+                "may_activate": In(warps),
+                "pick": Out(bits(warps)),
+                "active": Out(warps, init=-1),
+                "activated": Out(warps),
+                "deactivated": Out(warps),
+            }
+        )
 
 
 class ReadDone(wiring.Signature):
@@ -736,6 +875,11 @@ def issue_stream(config: SmConfig) -> Always:
     return Always(issue_layout(config))
 
 
+def optional(unit: wiring.Component, name: str) -> list[Any]:
+    """The member of that name, if the unit has one."""
+    return [getattr(unit, name)] if name in unit.signature.members else []
+
+
 class SubCorePorts(wiring.Signature):
     """Ports of a sub-core.
 
@@ -752,10 +896,11 @@ class SubCorePorts(wiring.Signature):
     fill : Out(Fill). Question to the testbench: the next uop of a warp.
     write : Out(WriteBack) per bank. Question to the testbench: the value of a result that a bank takes.
     issues : Out(1). A uop issues in this cycle.
-    sthld : In(8), if `waits`. Cycles to wait for a collector without near values.
-    keep : Out(WriteBack) per unit, if `caches`. Question to the testbench: the value of a result that a
+    sthld : In(waits), if that is not 0. Cycles to wait for a collector without near values.
+    keep : Out(WriteBack) per unit of `keeps`. Question to the testbench: the value of a result that a
         collector or a cache keeps.
-    immediate : Out(Immediate), if `immediates`. Question to the testbench: the bit-vector of a PREFETCH.
+    immediate : Out(Immediate), if a PREFETCH may name `prefetched` registers. Question to the testbench:
+        the bit-vector of a PREFETCH.
     lsu : Out(lsu_stream). Uops for the load/store unit.
     returned : In(returned_stream). Complete uops from the load/store unit.
     events : Out(Events), if `events` is given. Events of all units, `lsu_accept` among them.
@@ -765,9 +910,9 @@ class SubCorePorts(wiring.Signature):
         self,
         config: SmConfig,
         events: wiring.Signature | None,
-        caches: bool = False,
-        waits: bool = False,
-        immediates: bool = False,
+        keeps: int = 0,
+        waits: int = 0,
+        prefetched: int = 0,
     ) -> None:
         core = config.sub_core
         super().__init__(
@@ -780,9 +925,9 @@ class SubCorePorts(wiring.Signature):
                 "fill": Out(Fill(config)),
                 "write": Out(WriteBack(config)).array(core.banks),
                 "issues": Out(1),
-                **({"sthld": In(8)} if waits else {}),
-                **({"keep": Out(WriteBack(config)).array(UNITS)} if caches else {}),
-                **({"immediate": Out(Immediate(config))} if immediates else {}),
+                **({"sthld": In(waits)} if waits else {}),
+                "keep": Out(WriteBack(config)).array(keeps),
+                **({"immediate": Out(Immediate(config))} if prefetched else {}),
                 "lsu": Out(lsu_stream(config)),
                 "returned": In(returned_stream(config)),
                 **({} if events is None else {"events": Out(events)}),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from amaranth.hdl import Module, Signal, ValueLike
 from amaranth.lib import wiring
@@ -124,6 +124,11 @@ def total(parts: Iterable[Events]) -> dict[str, int]:
         for name, count in part.counts.items():
             counts[name] = counts.get(name, 0) + count
     return counts
+
+
+def reporting(*parts: Any) -> list[Any]:
+    """Return those of these components that have events."""
+    return [part for part in parts if part is not None and "events" in part.signature.members]
 
 
 def gather(m: Module, outer: EventsInterface, inner: Iterable[EventsInterface]) -> None:

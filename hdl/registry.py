@@ -4,72 +4,60 @@ A new unit is one line here."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
 from warpbank.hdl.front_end.cache_aware import CacheAware
 from warpbank.hdl.front_end.gto import Gto
 from warpbank.hdl.front_end.lrr import Lrr
 from warpbank.hdl.front_end.two_level import TwoLevel
-from warpbank.hdl.hierarchy.compressed import Compressed
-from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
-from warpbank.hdl.hierarchy.renamed import RenamedFlat
-from warpbank.hdl.hierarchy.renamed_compressed import RenamedCompressed
-from warpbank.hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
-from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.rfc import Rfc
-from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
-from warpbank.hdl.interfaces import UNITS
-from warpbank.hdl.main.arbiter import Arbiter, ScalarArbiter
-from warpbank.hdl.main.poison import POISONED
-from warpbank.hdl.mapping.cache_renaming import CacheRenaming
+from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.renaming import Renaming
+from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
-from warpbank.hdl.storage.gscalar import GScalar, GScalarHalf
+from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
-COLLECTORS: dict[str, Callable[..., Any]] = {
+#: Makes a unit; what a name stands for beyond a class is an argument.
+Factory = Callable[..., Any]
+
+COLLECTORS: dict[str, Factory] = {
     "ocu": Ocu,
-    "boc_write_through": WriteThroughBoc,
+    "boc_write_through": partial(Boc, write_through=True),
     "boc": Boc,
     "ccu": Ccu,
     "ccu_lru": LruCcu,
 }
-#: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
-FLAT: dict[tuple[bool, bool], Any] = {
-    (False, False): Flat,
-    (True, False): RenamedFlat,
-    (False, True): Compressed,
-    (True, True): RenamedCompressed,
+HIERARCHIES: dict[str, Factory] = {
+    "flat": Flat,
+    "ltrf": Ltrf,
+    "ltrf_plus": partial(Ltrf, liveness=True),
+    "rfc": Rfc,
+    "sw_rfc": SwRfc,
 }
-#: The caches, by the same.
-CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
-    (False, False): {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc},
-    (True, False): {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus},
-    (False, True): {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus},
-    (True, True): {"ltrf": RenamedCompressedLtrf, "ltrf_plus": RenamedCompressedLtrfPlus},
-}
-MAPPINGS: dict[str, Callable[..., Any]] = {"direct": Direct, "renaming": Renaming}
-STORAGES: dict[str, Callable[..., Any]] = {
+MAPPINGS: dict[str, Factory] = {"direct": Direct, "renaming": Renaming}
+STORAGES: dict[str, Factory] = {
     "plain": Banks,
     "gscalar": GScalar,
-    "gscalar_half": GScalarHalf,
+    "gscalar_half": partial(GScalar, parts=2),
     "bdi": BdiBanks,
     "scalar_rf": ScalarRf,
 }
-#: Storages that compress.
-COMPRESSING = (GScalar, BdiBanks)
 SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
     "lrr": lambda config, _: Lrr(config.sub_core.warps),
     "gto": lambda config, _: Gto(config.sub_core.warps),
@@ -78,52 +66,40 @@ SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
 }
 
 
-def _unit(room: str, units: dict[str, Callable[..., Any]], name: str) -> Any:
-    """The class of `name`. Raises ValueError if the RTL has none of that name."""
+def _unit(room: str, units: dict[str, Factory], name: str) -> Any:
+    """What makes `name`. Raises ValueError if the RTL has none of that name."""
     if name not in units:
         raise ValueError(f"The RTL has no {room} named {name!r}; it has {', '.join(units)}.")
     return units[name]
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
-    """The register file of one sub-core below its collectors."""
-    collectors = _unit("collector", COLLECTORS, scheme.collector)
-    kind = _unit("storage", STORAGES, scheme.storage)
-    renames, compresses, cached = (
-        scheme.mapping == "renaming",
-        issubclass(kind, COMPRESSING),
-        scheme.hierarchy != "flat",
-    )
-    found = CACHES[renames, compresses] if cached else {"flat": FLAT[renames, compresses]}
-    hierarchy = _unit("hierarchy", found, scheme.hierarchy)
-    told = {"told": True} if compresses and cached else {}
-    storage = (POISONED[kind] if probe and renames else kind)(config, probe, **told)
-    tags, entries = collectors.tags(config), collectors.entries(config)
-    evicts = collectors.evicts
-    place: Any = CacheRenaming if renames and cached else _unit("mapping", MAPPINGS, scheme.mapping)
-    mapping = (
-        place(config, entries, UNITS + evicts + cached, tags, probe)
-        if renames
-        else place(config, hierarchy.ports(config, evicts))
-    )
-    if hierarchy.follows:
-        return hierarchy(config, mapping, storage, entries, tags, evicts, probe)
-    if isinstance(storage, ScalarRf):
-        return ScalarFile(
-            config, mapping, storage, ScalarArbiter(config, entries, tags, probe), tags, evicts, probe
-        )
-    return hierarchy(config, mapping, storage, Arbiter(config, entries, tags, probe), tags, evicts, probe)
+def _class(make: Any) -> tuple[Any, dict[str, Any]]:
+    """The class that a factory makes, and the arguments it gives it."""
+    return (make.func, make.keywords) if isinstance(make, partial) else (make, {})
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
-    """The collectors of one sub-core. Those that keep values keep the storage's notes beside them."""
-    collectors, storage = (
-        _unit("collector", COLLECTORS, scheme.collector),
-        _unit("storage", STORAGES, scheme.storage),
+def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Any:
+    """The register file of one sub-core below its collectors: a hierarchy over a main register file, which
+    joins a mapping and a storage."""
+    kind, arguments = _class(_unit("collector", COLLECTORS, scheme.collector))
+    collection: Collection = kind.collection(config, **arguments)
+    hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
+    needs = _class(hierarchy)[0].main_needs
+    cached, operands = needs["cached"], needs["operands"]
+    storage = _unit("storage", STORAGES, scheme.storage)(
+        config, probe, TABLE_BANKS if probe and config.takes_flags else 0, cached
     )
-    if collectors.caches and issubclass(storage, COMPRESSING):
-        return collectors(config, probe, storage.parts)
-    return collectors(config, probe)
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(
+        config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
+    )
+    main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
+    return hierarchy(config, main, collection, probe=probe)
+
+
+def build_collectors(config: SmConfig, scheme: Scheme, parts: int, probe: bool) -> Any:
+    """The collectors of one sub-core. Those that keep values keep their metadata beside them; `parts`: of a
+    register, as the storage compresses them."""
+    return _unit("collector", COLLECTORS, scheme.collector)(config, probe, parts)
 
 
 def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:

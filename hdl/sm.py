@@ -28,6 +28,7 @@ from warpbank.hdl.interfaces import (
     SubCoreInterface,
     WriteBack,
     WriteBackInterface,
+    optional,
 )
 from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
@@ -119,9 +120,8 @@ class Sm(wiring.Component):
         self.ctas = CtaDispatch(config, probe=probe)
         shape = config.sub_core.collector
         self._waiting_time = 0 if shape.sthld == "adaptive" else int(shape.sthld)
-        self.sthld = (
-            Sthld(config, probe) if self.cores[0].collectors.waits and shape.sthld == "adaptive" else None
-        )
+        waits = optional(self.cores[0], "sthld")
+        self.sthld = Sthld(config, probe) if waits and shape.sthld == "adaptive" else None
         shared: list[Reporter] = [
             self.lsu,
             self.barriers,
@@ -139,9 +139,9 @@ class Sm(wiring.Component):
             "lines": Out(Lines(config)),
             "overflow": Out(1),
         }
-        if self.cores[0].keeps:
+        if self.cores[0].keep:
             members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
-        if self.cores[0].registers.prefetches:
+        if optional(self.cores[0], "immediate"):
             members["immediate"] = Out(Immediate(config)).array(cores)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
@@ -174,8 +174,8 @@ class Sm(wiring.Component):
                 m.d.comb += [
                     getattr(start, name).eq(getattr(given, name)) for name in start.signature.members
                 ]
-            if hasattr(core, "launch"):
-                m.d.comb += core.launch.eq(self.launch.valid & self.launch.ready)
+            for launch in optional(core, "launch"):
+                m.d.comb += launch.eq(self.launch.valid & self.launch.ready)
             arrival = barriers.arrivals[number]
             m.d.comb += [
                 getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members
@@ -192,13 +192,12 @@ class Sm(wiring.Component):
             wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
             for outer, inner in zip(self.write[number], core.write, strict=True):
                 wiring.connect(m, wiring.flipped(outer), inner)
-            if core.collectors.waits:
-                m.d.comb += core.sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
-            if core.registers.prefetches:
-                wiring.connect(m, wiring.flipped(self.immediate[number]), core.immediate)
-            if core.keeps:
-                for outer, inner in zip(self.keep[number], core.keep, strict=True):
-                    wiring.connect(m, wiring.flipped(outer), inner)
+            for sthld in optional(core, "sthld"):
+                m.d.comb += sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
+            for immediate in optional(core, "immediate"):
+                wiring.connect(m, wiring.flipped(self.immediate[number]), immediate)
+            for unit, inner in enumerate(core.keep):
+                wiring.connect(m, wiring.flipped(self.keep[number][unit]), inner)
             overflow = overflow | core.pipelines.overflow
             if self._shared:
                 gather(m, self.core_events[number], [core.events])

@@ -1,11 +1,25 @@
-"""A sub-core: assembly of the rooms."""
+"""A sub-core: assembly of the rooms.
+
+Within a cycle, in the order of the phases, which are also the private steps that build it:
+
+0.  status, look: state of the clock edge; the mapping sees the warps' first uops
+1.  activate: which warps are active, in the scheduler and in the registers
+2.  write_back: results onto banks, into collectors and caches
+3.  land: the scoreboard hears of what is written
+4.  bank_read: operands from the registers to the collectors
+5.  dispatch: complete uops to the units, and who of their lanes executes them
+6.  fill: the instruction buffers
+7.  issue: the uop that the scheduler picks, or a move in its place
+
+All of it is combinational between two clock edges; a value written at one is seen after it.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Const, Module, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
@@ -13,14 +27,12 @@ from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import NOTICES, Control, Unit
 from warpbank.hdl.execute.pipelines import Pipelines
 from warpbank.hdl.execute.result_arbiter import ResultArbiter
-from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
-from warpbank.hdl.front_end.cache_aware import CacheAware
+from warpbank.hdl.execute.scalar import scalar_lanes
 from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
 from warpbank.hdl.front_end.issue import InFlight, Status
 from warpbank.hdl.front_end.scoreboard import Scoreboard
-from warpbank.hdl.front_end.two_level import TwoLevel
-from warpbank.hdl.interfaces import UNITS, SubCorePorts
-from warpbank.hdl.probe import Events, gather, total
+from warpbank.hdl.interfaces import SubCorePorts, optional
+from warpbank.hdl.probe import Events, gather, reporting, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
 from warpbank.hdl.round_robin import encode
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
@@ -50,85 +62,85 @@ class SubCore(wiring.Component):
         self.in_flight = InFlight(config)
         self.scheduler = build_scheduler(config, scheme, probe)
         self.registers = build_registers(config, scheme, probe)
-        self.collectors = build_collectors(config, scheme, probe)
-        caches = self.collectors.caches
-        two_level = isinstance(self.scheduler, TwoLevel)
-        self.keeps = caches or self.registers.follows  # results are asked for by unit, not by bank
+        self.collectors = build_collectors(config, scheme, self.registers.parts, probe)
+        collection = self.registers.collection
         self.scoreboard = Scoreboard(
             config,
-            self.collectors.entries(config),
-            UNITS if self.keeps else None,
-            self.collectors.per_warp,
-            two_level,
-            self.registers.notes and (self.collectors.evicts or self.registers.follows),
+            collection.entries,
+            len(self.registers.landed),
+            collection.share > 0,
+            len(self.scheduler.away) > 0,
+            len(self.registers.owed),
         )
         self.pipelines = Pipelines(config, probe)
-        self.results = ResultArbiter(config, caches, self.collectors.evicts, probe)
-        reporters = [
-            self.buffers,
-            self.status,
-            self.collectors,
-            self.registers,
-            self.pipelines,
-            self.results,
-            *([self.scheduler] if two_level else []),
-        ]
-        self.moves = self.scalar = None
-        if self.registers.notes:
-            if not self.registers.follows:  # a cache holds registers whole
-                self.moves = DecompressMoves(config, probe)
-            parts, executes = self.registers.parts, self.registers.executes
-            self.scalar = (
-                KeptScalarLanes(config, parts, self.collectors.entries(config), executes, probe)
-                if caches
-                else ScalarLanes(config, parts, executes, probe)
-            )
-            reporters += [part for part in (self.moves, self.scalar) if part is not None]
-        self._reporters = reporters if probe else []
-        events = Events(config, total(part.events.signature for part in reporters)) if probe else None
+        self.results = ResultArbiter(config, collection.keeps, collection.evicts, probe)
+        self.moves = DecompressMoves(config, len(self.registers.stored), probe)
+        self.scalar = scalar_lanes(config, self.registers.parts, collection, self.registers.executes, probe)
+        parts = self._parts()
+        self._reporters = reporting(*parts.values()) if probe else []
+        events = Events(config, total(part.events.signature for part in self._reporters)) if probe else None
         super().__init__(
-            SubCorePorts(config, events, self.keeps, self.collectors.waits, self.registers.prefetches)
+            SubCorePorts(
+                config,
+                events,
+                max(len(self.collectors.keep), len(self.registers.keep)),
+                len(self.collectors.sthld),
+                len(self.registers.working),
+            )
         )
+
+    def _parts(self) -> dict[str, wiring.Component]:
+        """The units by name."""
+        names = ("buffers", "status", "in_flight", "scheduler", "registers", "collectors", "scoreboard")
+        return {name: getattr(self, name) for name in (*names, "pipelines", "results", "moves", "scalar")}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        for name, part in self._parts().items():
+            m.submodules[name] = part
         self._prefetch = Signal(name="prefetch")
-        m.d.comb += self._prefetch.eq(self.status.done & (self.status.uop.control == Control.PREFETCH))
-        for name in (
-            "buffers",
-            "status",
-            "in_flight",
-            "scheduler",
-            "registers",
-            "collectors",
-            "scoreboard",
-            "pipelines",
-            "results",
-        ):
-            m.submodules[name] = getattr(self, name)
-        self._front_end(m)
-        self._register_file(m)
-        self._execution(m)
-        if self.scalar is not None:
-            self._scalar_execution(m)
+        self._start(m)
+        self._look(m)
+        self._activate(m)
+        self._write_back(m)
+        self._keep(m)
+        self._land(m)
+        self._bank_read(m)
+        self._dispatch(m)
+        self._fill(m)
+        self._issue(m)
         if self._reporters:
             gather(m, self.events, [part.events for part in self._reporters])
         return m
 
-    def _front_end(self, m: Module) -> None:
-        buffers, status, scheduler = self.buffers, self.status, self.scheduler
-        scoreboard, collectors, in_flight = self.scoreboard, self.collectors, self.in_flight
-        notice = reduce(or_, (status.uop.control == control for control in NOTICES))
+    def _start(self, m: Module) -> None:
+        """Launches begin, warps start, reach barriers and drain."""
+        status, in_flight, registers = self.status, self.in_flight, self.registers
         wiring.connect(m, wiring.flipped(self.start), status.start)
+        wiring.connect(m, wiring.flipped(self.start), registers.start)
         wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
-        wiring.connect(m, wiring.flipped(self.fill), buffers.fill)
-        for port, hazards in zip(scoreboard.hazards, buffers.hazards, strict=True):
-            wiring.connect(m, hazards, port)
+        for part in (self.buffers, self.scheduler, in_flight, self.collectors):
+            m.d.comb += part.start.eq(self.start.warps)
         m.d.comb += [
-            buffers.start.eq(self.start.warps),
-            scheduler.start.eq(self.start.warps),
-            in_flight.start.eq(self.start.warps),
+            *(registers.launch.eq(launch) for launch in optional(self, "launch")),
             status.release.eq(self.release),
+            in_flight.live.eq(status.live),
+            self.drain.eq(in_flight.drain),
+            registers.end.eq(in_flight.drain),
+        ]
+
+    def _look(self, m: Module) -> None:
+        """What the warps' first uops have to wait for."""
+        buffers, status, scoreboard = self.buffers, self.status, self.scoreboard
+        collectors, registers = self.collectors, self.registers
+        for hazards, blocking, lacking in zip(
+            buffers.hazards, scoreboard.hazards, registers.hazards, strict=True
+        ):
+            for sink in (blocking, lacking):
+                m.d.comb += [
+                    getattr(sink, name).eq(getattr(hazards, name)) for name in hazards.signature.members
+                ]
+        m.d.comb += [
             status.first.eq(buffers.first),
             status.collects.eq(buffers.collects),
             # A PREFETCH changes the places of registers, so that no operand may be on its way.
@@ -137,235 +149,147 @@ class SubCore(wiring.Component):
             status.may_issue.eq(collectors.may_issue),
             status.may_slide.eq(collectors.may_slide),
             status.refused.eq(collectors.refused),
-            scheduler.eligible.eq(status.eligible),
-            status.pick.eq(scheduler.pick),
-            buffers.warp.eq(scheduler.pick),
-            in_flight.live.eq(status.live),
-            in_flight.issue.eq(status.issue.valid),
-            in_flight.warp.eq(scheduler.pick),
-            self.drain.eq(in_flight.drain),
-            scoreboard.entry.eq(collectors.entry),
-            collectors.start.eq(self.start.warps),
-            collectors.slide.eq(status.done & ~notice),
-        ]
-        if self.moves is None:
-            m.d.comb += [buffers.pop.eq(status.issues), status.uop.eq(buffers.uop)]
-        else:
-            self._insert_moves(m)
-        if isinstance(scheduler, CacheAware):
-            m.d.comb += scheduler.holds.eq(collectors.holds)
-        may_issue, short = self._may_issue(m)
-        if isinstance(scheduler, TwoLevel):
-            m.d.comb += [
-                scheduler.ready.eq(status.ready),
-                scheduler.away.eq(status.away | short & status.ready),
-                status.distant.eq(scoreboard.distant),
-                scheduler.may_activate.eq(self.registers.may_activate if self.registers.follows else ~0),
-                status.active.eq(scheduler.active & may_issue),
-            ]
-        else:
-            m.d.comb += status.active.eq(may_issue)
-        for taker in (collectors.issue, scoreboard.issue):
-            m.d.comb += [taker.valid.eq(status.issue.valid), taker.payload.eq(status.issue.payload)]
-
-    def _insert_moves(self, m: Module) -> None:
-        """Moves issue in the place of uops."""
-        m.submodules.moves = moves = self.moves
-        m.d.comb += [
-            moves.warp.eq(self.scheduler.pick),
-            moves.uop.eq(self.buffers.uop),
-            moves.issues.eq(self.status.issues),
-            self.status.uop.eq(moves.goes),
-            self.buffers.pop.eq(self.status.issues & ~moves.inserts),
-        ]
-        if self.registers.renames:
-            m.d.comb += moves.missing.eq(Array(self.registers.missing)[self.scheduler.pick])
-        for source, sink in zip(self.registers.stored, moves.stored, strict=True):
-            wiring.connect(m, source, sink)
-
-    def _scalar_execution(self, m: Module) -> None:
-        """What the units are told of the lanes they have to clock."""
-        m.submodules.scalar = scalar = self.scalar
-        issue = self.status.issue
-        m.d.comb += [
-            scalar.issue.valid.eq(issue.valid),
-            scalar.issue.payload.eq(issue.payload),
-            scalar.entry.eq(self.collectors.entry),
-        ]
-        if "alone" in self.pipelines.signature.members:
-            m.d.comb += self.pipelines.alone.eq(scalar.clocked[Unit.SFU].alone)
-        takers = self.collectors if self.collectors.caches else scalar
-        for source, sink in zip(self.registers.operand, takers.operand, strict=True):
-            wiring.connect(m, source, sink)
-        if self.collectors.caches:
-            m.d.comb += [
-                sink.eq(source) for source, sink in zip(self.collectors.offered, scalar.offered, strict=True)
-            ]
-            for kept, known in zip(self.collectors.kept, scalar.kept, strict=True):
-                m.d.comb += [
-                    sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)
-                ]
-        for port, taker in zip(self.collectors.dispatch, scalar.dispatch, strict=True):
-            m.d.comb += [
-                taker.valid.eq(port.valid & port.ready),
-                taker.collector.eq(port.payload.collector),
-                taker.warp.eq(port.payload.result.warp),
-                taker.seq.eq(port.payload.result.seq),
-            ]
-
-    def _may_issue(self, m: Module) -> tuple[Value, Value]:
-        """Masks of the warps that may issue as far as their registers are concerned, and of those that lack
-        physical ones."""
-        registers = self.registers
-        everyone = ~Const(0, len(self.status.active))
-        there: Value = registers.may_issue if registers.follows else everyone
-        if not registers.renames:
-            return there, ~everyone
-        for source, sink in zip(self.buffers.hazards, registers.hazards, strict=True):
-            m.d.comb += [getattr(sink, name).eq(getattr(source, name)) for name in source.signature.members]
-        return there & ~registers.lacking, registers.lacking
-
-    def _rename(self, m: Module) -> None:
-        """Registers that are renamed follow what issues, what is read and written, and which warps end."""
-        registers, status, collectors = self.registers, self.status, self.collectors
-        m.d.comb += [
-            registers.launch.eq(self.launch),
             registers.here.eq(status.here),
-            registers.slide.eq(status.done),
-            registers.entry.eq(collectors.entry),
-            registers.end.eq(self.in_flight.drain),
         ]
-        m.d.comb += [
-            sink.slots.eq(source.slots)
-            for source, sink in zip(collectors.read_done, registers.done, strict=True)
-        ]
-        if collectors.caches:
-            results = [(offer.taken, offer.payload) for offer in self.results.offer]
-        else:
-            results = [(result.valid & result.ready, result.payload) for result in self.results.result]
-        for (taken, payload), port in zip(results, registers.finished, strict=True):
-            m.d.comb += [port.valid.eq(taken), port.warp.eq(payload.warp), port.register.eq(payload.register)]
 
-    def _register_file(self, m: Module) -> None:
-        registers, collectors, scoreboard = self.registers, self.collectors, self.scoreboard
-        wiring.connect(m, wiring.flipped(self.start), registers.start)
-        wiring.connect(m, collectors.read, registers.read)
-        for source, sink in (
-            *zip(registers.deliver, collectors.deliver, strict=True),
-            *zip(collectors.read_done, scoreboard.read, strict=True),
-        ):
-            wiring.connect(m, source, sink)
-        if registers.renames or registers.follows:
-            issue = self.status.issue
-            m.d.comb += [registers.issue.valid.eq(issue.valid), registers.issue.payload.eq(issue.payload)]
-        if registers.renames:
-            self._rename(m)
-        if registers.follows:
-            self._cache_registers(m)
-        else:
-            for outer, inner in zip(self.write, registers.write, strict=True):
-                wiring.connect(m, wiring.flipped(outer), inner)
-        if collectors.caches:
-            self._keep_results(m)
-        elif registers.follows:
-            for result, written in zip(self.results.result, scoreboard.written, strict=True):
-                m.d.comb += [
-                    written.valid.eq(result.valid & result.ready),
-                    written.warp.eq(result.payload.warp),
-                    written.register.eq(result.payload.register),
-                ]
-        else:
-            for source, sink in zip(registers.written, scoreboard.written, strict=True):
-                wiring.connect(m, source, sink)
-
-    def _cache_registers(self, m: Module) -> None:
-        """A register file cache: it follows what the scheduler and the PREFETCHes say, and asks for results
-        by unit."""
-        registers, scheduler, status = self.registers, self.scheduler, self.status
+    def _activate(self, m: Module) -> None:
+        """Which warps may issue as far as scheduler and registers are concerned, and which come and go."""
+        scheduler, registers, status = self.scheduler, self.registers, self.status
         m.d.comb += [
+            scheduler.ready.eq(status.ready),
+            scheduler.away.eq(status.away | registers.lacking & status.ready),
+            scheduler.may_activate.eq(registers.may_activate),
+            status.active.eq(scheduler.active & registers.may_issue & ~registers.lacking),
             registers.activate.eq(scheduler.activated.any()),
             registers.activated.eq(encode(scheduler.activated)),
             registers.deactivate.eq(scheduler.deactivated),
             registers.ended.eq(status.over),
             registers.quiet.eq(self.scoreboard.quiet),
         ]
-        if registers.notes:
-            wiring.connect(m, registers.owed, self.scoreboard.owed)
-        if registers.prefetches:
-            m.d.comb += [
-                registers.prefetch.eq(self._prefetch),
-                registers.prefetching.eq(scheduler.pick),
-                registers.registers.eq(self.immediate.bits),
-                self.immediate.valid.eq(self._prefetch),
-                self.immediate.pc.eq(status.uop.pc),
-            ]
-        for unit, (outer, inner) in enumerate(zip(self.keep, registers.keep, strict=True)):
-            m.d.comb += inner.value.eq(outer.value)
-            asks = [inner, *([self.collectors.keep[unit]] if self.collectors.caches else [])]
+
+    def _write_back(self, m: Module) -> None:
+        """Results, and what collectors evict, take banks, or places in collectors and caches."""
+        results, registers, collectors = self.results, self.registers, self.collectors
+        wiring.connect(m, wiring.flipped(self.returned), self.pipelines.returned)
+        for head, result in zip(results.head, self.pipelines.result, strict=True):
+            wiring.connect(m, result, head)
+        for offered, taker in (
+            *zip(results.result, registers.result, strict=True),
+            *zip(results.offer, collectors.result, strict=True),
+            *zip(collectors.evicted, registers.evicted, strict=True),
+            *zip(results.finished, registers.finished, strict=True),
+        ):
+            wiring.connect(m, offered, taker)
+        m.d.comb += [
+            registers.first.eq(results.first),
+            collectors.first.eq(results.first),
+            results.evicted.eq(Cat(port.valid & port.ready for port in collectors.evicted)),
+        ]
+        for unit, retired in enumerate(results.retired):
+            names = retired.signature.members
+            for part in (self.scoreboard, self.status, self.in_flight):
+                taker = part.retired[unit]
+                m.d.comb += [getattr(taker, name).eq(getattr(retired, name)) for name in names]
+
+    def _keep(self, m: Module) -> None:
+        """Values of results come in: for a bank, or for a unit whose result a collector or a cache keeps."""
+        for outer, inner in zip(self.write, self.registers.write, strict=False):
+            wiring.connect(m, wiring.flipped(outer), inner)
+        for unit, outer in enumerate(self.keep):
+            asks = [part.keep[unit] for part in (self.registers, self.collectors) if part.keep]
+            for ask in asks:
+                m.d.comb += ask.value.eq(outer.value)
             m.d.comb += outer.valid.eq(reduce(or_, (ask.valid for ask in asks)))
             m.d.comb += [
-                getattr(outer, name).eq(getattr(inner, name)) for name in ("warp", "seq", "register", "mask")
+                getattr(outer, name).eq(getattr(asks[0], name))
+                for name in ("warp", "seq", "register", "mask")
             ]
 
-    def _keep_results(self, m: Module) -> None:
-        """Collectors that keep results, and may evict them."""
-        collectors, results = self.collectors, self.results
-        for offer, taker, written in zip(
-            results.offer, collectors.result, self.scoreboard.written, strict=True
+    def _land(self, m: Module) -> None:
+        """The scoreboard hears of what is written, and is asked about what is not."""
+        for source, sink in (
+            *zip(self.registers.landed, self.scoreboard.written, strict=True),
+            *zip(self.registers.owed, self.scoreboard.owed, strict=True),
+            *zip(self.registers.stored, self.moves.stored, strict=True),
         ):
-            wiring.connect(m, offer, taker)
-            domain = m.d.comb if self.moves is None else m.d.sync  # a result is compressed before it is there
-            domain += [
-                written.valid.eq(offer.taken),
-                written.warp.eq(offer.payload.warp),
-                written.register.eq(offer.payload.register),
-            ]
-        m.d.comb += collectors.first.eq(results.first)
-        if collectors.waits:
-            m.d.comb += [
-                collectors.ready.eq(self.status.collecting),
-                collectors.idle.eq(~self.status.issues),
-                collectors.sthld.eq(self.sthld),
-            ]
-        for outer, inner in zip(self.keep, collectors.keep, strict=True):
-            if self.registers.follows:
-                m.d.comb += inner.value.eq(outer.value)
-            else:
-                wiring.connect(m, wiring.flipped(outer), inner)
-        if collectors.evicts:
-            wiring.connect(m, collectors.evicted, self.registers.evicted)
-            if self.moves is not None:
-                self._keep_plain(m)
-            m.d.comb += results.evicted.eq(collectors.evicted.valid & collectors.evicted.ready)
+            wiring.connect(m, source, sink)
 
-    def _keep_plain(self, m: Module) -> None:
-        """A value that is evicted while a write of its register is pending or issues is not compressed."""
-        evicted, issue, owed = self.collectors.evicted.payload, self.status.issue, self.scoreboard.owed
-        uop = issue.payload.uop
-        writes = (evicted.register - uop.destination)[:8] < uop.count
-        m.d.comb += [
-            owed.warp.eq(evicted.warp),
-            owed.register.eq(evicted.register),
-            self.registers.plain.eq(
-                owed.pending | issue.valid & (issue.payload.warp == evicted.warp) & writes
-            ),
-        ]
+    def _bank_read(self, m: Module) -> None:
+        """Operands are requested and arrive, in the collectors and, what is known of them, beside them."""
+        registers, collectors = self.registers, self.collectors
+        wiring.connect(m, collectors.read, registers.read)
+        for source, sink, known in zip(
+            registers.deliver, collectors.deliver, self.scalar.deliver, strict=True
+        ):
+            wiring.connect(m, source, sink)
+            m.d.comb += [known.valid.eq(source.valid), known.metadata.eq(source.metadata)]
+        for source, scored, followed in zip(
+            collectors.read_done, self.scoreboard.read, registers.done, strict=True
+        ):
+            m.d.comb += [scored.slots.eq(source.slots), followed.slots.eq(source.slots)]
 
-    def _execution(self, m: Module) -> None:
-        pipelines, results = self.pipelines, self.results
+    def _dispatch(self, m: Module) -> None:
+        """Complete uops go to their units, which are told of the lanes they have to clock."""
+        collectors, pipelines, scalar = self.collectors, self.pipelines, self.scalar
         wiring.connect(m, wiring.flipped(self.lsu), pipelines.lsu)
-        wiring.connect(m, wiring.flipped(self.returned), pipelines.returned)
-        m.d.comb += [self.registers.first.eq(results.first), self.issues.eq(self.status.issues)]
-        for unit in range(UNITS):
-            wiring.connect(m, self.collectors.dispatch[unit], pipelines.dispatch[unit])
-            wiring.connect(m, pipelines.result[unit], results.head[unit])
-            wiring.connect(m, results.result[unit], self.registers.result[unit])
-            retired = results.retired[unit]
-            for taker in (
-                self.scoreboard.retired[unit],
-                self.status.retired[unit],
-                self.in_flight.retired[unit],
-            ):
-                m.d.comb += [
-                    getattr(taker, name).eq(getattr(retired, name)) for name in retired.signature.members
-                ]
+        for port, unit, taker in zip(collectors.dispatch, pipelines.dispatch, scalar.dispatch, strict=True):
+            wiring.connect(m, port, unit)
+            m.d.comb += [
+                taker.valid.eq(port.valid & port.ready),
+                taker.collector.eq(port.payload.collector),
+                taker.warp.eq(port.payload.result.warp),
+                taker.seq.eq(port.payload.result.seq),
+            ]
+        m.d.comb += [alone.eq(scalar.clocked[Unit.SFU].alone) for alone in pipelines.alone]
+        m.d.comb += [sink.eq(source) for source, sink in zip(collectors.offered, scalar.offered, strict=True)]
+        for kept, known in zip(collectors.kept, scalar.kept, strict=True):
+            m.d.comb += [
+                sink.as_value().eq(source.as_value()) for source, sink in zip(kept, known, strict=True)
+            ]
+
+    def _fill(self, m: Module) -> None:
+        """The instruction buffers take uops, and the bit-vectors of PREFETCHes come in."""
+        status, registers = self.status, self.registers
+        wiring.connect(m, wiring.flipped(self.fill), self.buffers.fill)
+        m.d.comb += [
+            self._prefetch.eq(status.done & (status.uop.control == Control.PREFETCH)),
+            registers.prefetch.eq(self._prefetch),
+            registers.prefetching.eq(self.scheduler.pick),
+        ]
+        for immediate in optional(self, "immediate"):
+            m.d.comb += [
+                registers.working.eq(immediate.bits),
+                immediate.valid.eq(self._prefetch),
+                immediate.pc.eq(status.uop.pc),
+            ]
+
+    def _issue(self, m: Module) -> None:
+        """The uop that the scheduler picks issues, or a move in its place; who follows uops hears of it."""
+        buffers, status, scheduler, moves = self.buffers, self.status, self.scheduler, self.moves
+        collectors, registers = self.collectors, self.registers
+        notice = reduce(or_, (status.uop.control == control for control in NOTICES))
+        m.d.comb += [
+            scheduler.eligible.eq(status.eligible),
+            scheduler.holds.eq(collectors.holds),
+            status.pick.eq(scheduler.pick),
+            buffers.warp.eq(scheduler.pick),
+            buffers.pop.eq(status.issues & ~moves.inserts),
+            moves.warp.eq(scheduler.pick),
+            moves.uop.eq(buffers.uop),
+            moves.missing.eq(Array(registers.missing)[scheduler.pick]),
+            moves.issues.eq(status.issues),
+            status.uop.eq(moves.goes),
+            status.distant.eq(self.scoreboard.distant),
+            self.in_flight.issue.eq(status.issue.valid),
+            self.in_flight.warp.eq(scheduler.pick),
+            self.issues.eq(status.issues),
+            collectors.slide.eq(status.done & ~notice),
+            registers.slide.eq(status.done),
+            collectors.ready.eq(status.collecting),
+            collectors.idle.eq(~status.issues),
+            *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
+        ]
+        for part in (collectors, self.scoreboard, registers, self.scalar):
+            m.d.comb += [part.issue.valid.eq(status.issue.valid), part.issue.payload.eq(status.issue.payload)]
+        for part in (self.scoreboard, registers, self.scalar):
+            m.d.comb += part.entry.eq(collectors.entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import warnings
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ SIMULATION = [
 #: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a
 #: testbench looks into stay: without them the SM would have no operands.
 READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
+
+#: Of RTLIL, what concerns no bit: wires, and what is connected to them.
+_NOTHING = re.compile(
+    r"(?:^ *attribute [^\n]*\n)*^ *wire width 0 [^\n]*\n\n?|^connect \S+ \{ *\}\n", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ def ports(component: Any) -> list[Port]:
     found = []
     for path, member, value in component.signature.flatten(component):
         name = "__".join(str(part) for part in path)
+        if not len(Value.cast(value)):
+            continue
         found.append(
             Port(
                 tuple(path),
@@ -78,11 +86,11 @@ def _fields(shape: Any, prefix: str = "", offset: int = 0) -> list[str]:
 
 
 def to_rtlil(component: Any, name: str) -> str:
-    """RTLIL text, without the source positions, which name files of this machine. Raises what the component
-    raises."""
+    """RTLIL text, without the source positions, which name files of this machine, and without wires of no
+    bit, which Verilog has not. Raises what the component raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return str(rtlil.convert(component, name=name, emit_src=False))
+        return _NOTHING.sub("", str(rtlil.convert(component, name=name, emit_src=False)))
 
 
 def to_verilog(source: str, passes: list[str]) -> str:

@@ -11,7 +11,7 @@ from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.collector.boc import Boc, WriteThroughBoc
+from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
 from warpbank.hdl.collector.window import Inserter
@@ -33,10 +33,9 @@ from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.rfc import Departing, Rfc
-from warpbank.hdl.hierarchy.scalar_file import ScalarFile
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
@@ -51,7 +50,7 @@ from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.mapping.table import RenamingTable, SmallTable
+from warpbank.hdl.mapping.table import RenamingTable
 from warpbank.hdl.registry import build_registers
 from warpbank.hdl.sm import Sm
 from warpbank.hdl.storage.banks import Banks
@@ -131,8 +130,8 @@ UNITS: dict[str, Unit] = {
         Unit("boc", Boc, lambda config, _, probe: Boc(_private(config), probe)),
         Unit(
             "boc_write_through",
-            WriteThroughBoc,
-            lambda config, _, probe: WriteThroughBoc(_private(config), probe),
+            Boc,
+            lambda config, _, probe: Boc(_private(config), probe, write_through=True),
         ),
         Unit("inserter", Inserter, lambda config, *_: Inserter(config)),
         Unit("ccu", Ccu, lambda config, _, probe: Ccu(config, probe)),
@@ -148,7 +147,7 @@ UNITS: dict[str, Unit] = {
         Unit("ltrf", Ltrf, lambda config, _, probe: build_registers(config, parse_scheme("ltrf"), probe)),
         Unit(
             "ltrf_plus",
-            LtrfPlus,
+            Ltrf,
             lambda config, _, probe: build_registers(config, parse_scheme("ltrf-plus"), probe),
         ),
         Unit("rfc", Rfc, lambda config, _, probe: build_registers(config, parse_scheme("rfc"), probe)),
@@ -164,16 +163,18 @@ UNITS: dict[str, Unit] = {
             lambda config, *_: AddressAllocation(config.sub_core.cache.registers),
         ),
         Unit("mover", Mover, lambda config, *_: Mover(config)),
-        Unit("direct", Direct, lambda config, *_: Direct(config, Flat.ports(config))),
+        Unit("direct", Direct, lambda config, *_: Direct(config, Ocu.collection(config), EXECUTION_UNITS)),
         Unit(
             "renaming",
             Renaming,
             lambda config, _, probe: Renaming(
-                _with_flags(config), Ocu.entries(config), EXECUTION_UNITS, probe=probe
+                _with_flags(config), Ocu.collection(config), EXECUTION_UNITS, probe=probe
             ),
         ),
         Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
-        Unit("renaming_table_1k", SmallTable, lambda config, *_: SmallTable(config, EXECUTION_UNITS)),
+        Unit(
+            "renaming_table_1k", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS, 16)
+        ),
         Unit("availability", Availability, lambda config, *_: _availability(config)),
         Unit("operand_lookup", OperandLookup, lambda config, *_: OperandLookup(config, Ocu.entries(config))),
         Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),
@@ -186,10 +187,14 @@ UNITS: dict[str, Unit] = {
         Unit("scalar_rf", ScalarRf, lambda config, _, probe: ScalarRf(config, probe)),
         Unit(
             "scalar_registers",
-            ScalarFile,
+            Flat,
             lambda config, _, probe: build_registers(config, parse_scheme("scalar-rf"), probe),
         ),
-        Unit("decompress_moves", DecompressMoves, lambda config, _, probe: DecompressMoves(config, probe)),
+        Unit(
+            "decompress_moves",
+            DecompressMoves,
+            lambda config, _, probe: DecompressMoves(config, config.sub_core.banks, probe),
+        ),
         Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
         Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
         Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),

@@ -33,6 +33,8 @@ MEMBER = re.compile(rf"({NAMES}) : (?=In\b|Out\b)")
 NEXT = re.compile(rf"(?<=\. )(?={NAMES} : (?:In\b|Out\b))")
 #: A description that is kept in another class.
 ELSEWHERE = re.compile(r"^[Aa]s in `([\w.]+)`")
+#: Members that another class describes, all of them.
+THOSE = re.compile(r"^those of `([\w.]+)`")
 #: How a qualifier of the width begins; what begins otherwise describes the port.
 QUALIFIER = re.compile(r"^(?:(?:per|if|with|where|unless|over|array of|an? (?:bit|stream|warp)|\d+)\b|`)")
 EVENTS = re.compile(r"generate\s+`events`(?:\s+\(([^()]*)\))?")
@@ -229,6 +231,16 @@ def ports(unit: type) -> list[Port]:
     return found
 
 
+def inherited(unit: type) -> Iterator[type]:
+    """The classes whose members a docstring names as its own, and theirs."""
+    for entry in entries(unit):
+        match = THOSE.match(entry)
+        if match is not None:
+            found = _found(unit, match[1])
+            yield found
+            yield from inherited(found)
+
+
 def events(unit: type) -> Port | None:
     """The port `events`, which a unit has that says so among its parameters."""
     for base in unit.__mro__:
@@ -263,7 +275,8 @@ def table(unit: type, page: Path) -> str:
     if probe is not None and not any("events" in row.names for row in rows):
         rows.append(probe)
     lines = [f"{_sentence(_linked(note, page))}\n" for note in notes]
-    lines += ["| port | direction | width or signature | what it carries |", "|---|---|---|---|"]
+    if rows:
+        lines += ["| port | direction | width or signature | what it carries |", "|---|---|---|---|"]
     for row in rows:
         names = ", ".join(f"`{name}`" for name in row.names)
         lines.append(f"| {names} | {row.direction} | {_cell(row.shape)} | {_cell(row.text)} |")

@@ -17,11 +17,12 @@ from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import dispatch
 from warpbank.hdl.collector.boc_results import claim, write_back
 from warpbank.hdl.collector.boc_values import Values
-from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
     UNITS,
     AlwaysInterface,
+    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
@@ -38,6 +39,7 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
+from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Record, record
 
 #: What of a uop is looked at when it is inserted.
@@ -65,6 +67,7 @@ class Boc(wiring.Component):
     ----------
     config : the machine: window, entries; one collector per warp.
     parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
+    write_through : results go to the banks as well, and nothing is evicted. BOW, section IV-A.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
         collector_write, port_wait, window, occupied).
 
@@ -90,11 +93,11 @@ class Boc(wiring.Component):
     first : In(bits(units)). Unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per unit. Question to the testbench: the value of a result that is written into a
         collector.
-    evicted : Out(evicted_stream), if results are written back on eviction. Result interface: a dirty value
-        that leaves; from registers.
+    evicted : Out(evicted_stream), one with write-back. Result interface: a dirty value that leaves; from
+        registers.
+    ready, idle, sthld : In. They do not matter to a BOC.
     operands : Out(32 per lane) per collector and slot. Operands of the collector's oldest complete uop.
     offered : Out(bits(entries)) per collector. Number of that uop among those in collection.
-    operand : In(WithMetadata) per collector, if `parts`. Metadata of the operand that arrives.
     kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of `operands`.
     events : Out(Events), if `probe`. Events of the collectors.
 
@@ -120,15 +123,16 @@ class Boc(wiring.Component):
     keep: list[WriteBackInterface]
     operands: list[list[Signal]]
     offered: list[Signal]
-    evicted: stream.Interface
+    evicted: list[stream.Interface]
+    ready: Signal
+    idle: Signal
+    sthld: Signal
     events: EventsInterface
-    operand: list[WithMetadataInterface]
     kept: list[list[Record]]
 
-    #: Results are kept, dirty values are evicted, and every warp has a collector of its own.
-    caches, evicts, per_warp, waits = True, True, True, False
-
-    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
+    def __init__(
+        self, config: SmConfig, probe: bool = False, parts: int = 0, write_through: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
                 f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
@@ -140,7 +144,7 @@ class Boc(wiring.Component):
             )
         self._config = config
         self._probe = probe
-        self._note_parts = parts
+        self._note_parts, self._evicts = parts, not write_through
         self._warps, self._window = core.warps, core.collector.window
         self._entries = core.collector.window_entries
         members = {
@@ -152,19 +156,21 @@ class Boc(wiring.Component):
             "holds": Out(core.warps),
             "entry": Out(bits(self.entries(config))),
             "read": Out(read_stream(config, self._window)),
-            "deliver": In(Delivery(config, self._window)).array(core.warps),
+            "deliver": In(Delivery(config, self._window, metadata_layout(parts))).array(core.warps),
             "read_done": Out(ReadDone(config)).array(self.entries(config)),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS),
-            "first": In(bits(UNITS + self.evicts)),
+            "first": In(bits(UNITS + self._evicts)),
+            "ready": In(core.warps),
+            "idle": In(1),
+            "sthld": In(0),
+            "evicted": Out(evicted_stream(config)).array(int(self._evicts)),
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, core.collector.slots),
             "offered": Out(bits(self.entries(config))).array(core.warps),
             **metadata_ports(config, parts),
         }
-        if self.evicts:
-            members["evicted"] = Out(evicted_stream(config))
         if probe:
             members["events"] = Out(
                 Events(
@@ -185,6 +191,17 @@ class Boc(wiring.Component):
                 )
             )
         super().__init__(members)
+
+    @classmethod
+    def collection(cls, config: SmConfig, write_through: bool = False) -> Collection:
+        """Results are kept, dirty values are evicted, and every warp has a collector of its own."""
+        return Collection(
+            cls.entries(config),
+            cls.tags(config),
+            share=config.sub_core.collector.window,
+            keeps=UNITS,
+            evicts=int(not write_through),
+        )
 
     @staticmethod
     def tags(config: SmConfig) -> int:
@@ -228,11 +245,11 @@ class Boc(wiring.Component):
         )  # entries whose values a bank takes in this cycle
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._choose(m)
-        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self.evicts)
+        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self._evicts)
         self._deliver(m)
         self._insert(m)
-        if self.evicts:
-            self._wrote = write_back(m, self.evicted, self._state, self._pinned, self._values)
+        for evicted in self.evicted:
+            self._wrote = write_back(m, evicted, self._state, self._pinned, self._values)
         self._oldest = [
             soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
             for warp in warps
@@ -387,7 +404,7 @@ class Boc(wiring.Component):
                     starts,
                     0,
                     state.dirty & ~dropped & ~Mux(done, unit.clean, 0) & ~wrote
-                    | (arrived if self.evicts else 0),
+                    | (arrived if self._evicts else 0),
                 )
             ),
             state.reserved.eq(
@@ -472,7 +489,7 @@ class Boc(wiring.Component):
                 self._note_parts,
                 str(warp),
                 self._entries,
-                self.operand[warp],
+                self.deliver[warp],
                 self._place[warp],
                 changed,
                 wanted,
@@ -575,12 +592,3 @@ class Boc(wiring.Component):
             emit(m, events.port_wait[number], offer.held, unit=number, collector=offer.payload.warp)
         busy = sum(sum(busy) for busy in self._busy)
         emit(m, events.occupied[0], Cat(*self._busy).any(), collectors=busy)
-
-
-class WriteThroughBoc(Boc):
-    """Bypassing operand collectors whose results are written into the banks at once as well.
-
-    This is BOW without write-back. BOW, section IV-A.
-    """
-
-    evicts = False

@@ -15,10 +15,11 @@ from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
-from warpbank.hdl.collector.metadata import WithMetadataInterface, keep_metadata, metadata_ports
+from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
     AlwaysInterface,
+    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
@@ -29,6 +30,7 @@ from warpbank.hdl.interfaces import (
     WriteBackInterface,
     dispatch_layout,
     dispatch_stream,
+    evicted_stream,
     issue_stream,
     read_stream,
 )
@@ -36,6 +38,7 @@ from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, encode, first_from
+from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Record, record
 
 #: Bits of STHLD and of the count of cycles waited.
@@ -87,9 +90,9 @@ class Ccu(wiring.Component):
     first : In(bits(units)). Execution unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per execution unit. Question to the testbench: the value of a result that a
         collector unit keeps (port D).
+    evicted : Out(evicted_stream), none. The banks have all results.
     operands : Out(32 per lane) per unit and slot. Operands of the unit's uop; right when it is dispatched.
     offered : Out(bits(entries)) per unit. Number of its uop among those in collection.
-    operand : In(WithMetadata) per unit, if `parts`. Metadata of the operand that arrives.
     kept : Out(kept_metadata_layout) per unit and slot, if `parts`. Metadata of `operands`.
     events : Out(Events), if `probe`. Events of the units.
 
@@ -119,13 +122,9 @@ class Ccu(wiring.Component):
     operands: list[list[Signal]]
     offered: list[Signal]
     events: EventsInterface
-    operand: list[WithMetadataInterface]
+    evicted: list[stream.Interface]
     kept: list[list[Record]]
 
-    #: Results are kept, the banks have them all, and a unit may serve any warp.
-    caches, evicts, per_warp = True, False, False
-    #: Warps may have to wait for a free unit: there are `ready`, `idle` and `sthld`.
-    waits = True
     #: Replacement and allocation look at how near reuses are.
     far_first = True
 
@@ -150,13 +149,14 @@ class Ccu(wiring.Component):
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
             "read": Out(read_stream(config)),
-            "deliver": In(Delivery(config)).array(core.collectors),
+            "deliver": In(Delivery(config, metadata=metadata_layout(parts))).array(core.collectors),
             "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS),
             "first": In(bits(UNITS)),
             "keep": Out(WriteBack(config)).array(UNITS),
+            "evicted": Out(evicted_stream(config)).array(0),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
             "offered": Out(bits(core.collectors)).array(core.collectors),
             **metadata_ports(config, parts),
@@ -179,6 +179,11 @@ class Ccu(wiring.Component):
                 )
             )
         super().__init__(members)
+
+    @classmethod
+    def collection(cls, config: SmConfig) -> Collection:
+        """Results are kept, the banks have them all, and a unit may serve any warp."""
+        return Collection(cls.entries(config), cls.tags(config), keeps=UNITS)
 
     @staticmethod
     def tags(config: SmConfig) -> int:
@@ -477,7 +482,7 @@ class Ccu(wiring.Component):
                 self._note_parts,
                 str(number),
                 table.size,
-                self.operand[number],
+                self.deliver[number],
                 place,
                 changed,
                 self._slots,

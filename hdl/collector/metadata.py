@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.interfaces import DeliveryInterface
 from warpbank.hdl.storage.metadata import metadata_layout
-from warpbank.hdl.typed import Interface, Record
-
-
-class WithMetadata(wiring.Signature):
-    """Encoding metadata of an operand that arrives in a collector.
-
-    Seen from the hierarchy.
-
-    Members
-    -------
-    valid : Out(1). An operand arrives.
-    note : Out(metadata_layout). Its encoding metadata.
-    """
-
-    def __init__(self, parts: int) -> None:
-        super().__init__({"valid": Out(1), "note": Out(metadata_layout(parts))})
-
-
-class WithMetadataInterface(Interface, Protocol):
-    """Interface object of the signature `WithMetadata`."""
-
-    valid: Signal
-    note: Record
 
 
 def kept_metadata_layout(parts: int) -> data.StructLayout:
@@ -43,14 +19,11 @@ def kept_metadata_layout(parts: int) -> data.StructLayout:
 
 
 def metadata_ports(config: SmConfig, parts: int) -> dict[str, wiring.Member]:
-    """Ports of collectors that keep metadata: of operands that arrive, and of those offered for dispatch."""
-    if not parts:
-        return {}
+    """Ports of collectors that keep metadata: of the operands offered for dispatch. Without parts there is
+    none."""
     core = config.sub_core
-    return {
-        "operand": In(WithMetadata(parts)).array(core.collectors),
-        "kept": Out(kept_metadata_layout(parts)).array(core.collectors, core.collector.slots),
-    }
+    layout = kept_metadata_layout(parts)
+    return {"kept": Out(layout).array(core.collectors if parts else 0, core.collector.slots)}
 
 
 def keep_metadata(
@@ -58,7 +31,7 @@ def keep_metadata(
     parts: int,
     name: str,
     count: int,
-    operand: WithMetadataInterface,
+    operand: DeliveryInterface,
     place: Value,
     forgotten: Value,
     wanted: list[Value],
@@ -70,7 +43,7 @@ def keep_metadata(
     parts : parts of a register that are compressed by themselves.
     name : of the memory and signals.
     count : values.
-    operand : operand that arrives.
+    operand : `warpbank.hdl.interfaces.Delivery`, an operand that arrives.
     place : place of the value that it is for.
     forgotten : mask of the values that are replaced or changed in this cycle.
     wanted : places whose metadata is looked up.
@@ -80,7 +53,7 @@ def keep_metadata(
     known = Signal(count, name=f"known_{name}")
     layout = metadata_layout(parts)
     notes = m.submodules[f"notes_{name}"] = Memory(shape=layout.size, depth=count, init=[])
-    write_at(m, notes, place, operand.note.as_value(), operand.valid)
+    write_at(m, notes, place, operand.metadata.as_value(), operand.valid)
     for entry in range(count):
         with m.If(operand.valid & (place == entry)):
             m.d.sync += known[entry].eq(1)

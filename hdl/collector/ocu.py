@@ -10,24 +10,30 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.collector.metadata import metadata_ports
 from warpbank.hdl.interfaces import (
     UNITS,
     AlwaysInterface,
+    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
     ReadDoneInterface,
+    ResultOffer,
+    WriteBack,
     dispatch_layout,
     dispatch_stream,
+    evicted_stream,
     issue_stream,
     read_stream,
 )
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Record, record
 
 
@@ -43,6 +49,7 @@ class Ocu(wiring.Component):
     ----------
     config : the machine: collectors, slots, allocation.
     probe : generate `events` (allocate, deliver, occupied).
+    parts : of a register, if the storage compresses them. An OCU keeps no metadata of operands.
 
     Members
     -------
@@ -60,6 +67,10 @@ class Ocu(wiring.Component):
     dispatch : Out(dispatch_stream) per unit. Dispatch interface: a complete uop, by rotating priority;
         `valid` and `payload` are from registers.
     refused : Out(1). A unit refused a uop in this cycle.
+    first, ready, idle, sthld : In. They do not matter to an OCU: it keeps no results, and lets no uop wait
+        for a better unit.
+    result : In(ResultOffer), of no unit. Results are not kept.
+    keep, evicted, kept, offered : Out, none. There is nothing to keep, evict or tell of.
     operands : Out(32 per lane) per collector and slot. What the slots hold; those of the uop are right when
         it is dispatched.
     events : Out(Events), if `probe`. Allocations, deliveries and occupied collectors.
@@ -82,9 +93,16 @@ class Ocu(wiring.Component):
     dispatch: list[stream.Interface]
     refused: Signal
     operands: list[list[Signal]]
+    first: Signal
+    ready: Signal
+    idle: Signal
+    sthld: Signal
+    evicted: list[stream.Interface]
+    offered: list[Signal]
+    kept: list[list[Record]]
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Ocu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
@@ -99,18 +117,29 @@ class Ocu(wiring.Component):
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
             "read": Out(read_stream(config)),
-            "deliver": In(Delivery(config)).array(core.collectors),
+            "deliver": In(Delivery(config, metadata=metadata_layout(parts))).array(core.collectors),
             "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "operands": Out(config.value_width).array(core.collectors, core.collector.slots),
+            "first": In(bits(UNITS)),
+            "ready": In(core.warps),
+            "idle": In(1),
+            "sthld": In(0),
+            "result": In(ResultOffer(config)).array(0),
+            "keep": Out(WriteBack(config)).array(0),
+            "evicted": Out(evicted_stream(config)).array(0),
+            **metadata_ports(config, 0),
+            "offered": Out(core.collector_width).array(0),
         }
         if probe:
             members["events"] = Out(Events(config, self._reported()))
         super().__init__(members)
 
-    #: Results are not kept, nothing is evicted, and a collector may serve any warp.
-    caches = evicts = per_warp = waits = False
+    @classmethod
+    def collection(cls, config: SmConfig) -> Collection:
+        """Results are not kept, nothing is evicted, and a collector may serve any warp."""
+        return Collection(cls.entries(config), cls.tags(config))
 
     @staticmethod
     def tags(config: SmConfig) -> int:

@@ -70,10 +70,8 @@ class Pipelines(wiring.Component):
             "returned": In(returned_stream(config)),
             "result": Out(stream.Signature(result_layout(config))).array(UNITS),
             "overflow": Out(1),
+            "alone": In(1).array(int(config.sub_core.execute.scalar_sfu == "one")),
         }
-        self._short = config.sub_core.execute.scalar_sfu == "one"
-        if self._short:
-            members["alone"] = In(1)
         if probe:
             members["events"] = Out(Events(config, {"dispatch": UNITS, "lsu_accept": 1}))
         super().__init__(members)
@@ -130,7 +128,8 @@ class Pipelines(wiring.Component):
         if shape.interval > 1:
             busy = shape.interval - 1
             with m.If(enters):
-                m.d.sync += wait.eq(Mux(self.alone, 0, busy) if self._short and unit is Unit.SFU else busy)
+                alone = list(self.alone) if unit is Unit.SFU else []
+                m.d.sync += wait.eq(Mux(alone[0], 0, busy) if alone else busy)
             with m.Elif(wait != 0):
                 m.d.sync += wait.eq(wait - 1)
 

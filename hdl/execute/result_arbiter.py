@@ -14,6 +14,8 @@ from warpbank.hdl.interfaces import (
     ResultOfferInterface,
     Retired,
     RetiredInterface,
+    Written,
+    WrittenInterface,
     result_layout,
     result_stream,
 )
@@ -34,8 +36,8 @@ class ResultArbiter(wiring.Component):
     Parameters
     ----------
     config : the machine.
-    caches : the collectors keep results: they see the offers first.
-    evicts : the collectors evict values: they are a writer behind the units.
+    keeps : units whose results the collectors may keep: none or all. They see the offers first.
+    evicts : values that the collectors evict in a cycle: they are a writer behind the units.
     probe : generate `events` (retire).
 
     Members
@@ -43,9 +45,10 @@ class ResultArbiter(wiring.Component):
     head : In(stream of result_layout) per unit. Oldest uop of the unit whose result is there; taken with its
         last write.
     result : Out(result_stream) per unit. Result interface to the hierarchy: the next register of that uop.
-    offer : Out(ResultOffer) per unit, if `caches`. Result interface to the collectors: the register that
+    offer : Out(ResultOffer) per unit of `keeps`. Result interface to the collectors: the register that
         `result` offers.
-    evicted : In(1), if `evicts`. What a collector evicted is written in this cycle.
+    finished : Out(Written) per unit. A register of the unit is taken in this cycle, by a bank or a collector.
+    evicted : In(evicts). What a collector evicted is written in this cycle.
     first : Out(bits(units)). Unit whose offer goes first, then the next ones in order.
     retired : Out(Retired) per unit. The last write of a uop is done in this cycle.
     """
@@ -53,29 +56,26 @@ class ResultArbiter(wiring.Component):
     head: list[stream.Interface]
     result: list[stream.Interface]
     first: Signal
+    finished: list[WrittenInterface]
     retired: list[RetiredInterface]
     events: EventsInterface
     offer: list[ResultOfferInterface]
     evicted: Signal
 
-    def __init__(
-        self, config: SmConfig, caches: bool = False, evicts: bool = False, probe: bool = False
-    ) -> None:
+    def __init__(self, config: SmConfig, keeps: int = 0, evicts: int = 0, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
-        self._caches, self._evicts = caches, evicts
         members = {
             "head": In(stream.Signature(result_layout(config))).array(UNITS),
             "result": Out(result_stream(config)).array(UNITS),
             "first": Out(bits(UNITS + evicts)),
             "retired": Out(Retired(config)).array(UNITS),
+            "offer": Out(ResultOffer(config)).array(keeps),
+            "finished": Out(Written(config)).array(UNITS),
+            "evicted": In(evicts),
         }
-        if caches:
-            members["offer"] = Out(ResultOffer(config)).array(UNITS)
-        if evicts:
-            members["evicted"] = In(1)
         if probe:
             members["events"] = Out(Events(config, {"retire": UNITS}))
         super().__init__(members)
@@ -93,7 +93,7 @@ class ResultArbiter(wiring.Component):
             nothing = uop.count == 0
             asks = head.valid & ~nothing
             taken: Value = result.ready
-            if self._caches:
+            if self.offer:
                 port = self.offer[unit]
                 taken = ~port.held & (result.ready | port.absorbed)
                 m.d.comb += [port.valid.eq(asks), port.payload.eq(offer), port.taken.eq(asks & taken)]
@@ -107,6 +107,12 @@ class ResultArbiter(wiring.Component):
                 offer.near.eq(uop.near),
                 offer.part.eq(uop.part),
                 offer.register.eq(uop.destination + done),
+            ]
+            finished = self.finished[unit]
+            m.d.comb += [
+                finished.valid.eq(asks & taken),
+                finished.warp.eq(uop.warp),
+                finished.register.eq(offer.register),
             ]
             takes = Signal(name=f"served_{unit}")
             m.d.comb += takes.eq(head.valid & (nothing | taken))
@@ -124,8 +130,7 @@ class ResultArbiter(wiring.Component):
             if self._probe:
                 moved = uop.seq[MOVE.bit_length() - 1]  # a move is no uop of the program
                 emit(m, self.events.retire[unit], head.ready & ~moved, warp=uop.warp, seq=uop.seq)
-        if self._evicts:
-            served.append(self.evicted)
+        served += list(self.evicted)
         choice = first_from(m, Cat(served), self.first, "served")
         with m.If(choice.any):
             m.d.sync += self.first.eq(choice.after)

@@ -15,9 +15,10 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.collector.metadata import WithMetadata, WithMetadataInterface, kept_metadata_layout
-from warpbank.hdl.interfaces import UNITS, AlwaysInterface, issue_stream
+from warpbank.hdl.collector.metadata import kept_metadata_layout
+from warpbank.hdl.interfaces import UNITS, AlwaysInterface, Collection, issue_stream
 from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Interface, Record, record
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
@@ -57,6 +58,28 @@ class DispatchedInterface(Interface, Protocol):
     seq: Signal
 
 
+class Arriving(wiring.Signature):
+    """Encoding metadata of an operand that arrives in a collector.
+
+    Seen from the hierarchy.
+
+    Members
+    -------
+    valid : Out(1). An operand arrives.
+    metadata : Out(metadata_layout). Its encoding metadata.
+    """
+
+    def __init__(self, parts: int) -> None:
+        super().__init__({"valid": Out(1), "metadata": Out(metadata_layout(parts))})
+
+
+class ArrivingInterface(Interface, Protocol):
+    """Interface object of the signature `Arriving`."""
+
+    valid: Signal
+    metadata: Record
+
+
 class Clocked(wiring.Signature):
     """Lanes that a unit clocks for a uop, and how the uop is executed.
 
@@ -89,12 +112,13 @@ class ScalarLanes(wiring.Component):
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
     is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
-    is executed by one lane of a half in which all operands are equal. One uop per collector.
+    is executed by one lane of a half in which all operands are equal. One uop per collector. Without metadata
+    nothing is known of any operand, and nothing is built.
 
     Parameters
     ----------
     config : the machine.
-    parts : parts of a register that are compressed by themselves.
+    parts : parts of a register that are compressed by themselves; 0: there is no metadata.
     executes : kinds of scalar execution that there are.
     probe : generate `events` (lanes).
 
@@ -102,7 +126,8 @@ class ScalarLanes(wiring.Component):
     -------
     issue : In(issue_stream). Issue interface: a uop enters the collector `entry`.
     entry : In(bits(collectors)). Collector of the uop that issues.
-    operand : In(WithMetadata) per collector. Metadata of the operand that arrives.
+    deliver : In(Arriving) per collector. Metadata of the operand that arrives.
+    kept, offered : In, per collector that keeps values. What it tells of the operands of the uop it offers.
     dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
     clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
 
@@ -113,7 +138,7 @@ class ScalarLanes(wiring.Component):
 
     issue: AlwaysInterface
     entry: Signal
-    operand: list[WithMetadataInterface]
+    deliver: list[ArrivingInterface]
     dispatch: list[DispatchedInterface]
     clocked: list[ClockedInterface]
     events: EventsInterface
@@ -137,7 +162,7 @@ class ScalarLanes(wiring.Component):
             "dispatch": In(Dispatched(config)).array(UNITS),
             "clocked": Out(Clocked(config)).array(UNITS),
         }
-        if probe:
+        if probe and parts:
             members["events"] = Out(Events(config, {"lanes": UNITS}))
         super().__init__(members)
 
@@ -146,11 +171,21 @@ class ScalarLanes(wiring.Component):
         core = self._config.sub_core
         return {
             "entry": In(core.collector_width),
-            "operand": In(WithMetadata(self._parts)).array(core.collectors),
+            "deliver": In(Arriving(self._parts)).array(core.collectors),
+            **self._kept_ports(0, core.collector_width),
+        }
+
+    def _kept_ports(self, collectors: int, number: int) -> dict[str, wiring.Member]:
+        """What collectors tell of the operands that they keep."""
+        core = self._config.sub_core
+        layout = kept_metadata_layout(self._parts)
+        return {
+            "kept": In(layout).array(collectors if self._parts else 0, core.collector.slots),
+            "offered": In(number).array(collectors),
         }
 
     def elaborate(self, platform: object) -> Module:
-        return self._tell(Module())
+        return self._tell(Module()) if self._parts else Module()
 
     def _tell(self, m: Module) -> Module:
         """Tell the units who executes their uops."""
@@ -183,11 +218,11 @@ class ScalarLanes(wiring.Component):
     def _collector(self, m: Module, number: int) -> Signal:
         """State of the uop in a collector. Returns a `_decision`."""
         config = self._config
-        uop, operand = self.issue.payload.uop, self.operand[number]
+        uop, operand = self.issue.payload.uop, self.deliver[number]
         mask = Signal(config.lanes, name=f"mask_{number}")
         may, part, equal = (Signal(name=f"{name}_{number}") for name in ("may", "part", "equal"))
         halves = Signal(self._parts, name=f"halves_{number}")
-        note = operand.note
+        note = operand.metadata
         with m.If(self.issue.valid & (self.entry == number)):
             m.d.sync += [
                 mask.eq(uop.mask),
@@ -269,12 +304,14 @@ class KeptScalarLanes(ScalarLanes):
         core, number = self._config.sub_core, bits(self._entries)
         return {
             "entry": In(number),
-            "kept": In(kept_metadata_layout(self._parts)).array(core.collectors, core.collector.slots),
-            "offered": In(number).array(core.collectors),
+            "deliver": In(Arriving(self._parts)).array(core.collectors),
+            **self._kept_ports(core.collectors, number),
         }
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        if not self._parts:
+            return m
         config, issue = self._config, self.issue
         layout = data.StructLayout(
             {"mask": config.lanes, "may": 1, "part": 1, "sources": config.sub_core.collector.slots}
@@ -311,6 +348,15 @@ class KeptScalarLanes(ScalarLanes):
             halves.eq(reduce(and_, scalar)),
         ]
         return self._decide(m, number, mask, may, part, equal, halves)
+
+
+def scalar_lanes(
+    config: SmConfig, parts: int, collection: Collection, executes: frozenset[Scalar], probe: bool
+) -> ScalarLanes:
+    """Who decides, for collectors that keep values or do not."""
+    if collection.keeps:
+        return KeptScalarLanes(config, parts, collection.entries, executes, probe)
+    return ScalarLanes(config, parts, executes, probe)
 
 
 def _decision(config: SmConfig) -> data.StructLayout:

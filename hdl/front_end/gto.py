@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import bits
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
+from warpbank.hdl.interfaces import SchedulerPorts
 from warpbank.hdl.round_robin import encode
 
 
@@ -25,10 +24,7 @@ class Gto(wiring.Component):
 
     Members
     -------
-    start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
-    eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
-        clock edge.
+    those of `warpbank.hdl.interfaces.SchedulerPorts`.
 
     Raises
     ------
@@ -42,7 +38,7 @@ class Gto(wiring.Component):
     def __init__(self, warps: int) -> None:
         check_warps("Gto", warps)
         self._warps = warps
-        super().__init__({"start": In(warps), "eligible": In(warps), "pick": Out(bits(warps))})
+        super().__init__(dict(SchedulerPorts(warps).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

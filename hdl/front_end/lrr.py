@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import bits
+from warpbank.hdl.interfaces import SchedulerPorts
 from warpbank.hdl.round_robin import Choice, chosen, encode
 
 
@@ -27,10 +27,7 @@ class Lrr(wiring.Component):
 
     Members
     -------
-    start : In(warps). Slots that receive a warp; round robin does not look at them.
-    eligible : In(warps). Warps that may issue in this cycle.
-    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
-        clock edge.
+    those of `warpbank.hdl.interfaces.SchedulerPorts`.
 
     Raises
     ------
@@ -44,7 +41,7 @@ class Lrr(wiring.Component):
     def __init__(self, warps: int) -> None:
         check_warps("Lrr", warps)
         self._warps = warps
-        super().__init__({"start": In(warps), "eligible": In(warps), "pick": Out(bits(warps))})
+        super().__init__(dict(SchedulerPorts(warps).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

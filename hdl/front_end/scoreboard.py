@@ -89,7 +89,7 @@ class Scoreboard(wiring.Component):
     writes : registers that can be written in a cycle; by default one per bank.
     per_warp : every warp has entries / warps of them to itself, in order.
     far : generate `distant`, at a third bit per register and warp.
-    asked : generate `owed`.
+    asked : registers that are asked for in a cycle besides.
 
     Members
     -------
@@ -97,14 +97,15 @@ class Scoreboard(wiring.Component):
     blocked : Out(warps). Warps whose first uop has a hazard. Combinational from registers and `hazards`.
     memory : Out(warps). Warps whose first uop waits for a result of the load/store unit.
     quiet : Out(warps). Warps all of whose issued uops have read their operands. From registers.
-    distant : Out(warps), if `far`. Warps whose first uop waits for a register's value from beyond the SM.
+    distant : Out(warps), no bit wide if not `far`. Warps whose first uop waits for a register's value from
+        beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
         cycle on.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
     retired : In(Retired) per unit. Predicates were written.
-    owed : In(Owed), if `asked`. Query whether a write of some register is pending.
+    owed : In(Owed) per `asked`. Query whether a write of some register is pending.
 
     Latency: what is set or released in cycle t counts from t + 1.
 
@@ -123,7 +124,7 @@ class Scoreboard(wiring.Component):
     written: list[WrittenInterface]
     retired: list[RetiredInterface]
     distant: Signal
-    owed: OwedInterface
+    owed: list[OwedInterface]
 
     #: Registers of a warp, RZ among them. The proofs make it smaller; register numbers are then taken modulo
     #: it.
@@ -136,7 +137,7 @@ class Scoreboard(wiring.Component):
         writes: int | None = None,
         per_warp: bool = False,
         far: bool = False,
-        asked: bool = False,
+        asked: int = 0,
     ) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(
@@ -153,20 +154,20 @@ class Scoreboard(wiring.Component):
                 "blocked": Out(core.warps),
                 "memory": Out(core.warps),
                 "quiet": Out(core.warps),
-                **({"distant": Out(core.warps)} if far else {}),
+                "distant": Out(core.warps if far else 0),
                 "issue": In(issue_stream(config)),
                 "entry": In(range(max(2, entries))),
                 "read": In(ReadDone(config)).array(entries),
                 "written": In(Written(config)).array(core.banks if writes is None else writes),
                 "retired": In(Retired(config)).array(UNITS),
-                **({"owed": In(Owed(config))} if asked else {}),
+                "owed": In(Owed(config)).array(asked),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
-        self._owed: list[Value] = []
+        self._owed: list[list[Value]] = [[] for _ in range(self._asked)]
         issued = decode(m, self.issue.payload.warp, self.issue.valid, warps, "issued")
         predicates = self._predicates(m)
         reads = self._reads(m)
@@ -184,8 +185,8 @@ class Scoreboard(wiring.Component):
             distant += pending[Pending.DISTANT :]
         m.d.comb += self.blocked.eq(Cat(blocked) | reads)
         m.d.comb += self.memory.eq(Cat(memory))
-        if self._asked:
-            m.d.comb += self.owed.pending.eq(Array(self._owed)[self.owed.warp])
+        for owed, found in zip(self.owed, self._owed, strict=True):
+            m.d.comb += owed.pending.eq(Array(found)[owed.warp])
         if self._far:
             m.d.comb += self.distant.eq(Cat(distant))
         return m
@@ -203,8 +204,8 @@ class Scoreboard(wiring.Component):
             write_at(m, pending, (uop.destination + number)[:REGISTER_WIDTH], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
-        if self._asked:
-            self._owed.append(read_at(m, pending, self.owed.register)[Pending.WRITE])
+        for owed, found in zip(self.owed, self._owed, strict=True):
+            found.append(read_at(m, pending, owed.register)[Pending.WRITE])
         found = Signal(width, name=f"found_{warp}")
         looked_up = [
             read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)

@@ -7,11 +7,12 @@ from operator import add
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.interfaces import SchedulerPorts
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
@@ -36,20 +37,7 @@ class TwoLevel(wiring.Component):
 
     Members
     -------
-    start : In(warps). Slots that receive a warp, the youngest from the next cycle on. They are away in that
-        cycle.
-    away : In(warps). Warps that have nothing to do among the active ones: they wait for memory or at a
-        barrier, or are over.
-    may_activate : In(warps). Warps that could become active, were they not away.
-    ready : In(warps). Warps whose next uop has no hazard; for `events`.
-    eligible : In(warps). Active warps that may issue in this cycle.
-    pick : Out(bits(warps)). Warp that issues, if `eligible` is not 0. Combinational; the state follows at the
-        clock edge.
-    active : Out(warps). Active warps; from registers.
-    activated : Out(warps). Warp that becomes active at this cycle's end, at most one. Combinational from
-        registers, `away` and `may_activate`.
-    deactivated : Out(warps). Warps that become pending at this cycle's end. Combinational from registers and
-        `away`.
+    those of `warpbank.hdl.interfaces.SchedulerPorts`.
 
     Raises
     ------
@@ -74,17 +62,7 @@ class TwoLevel(wiring.Component):
         self._probe = probe
         core = config.sub_core
         warps = core.warps
-        members = {
-            "start": In(warps),
-            "away": In(warps),
-            "may_activate": In(warps),
-            "ready": In(warps),
-            "eligible": In(warps),
-            "pick": Out(core.warp_width),
-            "active": Out(warps),
-            "activated": Out(warps),
-            "deactivated": Out(warps),
-        }
+        members = dict(SchedulerPorts(warps, sets=True).members)
         if probe:
             members["events"] = Out(Events(config, {"activate": 1, "deactivate": warps, "ready_pending": 1}))
         super().__init__(members)

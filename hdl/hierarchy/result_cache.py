@@ -4,6 +4,7 @@ it is."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -12,21 +13,15 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.interfaces import (
-    UNITS,
-    Delivery,
-    Start,
-    WriteBack,
-    issue_stream,
-    read_stream,
-    result_stream,
-)
+from warpbank.hdl.hierarchy.ports import HierarchyPorts
+from warpbank.hdl.interfaces import UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
-from warpbank.hdl.main.bank_timing import BankTiming
+from warpbank.hdl.main.register_file import MainRegisterFile
+from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, gather, total
 from warpbank.hdl.round_robin import Choice, chosen, encode, first_from
 
@@ -63,122 +58,60 @@ class ResultCache(wiring.Component, ABC):
     Parameters
     ----------
     config : the machine: cache, main register file.
-    mapping, storage : the other rooms' units; the mapping with a port per source slot, per unit, and those of
-        `ports`.
-    entries : uops that can be in collection.
-    tags, evicts : of the collectors; 1 and False, since they keep no values.
+    main : the main register file, `cached`, with `operands`.
+    collection : the collectors. They keep no values.
     probe : generate `events`.
 
     Members
     -------
-    start : In(Start). As in `warpbank.hdl.hierarchy.flat.Flat`, as all that follow up to `first`.
-    read : In(read_stream). Operands are requested.
-    deliver : Out(Delivery) per collector. They arrive.
-    result : In(result_stream) per unit. A result register is offered.
-    first : In(bits(units)). Unit whose offer goes first.
-    keep : Out(WriteBack) per unit. Its result is written, wherever it goes; its value comes in.
-    issue : In(issue_stream). The uop that issues, whose operands `read` requests in the same cycle.
-    activate : In(1). `activated` gets an empty row; only if `may_activate` has it.
-    activated : In.
-    deactivate, ended : In(warps). These warps are not active any more; those of the second mask have issued
-        their last uop.
-    quiet : In(warps). All operands of the warp's issued uops have been read.
-    may_issue, may_activate : Out(warps). All; the warps that could be given a row. From registers.
+    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `issue` is the uop whose operands `read` requests
+    in the same cycle. An activated warp gets an empty row. All warps may issue.
 
     Raises
     ------
     ValueError : collectors that keep values.
     """
 
-    #: It wants to be told of activations and of what issues; there is no PREFETCH.
-    follows, prefetches, renames, notes = True, False, False, False
+    #: Collectors read the main register file, beside the cache.
+    main_needs: Mapping[str, bool] = {"operands": True, "cached": True}
 
     def __init__(
-        self,
-        config: SmConfig,
-        mapping: wiring.Component,
-        storage: wiring.Component,
-        entries: int,
-        tags: int = 1,
-        evicts: bool = False,
-        probe: bool = False,
+        self, config: SmConfig, main: MainRegisterFile, collection: Collection, probe: bool = False
     ) -> None:
-        if tags > 1 or evicts:
+        if collection.keeps:
             raise ValueError(f"{type(self).__name__} is built for collectors that keep no values.")
-        self._config, self._mapping, self._storage, self._probe = config, mapping, storage, probe
+        self._config, self._main, self.collection, self._probe = config, main, collection, probe
         core = config.sub_core
         self._banks, self._entries, self._rows, self._uops = (
             core.banks,
             core.cache.registers,
             core.active_warps,
-            entries,
+            collection.entries,
         )
-        self._cache = Arbiter(config, entries, probe=probe, cache=True)
-        self._main = Arbiter(config, entries, probe=probe, shared=True)
-        warps = core.warps
-        members: dict[str, Any] = {
-            "start": In(Start(config)),
-            "read": In(read_stream(config)),
-            "deliver": Out(Delivery(config)).array(core.collectors),
-            "result": In(result_stream(config)).array(UNITS),
-            "first": In(bits(UNITS)),
-            "keep": Out(WriteBack(config)).array(UNITS),
-            "issue": In(issue_stream(config)),
-            "activate": In(1),
-            "activated": In(core.warp_width),
-            "deactivate": In(warps),
-            "ended": In(warps),
-            "quiet": In(warps),
-            "may_issue": Out(warps),
-            "may_activate": Out(warps),
-        }
+        self._cache = Arbiter(config, self._uops, probe=probe, cache=True)
+        members: dict[str, Any] = dict(HierarchyPorts(config, collection, main.layout, keeps=UNITS).members)
         if probe:
-            own = Events(
-                config,
-                {
-                    "cache_write": self._entries,
-                    "row_free": 1,
-                    "write": self._banks,
-                    "write_wait": UNITS,
-                    **self._more_events(),
-                },
-            )
-            arbiters = [part.events.signature for part in (self._cache, self._main)]
-            members["events"] = Out(Events(config, total([own, *arbiters])))
+            own = {"cache_write": self._entries, "row_free": 1, "write_wait": UNITS, **self._more_events()}
+            inner = [part.events.signature for part in (self._cache, main)]
+            members["events"] = Out(Events(config, total([Events(config, own), *inner])))
         super().__init__(members)
+        self.parts, self.executes = main.storage.parts, main.storage.executes
 
     def _more_events(self) -> dict[str, int]:
         """What happens in this cache besides."""
         return {}
 
-    @staticmethod
-    def ports(config: SmConfig, evicts: bool = False) -> int:
-        """Registers that the mapping locates in a cycle."""
-        return config.sub_core.collector.slots + UNITS
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        core = self._config.sub_core
-        for name in ("mapping", "storage", "cache", "main"):
+        for name in ("main", "cache"):
             m.submodules[name] = getattr(self, f"_{name}")
-        wiring.connect(m, wiring.flipped(self.start), self._mapping.start)
+        follow(m, self, self._main, self._config, self._uops)
         self._memories = [
             Memory(shape=self._config.value_width, depth=max(2, self._rows), init=[])
             for _ in range(self._entries)
         ]
         for number, memory in enumerate(self._memories):
             m.submodules[f"cache_{number}"] = memory
-        self._busy: Value = Const(0, self._banks)
-        if core.bank_latency != 100:
-            slow = m.submodules.slow = BankTiming(core.banks, core.bank_latency)
-            m.d.comb += [
-                slow.written.eq(self._main.written),
-                slow.waiting.eq(self._main.waiting),
-                slow.granted.eq(Cat(read.valid for read in self._main.read)),
-                self._main.opening.eq(slow.opening),
-            ]
-            self._busy = slow.busy
-        self._places = list(self._mapping.locate)[core.collector.slots : core.collector.slots + UNITS]
         self._warps(m)
         self._locked(m)
         self._request(m, self._operands(m))
@@ -216,7 +149,6 @@ class ResultCache(wiring.Component, ABC):
             offsets.allocate.eq(self.activate),
             offsets.release.eq(choice.any),
             offsets.address.eq(choice.index),
-            self.may_issue.eq(-1),
             self.may_activate.eq(Mux(offsets.available, ~here, 0)),
         ]
         if self._probe:
@@ -255,59 +187,41 @@ class ResultCache(wiring.Component, ABC):
 
     def _request(self, m: Module, asked: Operands) -> None:
         """Send a uop's requests to the two arbiters."""
-        payload = asked.payload
+        payload, request, read = asked.payload, self._cache.request, self._main.read
         found = Signal(len(payload.source_valid), name="found_sources")
-        m.d.comb += found.eq(payload.source_valid & asked.hits)
-        for arbiter, slots in ((self._cache, found), (self._main, payload.source_valid & ~found)):
-            request = arbiter.request
-            m.d.comb += [
-                request.valid.eq(asked.valid),
-                request.collector.eq(payload.collector),
-                request.slots.eq(slots),
-            ]
+        m.d.comb += [
+            found.eq(payload.source_valid & asked.hits),
+            request.valid.eq(asked.valid),
+            request.collector.eq(payload.collector),
+            request.slots.eq(found),
+            read.valid.eq(asked.valid),
+            read.payload.eq(payload),
+            read.payload.source_valid.eq(payload.source_valid & ~found),
+        ]
         for slot, entry in enumerate(asked.entries):
-            place = self._mapping.locate[slot]
-            cache, main = self._cache.request, self._main.request
-            m.d.comb += [
-                place.warp.eq(payload.warp),
-                place.register.eq(payload.sources[slot]),
-                main.banks[slot].eq(place.bank),
-                main.rows[slot].eq(place.row),
-                cache.banks[slot].eq(entry),
-                cache.rows[slot].eq(asked.offset),
-            ]
+            m.d.comb += [request.banks[slot].eq(entry), request.rows[slot].eq(asked.offset)]
 
     def _deliver(self, m: Module) -> None:
         """The crossbar: from a bank of the cache or of the main register file, the cache first."""
         m.d.comb += self._main.ports.eq(Cat(grant.valid for grant in self._cache.grant))
-        banks = Array(bank.data for bank in self._storage.bank)
         kept = Array(self._contents)
-        for number, delivery in enumerate(self.deliver):
-            near, far = self._cache.grant[number], self._main.grant[number]
-            here = Signal(name=f"from_cache_{number}")
-            entry, bank = (
-                Signal.like(near.bank, name=f"entry_{number}"),
-                Signal.like(far.bank, name=f"bank_of_{number}"),
-            )
-            m.d.sync += [
-                here.eq(near.valid),
-                entry.eq(near.bank),
-                bank.eq(far.bank),
-                delivery.valid.eq(near.valid | far.valid),
-                delivery.slot.eq(Mux(near.valid, near.slot, far.slot)),
+        for number, (near, far, delivery) in enumerate(
+            zip(self._cache.grant, self._main.deliver, self.deliver, strict=True)
+        ):
+            here, slot = Signal(name=f"from_cache_{number}"), Signal.like(near.slot, name=f"slot_{number}")
+            entry = Signal.like(near.bank, name=f"entry_{number}")
+            m.d.sync += [here.eq(near.valid), entry.eq(near.bank), slot.eq(near.slot)]
+            m.d.comb += [
+                delivery.valid.eq(here | far.valid),
+                delivery.slot.eq(Mux(here, slot, far.slot)),
+                delivery.value.eq(Mux(here, kept[entry], far.value)),
             ]
-            m.d.comb += delivery.value.eq(Mux(here, kept[entry], banks[bank]))
 
     # --- Results.
 
     @abstractmethod
     def _offers(self, m: Module) -> list[Offer]:
         """Where each unit's result goes."""
-
-    def _drains(self, m: Module, free: Value) -> tuple[Value, list[Value], list[Value]]:
-        """Registers that go from the cache into their banks where these are `free`: banks, rows, values."""
-        nothing = [Const(0, 1)] * self._banks
-        return Const(0, self._banks), nothing, nothing
 
     def _left(self) -> tuple[Value, Value]:
         """Banks of the cache that a register leaves in this cycle, and the row it is in."""
@@ -316,21 +230,11 @@ class ResultCache(wiring.Component, ABC):
     def _results(self, m: Module, offers: list[Offer]) -> None:
         """Give banks to units. A result for both places needs both; one that gets the main bank only leaves
         that unused."""
-        for place, result in zip(self._places, self.result, strict=True):
-            m.d.comb += [place.warp.eq(result.payload.warp), place.register.eq(result.payload.register)]
-        far = [
-            self._choose(
-                m,
-                Cat(
-                    offer.to_main & (place.bank == number) & ~self._busy[number]
-                    for offer, place in zip(offers, self._places, strict=True)
-                ),
-                f"bank_{number}",
-            )
-            for number in range(self._banks)
-        ]
+        main = self._main
+        for offer, taker, result in zip(offers, main.result, self.result, strict=True):
+            m.d.comb += [taker.valid.eq(offer.to_main), taker.payload.eq(result.payload)]
         won = Signal(UNITS, name="main_won")
-        m.d.comb += won.eq(reduce(or_, (choice.one_hot for choice in far)))
+        m.d.comb += [main.first.eq(self.first), won.eq(Cat(taker.ready for taker in main.result))]
         near = [
             self._choose(
                 m,
@@ -364,10 +268,15 @@ class ResultCache(wiring.Component, ABC):
                     self.events.write_wait[unit],
                     result.valid & ~ready[unit],
                     unit=unit,
-                    bank=self._places[unit].bank,
+                    bank=self._main.bank_of[unit],
                 )
+        m.d.comb += main.spoiled.eq(~ready)
+        values = Array(keep.value for keep in self.keep)
+        for port, writer in zip(main.write, main.writer, strict=True):
+            m.d.comb += port.value.eq(values[writer])
+        for finished, landed in zip(self.finished, self.landed, strict=True):
+            wiring.connect(m, wiring.flipped(finished), wiring.flipped(landed))
         self._write_cache(m, near, offers)
-        self._write_main(m, far, ready)
 
     def _choose(self, m: Module, offers: Value, name: str) -> Choice:
         mask = Signal(UNITS, name=f"offers_{name}")
@@ -417,47 +326,6 @@ class ResultCache(wiring.Component, ABC):
                 port.addr.eq(Mux(left[number], leaving_row, read.row)),
             ]
             self._contents.append(port.data)
-
-    def _write_main(self, m: Module, far: list[Choice], ready: Value) -> None:
-        """A bank's one access: a result, or else a register that has left the cache, or else the read that is
-        granted."""
-        values, rows = Array(keep.value for keep in self.keep), Array(place.row for place in self._places)
-        payloads = Array(result.payload.as_value() for result in self.result)
-        results = Signal(self._banks, name="main_results")
-        m.d.comb += results.eq(Cat((choice.one_hot & ready).any() for choice in far))
-        drains, drained_rows, drained = self._drains(m, ~results & ~self._busy)
-        for number, (bank, choice, read) in enumerate(
-            zip(self._storage.bank, far, self._main.read, strict=True)
-        ):
-            payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
-            written = results[number] | drains[number]
-            m.d.comb += [
-                payload.as_value().eq(payloads[choice.index]),
-                self._main.written[number].eq(written),
-                bank.write.eq(written),
-                bank.read.eq(read.valid),
-                bank.row.eq(
-                    Mux(
-                        results[number],
-                        rows[choice.index],
-                        Mux(drains[number], drained_rows[number], read.row),
-                    )
-                ),
-                bank.mask.eq(Mux(results[number], payload.mask, -1)),
-                bank.value.eq(Mux(results[number], values[choice.index], drained[number])),
-            ]
-            if self._probe:
-                emit(
-                    m,
-                    self.events.write[number],
-                    results[number],
-                    bank=number,
-                    row=rows[choice.index],
-                    warp=payload.warp,
-                    seq=payload.seq,
-                    register=payload.register,
-                    mask=payload.mask,
-                )
 
     def _number(self, m: Module, one_hot: Value, name: str) -> Signal:
         """The only bit of a mask."""

@@ -84,12 +84,7 @@ class Rfc(ResultCache):
     """
 
     def _more_events(self) -> dict[str, int]:
-        return {"cache_allocate": self._entries, "cache_release": 1, "write_back": self._banks}
-
-    @staticmethod
-    def ports(config: SmConfig, evicts: bool = False) -> int:
-        """Registers that the mapping locates in a cycle: one leaves."""
-        return ResultCache.ports(config) + 1
+        return {"cache_allocate": self._entries, "cache_release": 1}
 
     def elaborate(self, platform: object) -> Module:
         self._tags = [TagRow(self._config) for _ in range(self._rows)]
@@ -101,6 +96,7 @@ class Rfc(ResultCache):
             m.submodules[f"departing_{number}"] = buffer
         self._enter(m)
         self._choose_leaver(m)
+        self._drain(m)
         return m
 
     # --- Operands.
@@ -140,12 +136,10 @@ class Rfc(ResultCache):
     # --- Results.
 
     def _offers(self, m: Module) -> list[Offer]:
-        held, lines = (
-            Array(buffer.held for buffer in self._buffers),
-            Array(buffer.waiting.row for buffer in self._buffers),
-        )
+        held = Array(buffer.held for buffer in self._buffers)
+        lines = Array(buffer.waiting.row for buffer in self._buffers)
         found = []
-        for unit, (result, place) in enumerate(zip(self.result, self._places, strict=True)):
+        for unit, (result, bank) in enumerate(zip(self.result, self._main.bank_of, strict=True)):
             payload = result.payload
             row = self._row_of(m, payload.warp, f"unit_{unit}")
             hit, room = (Signal(self._entries, name=f"{name}_{unit}") for name in ("found", "room"))
@@ -161,7 +155,7 @@ class Rfc(ResultCache):
                     reduce(or_, (Mux(row[number], tags.unused, 0) for number, tags in enumerate(self._tags)))
                 ),
                 takes.eq((row & ~self._leaving).any() & ~payload.part),
-                waits.eq(held[place.bank] & (lines[place.bank] == place.row)),
+                waits.eq(held[bank] & (lines[bank] == self._main.row_of[unit])),
             ]
             entry = self._number(m, Mux(hit.any(), hit, room), f"entry_for_{unit}")
             found.append(
@@ -208,7 +202,7 @@ class Rfc(ResultCache):
 
     def _choose_leaver(self, m: Module) -> None:
         """One register leaves, of the first row that has one to lose."""
-        core, place = self._config.sub_core, self._mapping.locate[ResultCache.ports(self._config)]
+        core, place = self._config.sub_core, self._main.moved
         works = Signal(self._rows, name="with_work")
         m.d.comb += works.eq(
             Cat(
@@ -250,7 +244,7 @@ class Rfc(ResultCache):
 
     def _send(self, m: Module, leaves: Value, entry: Value, warp: Value, register: Value) -> None:
         """What leaves goes into the buffer of its bank; the cache's answer comes in the cycle after."""
-        place = self._mapping.locate[ResultCache.ports(self._config)]
+        place = self._main.moved
         left, value = (
             Signal(self._entries, name="left_before"),
             Signal(self._config.value_width, name="left_value"),
@@ -268,23 +262,15 @@ class Rfc(ResultCache):
                 buffer.value.eq(value),
             ]
 
-    def _drains(self, m: Module, free: Value) -> tuple[Value, list[Value], list[Value]]:
-        drains = Signal(self._banks, name="drains")
-        for number, buffer in enumerate(self._buffers):
-            m.d.comb += [drains[number].eq(buffer.held & free[number]), buffer.drain.eq(drains[number])]
-            if self._probe:
-                order = buffer.waiting
-                emit(
-                    m,
-                    self.events.write_back[number],
-                    drains[number],
-                    bank=number,
-                    row=order.row,
-                    warp=order.warp,
-                    register=order.register,
-                )
-        return (
-            drains,
-            [buffer.waiting.row for buffer in self._buffers],
-            [buffer.carried for buffer in self._buffers],
-        )
+    def _drain(self, m: Module) -> None:
+        """What has left the cache is written into its bank when no result is."""
+        for buffer, access in zip(self._buffers, self._main.access, strict=True):
+            waiting = buffer.waiting
+            m.d.comb += [
+                access.write.eq(buffer.held),
+                access.row.eq(waiting.row),
+                access.value.eq(buffer.carried),
+                access.warp.eq(waiting.warp),
+                access.register.eq(waiting.register),
+                buffer.drain.eq(access.granted),
+            ]

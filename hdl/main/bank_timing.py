@@ -56,6 +56,7 @@ class BankTiming(wiring.Component):
         cycle.
     opening : Out(banks). Banks that cannot serve theirs yet. Depends on the first two.
     busy : Out(banks). Banks that take no write. From registers.
+    cycles : Out, per bank. How long an access takes, or would take. From registers.
     """
 
     def __init__(self, banks: int, percent: int) -> None:
@@ -67,16 +68,20 @@ class BankTiming(wiring.Component):
                 "granted": In(banks),
                 "opening": Out(banks),
                 "busy": Out(banks),
+                "cycles": Out(bits(percent // 100 + 2)).array(banks),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        reading = Signal(self._banks)
+        reading = self._reading = Signal(self._banks)
+        self._left: list[Signal] = []
         busy, opening, begun = [], [], []
         for bank in range(self._banks):
             pace = m.submodules[f"pace_{bank}"] = FractionalLatency(self._percent)
+            m.d.comb += self.cycles[bank].eq(pace.cycles)
             left = Signal(len(pace.cycles), name=f"left_{bank}")
+            self._left.append(left)
             begins, free = Signal(name=f"begins_{bank}"), Signal(name=f"free_{bank}")
             m.d.comb += [
                 free.eq(left == 0),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -13,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Written, issue_stream
+from warpbank.hdl.mapping.ports import Moving
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.round_robin import chosen, decode, first_from
 
@@ -55,6 +55,8 @@ class Release(wiring.Component):
     ----------
     config : the machine.
     entries : uops that can be in collection at a time.
+    movers : registers that can be on their way between a cache and the main register file. They are not
+        released meanwhile.
 
     Members
     -------
@@ -66,6 +68,8 @@ class Release(wiring.Component):
     written : In(Written) per unit. A register was written.
     end : In(warps). Warps that drain in this cycle.
     mapped : In(256) per warp. Registers that have a physical one.
+    moving : In(Moving) per mover. A register is on its way.
+    dying : Out(256) per warp. Registers that are about to be released; from registers.
     ended : Out(warps). Slots whose last warp has drained and still has registers; from registers.
     released : Out(Released) per bank of the table; depends on `issue`.
 
@@ -79,7 +83,7 @@ class Release(wiring.Component):
     #: Registers of a warp. The proofs make it smaller.
     registers = 256
 
-    def __init__(self, config: SmConfig, entries: int) -> None:
+    def __init__(self, config: SmConfig, entries: int, movers: int = 0) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(
                 f"Release needs the number of uops that can be in collection, at least 1, not {entries!r}."
@@ -98,13 +102,10 @@ class Release(wiring.Component):
                 "mapped": In(self.registers).array(core.warps),
                 "ended": Out(core.warps),
                 "released": Out(Released(config)).array(TABLE_BANKS),
-                **self._more_members(),
+                "moving": In(Moving(config)).array(movers),
+                "dying": Out(self.registers).array(core.warps),
             }
         )
-
-    def _more_members(self) -> dict[str, Any]:
-        """What a unit made from this one has besides."""
-        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -169,7 +170,10 @@ class Release(wiring.Component):
         m.d.sync += ended.eq((ended | self.end) & left)
         with m.If(self.launch):
             m.d.sync += [ended.eq(0), *(mask.eq(0) for mask in dying)]
-        m.d.comb += self.ended.eq(ended)
+        m.d.comb += [
+            self.ended.eq(ended),
+            *(outer.eq(inner) for outer, inner in zip(self.dying, dying, strict=True)),
+        ]
         return m
 
     def _choose(self, m: Module, warp: Value, mask: Value) -> list[tuple[Value, Value]]:
@@ -209,5 +213,5 @@ class Release(wiring.Component):
         return found
 
     def _movers(self, warp: Value) -> list[tuple[Value, Value]]:
-        """Registers of `warp` that somebody else still needs: whether there is one, and which."""
-        return []
+        """Registers of `warp` that are on their way: whether there is one, and which."""
+        return [(moving.valid & (moving.warp == warp), moving.register) for moving in self.moving]

@@ -5,30 +5,19 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.front_end.instruction_buffer import Hazards
-from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    UNITS,
-    Location,
-    ReadDone,
-    Start,
-    Written,
-    issue_stream,
-    read_stream,
-)
-from warpbank.hdl.main.arbiter import Requests
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Collection
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
+from warpbank.hdl.mapping.ports import MappingPorts
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
@@ -47,37 +36,26 @@ class Renaming(wiring.Component):
     Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
+    Below a register file cache operands have no names: they are in the cache. A register is looked up when it
+    is moved, one per cycle, and is not released while it is on its way. A source counts as never written if
+    it has no physical register when its uop issues.
+
     Parameters
     ----------
     config : the machine, with release flags.
-    entries : uops that can be in collection at a time.
-    writers : registers that are located in a cycle, for writing.
-    tags : uops that one collector may have in collection.
+    collection : the collectors.
+    writers : registers that are located in a cycle, for writing; below a cache one more, the last one, for
+        the register that is moved.
+    operands : sources of a uop whose names are looked up: all, or 0 below a cache.
     probe : generate `events` (map, unmap, lookup, unwritten).
 
     Members
     -------
-    start : In(Start). launch : In(1). A launch begins; `start.registers`, `start.exempt` and `start.slots`
-        are its.
-    here : In(warps). Warps that have uops to issue and do not wait at a barrier.
-    hazards : In(Hazards) per warp. Its first uop.
-    missing : Out(4) per warp. Destinations of that uop that have no physical register.
-    lacking : Out(warps). Its result finds no physical register, or those of the slot's last warp are still
-        being released.
-    issue : In(issue_stream). A uop that collects issues.
-    slide : In(1). The uop of `issue.payload` issues, and needs no collector.
-    entry : In(bits(entries)). Number of the uop that issues among those in collection.
-    read : In(read_stream). Operand read interface: a uop's operands are requested.
-    request : Out(Requests). They are, at the banks. blank : Out, per slot: it was never written.
-    locate : In(Location) per writer. mapped : Out, per writer: the register is somewhere.
-    done : In(ReadDone) per entry. Operands were read. written : In(Written) per unit. A register was written.
-    end : In(warps). Warps that drain in this cycle.
+    those of `warpbank.hdl.mapping.ports.MappingPorts`.
 
     Latency: as `OperandLookup`; registers taken or given count from the next cycle on.
     """
 
-    #: Operands whose names are looked up at a time: all of a uop's.
-    operands = MAX_SOURCES
     #: The units; tests put others here.
     table_class, availability_class, release_class, exempt_class = (
         RenamingTable,
@@ -87,51 +65,30 @@ class Renaming(wiring.Component):
     )
 
     def __init__(
-        self, config: SmConfig, entries: int, writers: int, tags: int = 1, probe: bool = False
+        self,
+        config: SmConfig,
+        collection: Collection,
+        writers: int,
+        operands: int = MAX_SOURCES,
+        probe: bool = False,
     ) -> None:
         self._config = config
         self._probe = probe
-        self._tags = tags
+        self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
         core = config.sub_core
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
-        self.release = self.release_class(config, entries)
-        self.exempt = self.exempt_class(config, self.operands + writers)
+        self.release = self.release_class(config, collection.entries, 0 if operands else core.banks)
+        self.exempt = self.exempt_class(config, operands + writers)
         self.reserve = DeadlockReserve(config)
-        members: dict[str, Any] = {
-            "start": In(Start(config)),
-            "launch": In(1),
-            "here": In(core.warps),
-            "hazards": In(Hazards()).array(core.warps),
-            "missing": Out(MAX_DESTINATIONS).array(core.warps),
-            "lacking": Out(core.warps),
-            "issue": In(issue_stream(config)),
-            "slide": In(1),
-            "entry": In(range(max(2, entries))),
-            "locate": In(Location(config)).array(writers),
-            "mapped": Out(writers),
-            "done": In(ReadDone(config)).array(entries),
-            "written": In(Written(config)).array(UNITS),
-            "end": In(core.warps),
-            **self._more_members(entries),
-        }
+        members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS).members)
         if probe:
             members["events"] = Out(
                 Events(config, {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1})
             )
         super().__init__(members)
-
-    def _more_members(self, entries: int) -> dict[str, Any]:
-        """Members that have to do with reading."""
-        config, tags = self._config, self._tags
-        self.names = OperandLookup(config, entries, tags)
-        return {
-            "read": In(read_stream(config, tags)),
-            "request": Out(Requests(config, tags)),
-            "blank": Out(MAX_SOURCES),
-        }
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -149,9 +106,11 @@ class Renaming(wiring.Component):
         self._allocate(m, has)
         self._declare(m)
         self._release(m)
-        self._has = has
-        self._look_up(m)
         self._locate(m)
+        if self.operands:
+            self._look_up(m)
+        else:
+            self._move(m, has)
         return m
 
     def _launch(self, m: Module) -> None:
@@ -269,7 +228,7 @@ class Renaming(wiring.Component):
             self.release.entry.eq(self.entry),
         ]
         for source, sink in zip(
-            [*self.done, *self.written], [*self.release.read, *self.release.written], strict=True
+            [*self.done, *self.finished], [*self.release.read, *self.release.written], strict=True
         ):
             wiring.connect(m, wiring.flipped(source), sink)
         m.d.comb += [self.release.end.eq(self.end)]
@@ -289,8 +248,10 @@ class Renaming(wiring.Component):
                 give.valid.eq(port.valid),
                 give.number.eq(drop.physical),
             ]
+            bank, row = self._place(drop.physical)
+            freed = self.released[number]
+            m.d.comb += [freed.valid.eq(port.valid), freed.bank.eq(bank), freed.row.eq(row)]
             if self._probe:
-                bank, row = self._place(drop.physical)
                 emit(
                     m,
                     self.events.unmap[number],
@@ -308,8 +269,8 @@ class Renaming(wiring.Component):
     def _look_up(self, m: Module) -> None:
         """Send a uop's requests to the banks when its names are known. What was never written is read from
         anywhere."""
-        names, named, request = self.names, self.names.named, self.request
-        m.submodules.names = names
+        m.submodules.names = names = OperandLookup(self._config, self._entries, self._tags)
+        named, request = names.named, self.request
         wiring.connect(m, wiring.flipped(self.read), names.read)
         for source, sink in zip(names.find, self.table.find, strict=True):
             wiring.connect(m, source, sink)
@@ -331,6 +292,26 @@ class Renaming(wiring.Component):
         if self._probe:
             emit(m, self.events.lookup[0], names.looked_up != 0, count=names.looked_up)
             emit(m, self.events.unwritten[0], named.valid & self.blank.any(), count=sum(self.blank))
+
+    def _move(self, m: Module, has: list[Signal]) -> None:
+        """The register that is moved, below a cache; what is wanted is not dying."""
+        for outer, inner in zip(self.moving, self.release.moving, strict=True):
+            wiring.connect(m, wiring.flipped(outer), inner)
+        place = self.locate[-1]
+        dying = Array(self.release.dying)[place.warp].bit_select(place.register, 1)
+        m.d.comb += self.content.eq(self.mapped[-1] & ~dying)
+        if self._probe:
+            exempt = self.exempt.find[-1].exempt
+            emit(m, self.events.lookup[0], self.moves & ~exempt, count=1)
+            uop, mine = self.issue.payload.uop, Array(has)[self.issue.payload.warp]
+            blank = Signal(MAX_SOURCES, name="unwritten_sources")
+            m.d.comb += blank.eq(
+                Cat(
+                    uop.source_valid[slot] & ~mine.bit_select(uop.sources[slot], 1)
+                    for slot in range(MAX_SOURCES)
+                )
+            )
+            emit(m, self.events.unwritten[0], self.issue.valid & blank.any(), count=sum(blank))
 
     def _locate(self, m: Module) -> None:
         places = list(self.exempt.find)[self.operands :]

@@ -83,6 +83,10 @@ class RenamingTable(wiring.Component):
     ----------
     config : the machine: warps, physical registers.
     results : results that are looked up in a cycle.
+    registers : of a warp that can be renamed: the lowest ones. The paper's 1 KB table has 16 of each of
+        Fermi's 48 warps (section 7.1), enough where the compiler gives a kernel's renamed registers the
+        lowest numbers. Ours leaves them theirs, so the SM has a table for 256, of which as many are renamed
+        as 1 KB has room for.
 
     Members
     -------
@@ -100,13 +104,10 @@ class RenamingTable(wiring.Component):
     TypeError : `results` is no positive number.
     """
 
-    #: Registers of a warp. The proofs make it smaller; register numbers are then below it.
-    registers = 256
-
-    def __init__(self, config: SmConfig, results: int) -> None:
+    def __init__(self, config: SmConfig, results: int, registers: int = 256) -> None:
         if type(results) is not int or results < 1:
             raise TypeError(f"RenamingTable needs a number of results of at least 1, not {results!r}.")
-        self._config = config
+        self._config, self.registers = config, registers
         core = config.sub_core
         super().__init__(
             {
@@ -161,15 +162,3 @@ class RenamingTable(wiring.Component):
 
     def _bit(self, mapped: Array, port: wiring.PureInterface) -> Value:
         return (mapped[port.warp] >> port.register)[0]
-
-
-class SmallTable(RenamingTable):
-    """The renaming table with the paper's 1 KB: 16 registers of each of Fermi's 48 warps. Renaming, section
-    7.1.
-
-    Enough where the compiler gives a kernel's renamed registers the lowest numbers. Ours leaves them theirs,
-    so the SM has a `RenamingTable` with 256 registers of each warp, of which as many are renamed as 1 KB has
-    room for.
-    """
-
-    registers = 16

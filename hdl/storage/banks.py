@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.interfaces import BankPort
+from warpbank.arch.uop import Scalar
+from warpbank.hdl.interfaces import Collection, StoragePorts
+from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.poison import POISON, stale
 
 
 class Banks(wiring.Component):
@@ -21,23 +21,31 @@ class Banks(wiring.Component):
     ----------
     config : the machine: banks, rows, lanes.
     probe : there are no events.
+    poison : registers that can be released in a cycle, if the lanes of a row that have not been written since
+        its release are to read as `POISON`; 0: they read as they were.
+    told : there is no metadata to be told.
 
     Members
     -------
-    bank : In(BankPort) per bank.
+    those of `warpbank.hdl.interfaces.StoragePorts`.
 
     Latency: a read is registered (row in one cycle, data in the next); a write is there in the next cycle.
     """
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    #: An operand comes without metadata, in the cycle after its bank was read; a write is done at once.
+    parts, read_delay, write_delay, zeros = 0, 0, 0, 0
+    #: Nothing is executed by one lane.
+    executes: frozenset[Scalar] = frozenset()
+
+    def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Banks needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        super().__init__({"bank": In(BankPort(config)).array(config.sub_core.banks), **self._members()})
+        super().__init__(dict(StoragePorts(config, poison=poison).members))
 
-    def _members(self) -> dict[str, Any]:
-        """What banks made from these have besides."""
-        return {}
+    def arbiter(self, collection: Collection, shared: bool, probe: bool) -> Arbiter:
+        """A queue of reads per bank. `shared`: a cache uses the collectors' ports, too."""
+        return Arbiter(self._config, collection.entries, collection.tags, probe, shared=shared)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -49,13 +57,20 @@ class Banks(wiring.Component):
             m.d.comb += [
                 read.addr.eq(bank.row),
                 read.en.eq(bank.read),
-                bank.data.eq(self._found(m, number, bank, read.data)),
+                bank.data.eq(self._found(m, number, read.data)),
                 write.addr.eq(bank.row),
                 write.data.eq(bank.value),
                 write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
+                bank.written.eq(bank.write),
+                bank.stored.eq(bank.write),
             ]
         return m
 
-    def _found(self, m: Module, number: int, bank: Any, data: Value) -> Value:
+    def _found(self, m: Module, number: int, data: Value) -> Value:
         """What bank `number` answers, given what its memory holds."""
-        return data
+        if not self.freed:
+            return data
+        bank, lanes = self.bank[number], self._config.lanes
+        written = bank.write.replicate(lanes) & bank.mask
+        old = stale(m, number, self._config.sub_core.rows, self.freed, bank.row, bank.read, written)
+        return Cat(Mux(old[lane], POISON, data.word_select(lane, 32)) for lane in range(lanes))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
-from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.probe import emit
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta, arrays
@@ -25,11 +24,11 @@ class BdiBanks(CompressedBanks):
 
     Parameters
     ----------
-    config, probe, told : as in `CompressedBanks`.
+    config, probe, poison, told : as in `CompressedBanks`.
 
     Members
     -------
-    bank : In(NotedPort) per bank.
+    those of `warpbank.hdl.interfaces.StoragePorts`.
 
     Latency: as in `CompressedBanks`.
 
@@ -47,10 +46,9 @@ class BdiBanks(CompressedBanks):
         note = {"divergent": 0, "enc": [Delta.NONE.value], "full": 0, "base": [0]}
         return metadata_layout(self.parts).const(note).as_value().value
 
-    @classmethod
-    def noter(cls, config: SmConfig) -> MetadataWriter:
-        """A unit that notes what these banks would."""
-        return BdiNoter(config, cls.parts)
+    def noter(self) -> MetadataWriter:
+        """A unit that finds the metadata which these banks would."""
+        return BdiNoter(self._config, self.parts)
 
     def _bank(self, m: Module, number: int) -> None:
         bank = self.bank[number]
@@ -81,6 +79,7 @@ class BdiBanks(CompressedBanks):
             put.addr.eq(row),
             put.data.eq(kind),
             put.en.eq(writes),
+            bank.stored.eq(writes),
             bank.compressed.eq(kind != Delta.RAW),
         ]
         needed_in, needed_out = (
@@ -104,7 +103,7 @@ class BdiBanks(CompressedBanks):
             bank.data.eq(decompressor.value),
         ]
         with m.If(arrives):
-            m.d.sync += bank.note.enc[0].eq(known)
+            m.d.sync += bank.metadata.enc[0].eq(known)
         if self._probe:
             every, stored = count(1 for _ in needed_in), count(groups(written, WORD_LANES))
             for event, valid, found, activated, there in (

@@ -41,6 +41,7 @@ class DecompressMoves(wiring.Component):
     Parameters
     ----------
     config : the machine.
+    banks : in which registers are compressed; 0: nothing needs a move, and nothing is built for any.
     probe : generate `events` (move).
 
     Members
@@ -61,14 +62,14 @@ class DecompressMoves(wiring.Component):
     TypeError : no configuration.
     """
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, banks: int, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Moves needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
         core = config.sub_core
         members = {
-            "stored": In(Stored(config)).array(core.banks),
+            "stored": In(Stored(config)).array(banks),
             "warp": In(core.warp_width),
             "uop": In(uop_layout(config)),
             "missing": In(MAX_DESTINATIONS),
@@ -76,13 +77,16 @@ class DecompressMoves(wiring.Component):
             "goes": Out(uop_layout(config)),
             "inserts": Out(1),
         }
-        if probe:
+        if probe and banks:
             members["events"] = Out(Events(config, {"move": 1}))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         uop, goes = self.uop, self.goes
+        if not self.stored:
+            m.d.comb += goes.eq(uop)
+            return m
         table = m.submodules.compressed = Memory(shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[])
         packed = Signal(MAX_DESTINATIONS)
         for number in range(MAX_DESTINATIONS):

@@ -30,11 +30,12 @@ class GScalar(CompressedBanks):
 
     Parameters
     ----------
-    config, probe, told : as in `CompressedBanks`.
+    config, probe, poison, told, parts : as in `CompressedBanks`. With two parts, each half of a register is
+        compressed by itself. G-Scalar, section 4.3.
 
     Members
     -------
-    bank : In(NotedPort) per bank.
+    those of `warpbank.hdl.interfaces.StoragePorts`.
 
     Latency: as in `CompressedBanks`.
 
@@ -47,8 +48,10 @@ class GScalar(CompressedBanks):
     #: Kinds of scalar execution that follow from its notes.
     executes = frozenset(Scalar)
 
-    def __init__(self, config: SmConfig, probe: bool = False, told: bool = False) -> None:
-        super().__init__(config, probe, told)
+    def __init__(
+        self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False, parts: int = 1
+    ) -> None:
+        super().__init__(config, probe, poison, told, parts)
         banks = range(config.sub_core.banks)
         self._compressors = [Compressor(config, self.parts) for _ in banks]
         self._decompressors = [Decompressor(config, self.parts) for _ in banks]
@@ -59,10 +62,9 @@ class GScalar(CompressedBanks):
         note = {"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts}
         return metadata_layout(self.parts).const(note).as_value().value
 
-    @classmethod
-    def noter(cls, config: SmConfig) -> MetadataWriter:
-        """A unit that notes what these banks would."""
-        return GScalarNoter(config, cls.parts)
+    def noter(self) -> MetadataWriter:
+        """A unit that finds the metadata which these banks would."""
+        return GScalarNoter(self._config, self.parts)
 
     def _bank(self, m: Module, number: int) -> None:
         bank, compressor, decompressor = (
@@ -106,7 +108,7 @@ class GScalar(CompressedBanks):
         m.d.comb += [put.addr.eq(row), put.data.eq(note), put.en.eq(writes)]
         found = look.data
         kept_in, kept_out = self._kept(m, found, f"found_{number}"), self._kept(m, note, f"noted_{number}")
-        m.d.comb += bank.compressed.eq(kept_out.any())
+        m.d.comb += [bank.stored.eq(writes), bank.compressed.eq(kept_out.any())]
         contents, written = self._arrays(m, number, row, reads, writes, kept_in, kept_out)
 
         # And the one after: decompression.
@@ -130,7 +132,7 @@ class GScalar(CompressedBanks):
                 decompressor.base[index].eq(known.base[index]),
             ]
         with m.If(arrives):
-            m.d.sync += bank.note.eq(known)
+            m.d.sync += bank.metadata.eq(known)
         if self._probe:
             self._events(m, number, reads, writes, found, note, kept_in, kept_out)
 
@@ -248,12 +250,6 @@ class GScalarNoter(MetadataWriter):
         ]
         write_note(m, self.note, compressor, part, Const(0))
         return m
-
-
-class GScalarHalf(GScalar):
-    """G-Scalar's banks with an encoding for each half of a register. G-Scalar, section 4.3."""
-
-    parts = 2
 
 
 def groups(mask: Value, lanes: int) -> list[Value]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
-from amaranth.hdl import Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.interfaces import BankPort
+from warpbank.hdl.interfaces import NO_METADATA, Collection, StoragePorts
+from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.poison import POISON, stale
 from warpbank.hdl.probe import Events
 from warpbank.hdl.storage.compressor import BYTES
 
@@ -26,7 +27,11 @@ def metadata_layout(parts: int) -> data.StructLayout:
     enc : per part, encoding bits.
     full : FS: all lanes of the last write were equal.
     base : per part, the shared bytes; with D, the first holds the lanes of the last write.
+
+    Of no part (plain banks) there is nothing to be known: no bit.
     """
+    if not parts:
+        return NO_METADATA
     return data.StructLayout(
         {
             "divergent": 1,
@@ -35,34 +40,6 @@ def metadata_layout(parts: int) -> data.StructLayout:
             "base": data.ArrayLayout(32, parts),
         }
     )
-
-
-class MetadataPort(wiring.Signature):
-    """Bank interface to one bank that compresses (seen from the hierarchy): a `BankPort`, and
-
-    Members
-    -------
-    part : Out. What is written are other lanes than the warp was launched with: it is not compressed.
-    moved : Out. It is moved, to be kept as it is.
-    note : In, `metadata_layout`. What is known of `data`.
-    compressed : In. What was written in the cycle before has bytes that are not in the bank.
-    given : Out, `metadata_layout`, if `told`. What is known of what was written in the cycle before, instead
-        of `part` and `moved`.
-    """
-
-    def __init__(self, config: SmConfig, parts: int, told: bool = False) -> None:
-        members = dict(BankPort(config).members)
-        if told:
-            members["given"] = Out(metadata_layout(parts))
-        super().__init__(
-            {
-                **members,
-                "part": Out(1),
-                "moved": Out(1),
-                "note": In(metadata_layout(parts)),
-                "compressed": In(1),
-            }
-        )
 
 
 class MetadataWriter(wiring.Component):
@@ -79,7 +56,7 @@ class MetadataWriter(wiring.Component):
     enable : In(1). Take what follows.
     value, mask : In. A result, and the lanes that it has.
     part : In(1). These are other lanes than the warp was launched with.
-    note : Out(note_layout).
+    note : Out(metadata_layout).
 
     Latency: one cycle; `note` holds until the next value is taken.
     """
@@ -98,69 +75,75 @@ class MetadataWriter(wiring.Component):
 
 
 class CompressedBanks(wiring.Component, ABC):
-    """Banks with a note for every row: what storages that compress are made from.
+    """Banks with metadata for every row: what storages that compress are made from.
 
     Parameters
     ----------
     config : the machine: banks, rows, lanes.
     probe : generate `events` (array_read, array_write).
-    told : who writes a register also says what is to be noted of it, a cycle later.
+    poison : registers that can be released in a cycle, if a row that has not been written since its release
+        is to read as `POISON`, and later each byte of it that has not been written since; its metadata stay.
+    told : who writes a register also says what its metadata are, a cycle later.
+    parts : of a register, each compressed by itself.
 
     Members
     -------
-    bank : In(NotedPort) per bank.
+    those of `warpbank.hdl.interfaces.StoragePorts`.
 
-    Latency: a read in t finds its note in t + 1, when the arrays are read, and their content in t + 2, when
-    it is decompressed; `data` and `note` are there in t + 3. A write in t is compressed, written in t + 1,
-    and there for a read in t + 2 or later; its row must not be read in t + 1, unless `told`.
+    Latency: a read in t finds its metadata in t + 1, when the arrays are read, and their content in t + 2,
+    when it is decompressed; `data` and `metadata` are there in t + 3. A write in t is compressed, written in
+    t + 1 (`stored`), and there for a read in t + 2 or later; its row must not be read in t + 1, unless
+    `told`.
 
     Raises
     ------
     TypeError : no configuration.
     """
 
-    #: Parts of a register that are compressed by themselves.
-    parts = 1
+    #: The metadata are read first, and what is read is decompressed; a result is compressed first.
+    read_delay, write_delay = 2, 1
 
-    def __init__(self, config: SmConfig, probe: bool = False, told: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False, parts: int = 1
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
                 f"{type(self).__name__} needs the machine's configuration, an SmConfig, not {config!r}."
             )
-        self._config = config
+        self._config, self.parts = config, parts
         self._probe, self._told = probe, told
         banks = config.sub_core.banks
-        members = {"bank": In(MetadataPort(config, self.parts, told)).array(banks), **self._members()}
+        members = dict(StoragePorts(config, metadata_layout(parts), poison).members)
         if probe:
             members["events"] = Out(Events(config, {"array_read": banks, "array_write": banks}))
         super().__init__(members)
 
-    def _members(self) -> dict[str, Any]:
-        """What banks made from these have besides."""
-        return {}
+    def arbiter(self, collection: Collection, shared: bool, probe: bool) -> Arbiter:
+        """A queue of reads per bank. `shared`: a cache uses the collectors' ports, too."""
+        return Arbiter(self._config, collection.entries, collection.tags, probe, shared=shared)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for number in range(self._config.sub_core.banks):
+        for number, bank in enumerate(self.bank):
+            m.d.comb += bank.written.eq(bank.write)
             self._bank(m, number)
         return m
 
     @property
     @abstractmethod
     def zeros(self) -> int:
-        """The note of a register of zeros."""
+        """The metadata of a register of zeros."""
 
-    @classmethod
     @abstractmethod
-    def noter(cls, config: SmConfig) -> MetadataWriter:
-        """A unit that notes what these banks would."""
+    def noter(self) -> MetadataWriter:
+        """A unit that finds the metadata which these banks would."""
 
     @abstractmethod
     def _bank(self, m: Module, number: int) -> None:
         """One bank."""
 
     def _ports(self, memory: Memory) -> tuple[ReadPort, WritePort]:
-        """Of the array of notes. One that is written from outside may be read right after a write."""
+        """Of the array of metadata. One that is written from outside may be read right after a write."""
         put = memory.write_port()
         return memory.read_port(transparent_for=(put,) if self._told else ()), put
 
@@ -168,6 +151,15 @@ class CompressedBanks(wiring.Component, ABC):
         self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value, content: Value
     ) -> tuple[Value, Value]:
         """What counts as found, a cycle after `row` was read or written in the arrays: a content, and whether
-        it is one that was never compressed, whatever its note says. `content`: of the arrays; `written`: per
-        byte of a register, whether it is."""
-        return content, Const(0)
+        it is one that was never compressed, whatever its metadata say. `content`: of the arrays; `written`:
+        per byte of a register, whether it is."""
+        if not self.freed:
+            return content, Const(0)
+        count = len(written)
+        old = stale(m, number, self._config.sub_core.rows, self.freed, row, reads, Cat(written, writes))
+        pattern = Const(POISON, 32).replicate(count // 4)
+        found = Cat(
+            Mux(old[byte], pattern.word_select(byte, 8), content.word_select(byte, 8))
+            for byte in range(count)
+        )
+        return found, old[count]

@@ -9,75 +9,18 @@ from operator import or_
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import BankPort
+from warpbank.hdl.interfaces import Collection, StoragePorts
+from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
-
-
-def place_width(config: SmConfig) -> int:
-    """Bits of a place in the scalar bank: the row of a register's bank above the number of that bank."""
-    return config.sub_core.row_width + config.sub_core.bank_width
-
-
-class ComparingPort(wiring.Signature):
-    """Bank interface to a bank behind a stage that compares what is written (seen from the hierarchy): a
-    `BankPort`, whose `write` and `row` are those of the stage, and
-
-    Members
-    -------
-    read_row : Out. Row that is read.
-    part : Out. What is written are other lanes than the warp was launched with: it is not scalar.
-    moved : Out. It is moved, to be kept in its own bank.
-    held : In. The stage waits for the scalar bank and takes nothing.
-    written : In. The bank is written in this cycle, and must not be read.
-    stored : In. What the stage holds is written in this cycle.
-    scalar : In. It goes to the scalar bank.
-    """
-
-    def __init__(self, config: SmConfig) -> None:
-        super().__init__(
-            {
-                **dict(BankPort(config).members),
-                "read_row": Out(config.sub_core.row_width),
-                "part": Out(1),
-                "moved": Out(1),
-                "held": In(1),
-                "written": In(1),
-                "stored": In(1),
-                "scalar": In(1),
-            }
-        )
-
-
-class ScalarPort(wiring.Signature):
-    """The scalar bank (seen from the hierarchy). It is not read in a cycle in which it is written.
-
-    Members
-    -------
-    read, place : Out. Read the word of this place; `data` is there in the next cycle.
-    data : In.
-    written : In. A stage writes the bank in this cycle.
-    """
-
-    def __init__(self, config: SmConfig) -> None:
-        super().__init__(
-            {"read": Out(1), "place": Out(place_width(config)), "data": In(32), "written": In(1)}
-        )
-
-
-class Whereabouts(wiring.Signature):
-    """Whether the register of a row is in the scalar bank (seen from who asks). Combinational."""
-
-    def __init__(self, config: SmConfig) -> None:
-        core = config.sub_core
-        super().__init__({"bank": Out(core.bank_width), "row": Out(core.row_width), "scalar": In(1)})
+from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class ScalarRf(wiring.Component):
@@ -91,12 +34,14 @@ class ScalarRf(wiring.Component):
     ----------
     config : the machine: banks, rows, lanes, source slots.
     probe : generate `events` (array_read, array_write, scalar_write, scalar_wait).
+    poison, told : 0 and False; nothing else has been built.
 
     Members
     -------
-    bank : In(ComparingPort) per bank.
-    scalar : In(ScalarPort).
-    where : In(Whereabouts) per source slot.
+    those of `warpbank.hdl.interfaces.StoragePorts`, with `where`. The last `bank` is the scalar bank, with a
+    word for the place of every register: the row of its bank above the number of that bank. It is only read;
+    its `data` is the word in all lanes. A bank is `held` while its stage waits for the scalar bank; what is
+    `compressed` is there.
 
     Latency: a read is registered (row in one cycle, data in the next). A write in t is compared, written in t
     + 1 or later (`stored`), and there in the cycle after.
@@ -104,23 +49,23 @@ class ScalarRf(wiring.Component):
     Raises
     ------
     TypeError : no configuration.
+    ValueError : registers that are released, or written with metadata.
     """
 
-    parts = 1
+    #: A result is compared before it is written; what is read comes at once.
+    parts, read_delay, write_delay, zeros = 1, 0, 1, 0
     #: Kinds of scalar execution.
     executes = frozenset({Scalar.ALU})
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ScalarRf needs the machine's configuration, an SmConfig, not {config!r}.")
+        if poison or told:
+            raise ValueError("A scalar bank is built for registers that have fixed places, below no cache.")
         self._config = config
         self._probe = probe
         core = config.sub_core
-        members = {
-            "bank": In(ComparingPort(config)).array(core.banks),
-            "scalar": In(ScalarPort(config)),
-            "where": In(Whereabouts(config)).array(core.collector.slots),
-        }
+        members = dict(StoragePorts(config, metadata_layout(self.parts), scalar=True).members)
         if probe:
             members["events"] = Out(
                 Events(
@@ -135,6 +80,15 @@ class ScalarRf(wiring.Component):
             )
         super().__init__(members)
 
+    def arbiter(self, collection: Collection, shared: bool, probe: bool) -> ScalarArbiter:
+        """A queue of reads per bank, and one for the scalar bank. Raises ValueError for collectors that it
+        cannot serve."""
+        if collection.tags > 1 or collection.evicts or shared:
+            raise ValueError(
+                "A register file with a scalar bank serves collectors with one uop each that evict nothing."
+            )
+        return ScalarArbiter(self._config, collection.entries, collection.tags, probe)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         core = self._config.sub_core
@@ -147,25 +101,28 @@ class ScalarRf(wiring.Component):
         choice = first_from(m, asking, pointer, "scalar")
         with m.If(choice.any):
             m.d.sync += pointer.eq(choice.after)
-        for number, (bank, (full, scalar, place, _)) in enumerate(zip(self.bank, stages, strict=True)):
+        for number, (full, scalar, place, _) in enumerate(stages):
+            bank = self.bank[number]
             m.d.comb += [
                 bank.held.eq(asking[number] & ~choice.one_hot[number]),
                 bank.stored.eq(full & ~bank.held),
-                bank.scalar.eq(scalar),
+                bank.compressed.eq(scalar),
                 bank.written.eq(full & ~scalar),
             ]
             m.d.sync += full.eq(bank.write | bank.held)
             write_at(m, whereabouts, place, scalar, bank.stored)
         for where in self.where:
             m.d.comb += where.scalar.eq(read_at(m, whereabouts, Cat(where.bank, where.row)))
-        read = scalars.read_port()
-        taken = Signal(place_width(self._config))
+        read, scalar_bank = scalars.read_port(), self.bank[-1]
+        taken = Signal(core.row_width + core.bank_width)
         m.d.comb += [
             taken.eq(Array(place for _, _, place, _ in stages)[choice.index]),
-            self.scalar.written.eq(choice.any),
-            read.addr.eq(self.scalar.place),
-            read.en.eq(self.scalar.read),
-            self.scalar.data.eq(read.data),
+            scalar_bank.written.eq(choice.any),
+            read.addr.eq(scalar_bank.read_row),
+            read.en.eq(scalar_bank.read),
+            scalar_bank.data.eq(read.data.replicate(self._config.lanes)),
+            scalar_bank.metadata.full.eq(1),
+            scalar_bank.metadata.enc[0].eq(-1),
         ]
         write_at(m, scalars, taken, Array(word for _, _, _, word in stages)[choice.index], choice.any)
         if self._probe:
@@ -238,13 +195,13 @@ class ScalarRf(wiring.Component):
         emit(
             m,
             self.events.array_read[core.banks],
-            self.scalar.read,
-            bank=self.scalar.place[: core.bank_width],
+            self.bank[-1].read,
+            bank=self.bank[-1].read_row[: core.bank_width],
             divergent=0,
             enc=(1 << BYTES) - 1,
             arrays=0,
             plain=-(-self._config.lanes // WORD_LANES),
         )
         emit(m, self.events.scalar_write[0], goes, row=place)
-        held = reduce(or_, (bank.held for bank in self.bank))
+        held = reduce(or_, (bank.held for bank in list(self.bank)[:-1]))
         emit(m, self.events.scalar_wait[0], held, count=count(asking) - 1)

@@ -56,7 +56,6 @@ from tests.hdl.mapping import (
 )
 from tests.hdl.storage import test_banks, test_codec, test_decompress_moves, test_gscalar
 from warpbank.arch.config import SmConfig, preset, with_overrides
-from warpbank.hdl.collector.boc import WriteThroughBoc
 from warpbank.hdl.collector.ccu import LruCcu
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 
@@ -103,7 +102,7 @@ BENCHES: dict[str, Any] = {
     "boc_arbiter": test_arbiter.boc_lockstep,
     "ocu": test_ocu.lockstep,
     "boc": test_boc.lockstep,
-    "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, WriteThroughBoc),
+    "boc_write_through": lambda machine, seed: test_boc.lockstep(machine, seed, test_boc.WriteThrough),
     "inserter": test_window.lockstep,
     "scoreboard": _scoreboard,
     "ccu": lambda machine, seed, overrides=("sthld=8",): test_ccu.lockstep(

@@ -46,7 +46,7 @@ class Harness(Environment):
     Parameters
     ----------
     hints : the compiler's write-back hints are any that are sound; else every result goes to collector and
-        banks.
+        banks, without write-back.
     inductive : assert the invariant, too.
     """
 
@@ -59,13 +59,13 @@ class Harness(Environment):
         hints: bool = True,
         inductive: bool = True,
     ) -> None:
-        super().__init__(opened(unit)(config), config, slots, results, hints)
+        super().__init__(opened(unit)(config, write_through=not hints), config, slots, results, hints)
         self.inductive = inductive
 
     def claims(self, m: Module) -> None:
         self._insertion(m)
         self._hints(m)
-        if self.unit.evicts:
+        if self.unit.evicted:
             for warp in range(self.warps):
                 self._owed(m, warp)
         for state, pinned in zip(self.unit._state, self.unit._pinned, strict=True):
@@ -134,13 +134,13 @@ class Harness(Environment):
         """A dirty value that the hint wants in the banks, or that is squeezed out, is there in the next
         cycle, too, and owed; unless the banks take it, its register is written anew on all lanes, or a new
         warp starts."""
-        unit, state, payload = self.unit, self.unit._state[warp], self.unit.evicted.payload
+        unit, state, payload = self.unit, self.unit._state[warp], self.unit.evicted[0].payload
         squeezed = Mux(unit._chosen[warp], unit._inserters[warp].squeezed, 0)
         for entry, register in enumerate(state.registers):
             owed = state.valid[entry] & state.dirty[entry] & (state.keep[entry] | squeezed[entry])
             written = (
-                unit.evicted.valid
-                & unit.evicted.ready
+                unit.evicted[0].valid
+                & unit.evicted[0].ready
                 & (payload.warp == warp)
                 & (payload.register == register)
             )
@@ -291,7 +291,7 @@ class Harness(Environment):
                 Assert(idle < self.tags),
                 Assert(~state.valid[entry] | (register < REGISTERS)),
                 Assert(~state.dirty[entry] | (state.valid[entry] & filled)),
-                Assert(~(state.dirty[entry] & (coming & full if self.unit.evicts else 1))),
+                Assert(~(state.dirty[entry] & (coming & full if self.unit.evicted else 1))),
                 Assert(~present | (coming == state.reserved[entry])),
                 Assert(~(expecting & ~full) | filled | states.asked[entry]),
                 Assert(~(pinned[entry] & ~filled) | states.asked[entry]),
@@ -384,8 +384,8 @@ class Drains(Harness):
             m.d.comb += Assume(
                 ~Cat(self.left[number * self.tags : (number + 1) * self.tags]).any() | self.grants[number]
             )
-        if unit.evicts:
-            m.d.comb += Assume(~unit.evicted.valid | unit.evicted.ready)
+        if unit.evicted:
+            m.d.comb += Assume(~unit.evicted[0].valid | unit.evicted[0].ready)
         m.d.comb += [Assume(~offer.valid | offer.held | offer.taken) for offer in unit.result[:BUSY_UNITS]]
         terms: list[Value] = [
             *self.busy,

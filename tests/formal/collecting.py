@@ -320,12 +320,12 @@ class Environment(Elaboratable):
         with m.If(self.start.bit_select(self.warp, 1)):
             m.d.sync += self.known.eq(0)
         written = banked
-        if unit.evicts:
-            payload = unit.evicted.payload
+        if unit.evicted:
+            payload = unit.evicted[0].payload
             mine = (payload.warp == self.warp) & (payload.register == self.register)
-            m.d.comb += unit.evicted.ready.eq(self.evicts & ~(banked & mine))
+            m.d.comb += unit.evicted[0].ready.eq(self.evicts & ~(banked & mine))
             self.goes_back = Signal()
-            m.d.comb += self.goes_back.eq(unit.evicted.valid & unit.evicted.ready & mine)
+            m.d.comb += self.goes_back.eq(unit.evicted[0].valid & unit.evicted[0].ready & mine)
             with m.If(self.goes_back):
                 m.d.sync += self.bank.eq(payload.value[0])
             written = written | self.goes_back

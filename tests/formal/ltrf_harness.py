@@ -25,6 +25,8 @@ from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.mover import Stage
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks
 
@@ -62,14 +64,8 @@ def machine(latency: int = 150, crossing: int = 1) -> SmConfig:
 class Placed(Direct):
     """The mapping of a launch that has begun: warps have `PER_WARP` rows of each bank."""
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        for port in self.locate:
-            m.d.comb += [
-                port.bank.eq(port.register + port.warp),
-                port.row.eq(port.warp * PER_WARP + (port.register >> 1)),
-            ]
-        return m
+    def _home(self, warp: Value, register: Value) -> tuple[Value, Value]:
+        return register + warp, warp * PER_WARP + (register >> 1)
 
 
 class OpenedBanks(Banks):
@@ -130,21 +126,26 @@ class Harness(Elaboratable):
     ----------
     unit, blocks : the RTL.
     inductive : assert the invariant, too.
+    liveness : LTRF+.
     """
 
     def __init__(
         self,
-        unit: type[Ltrf],
+        unit: type[Ltrf] = Ltrf,
         blocks: type[WarpControlBlocks] = WarpControlBlocks,
         inductive: bool = True,
+        liveness: bool = False,
         latency: int = 150,
         crossing: int = 1,
     ) -> None:
         self.config = config = machine(latency, crossing)
         self.inductive = inductive
         self.storage = OpenedBanks(config)
+        collection = Collection(1)
+        mapping = Placed(config, collection, collection.writers + 1, 0)
+        main = MainRegisterFile(config, mapping, self.storage, collection, **unit.main_needs)
         with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)):
-            self.unit: Any = opened(unit)(config, Placed(config, unit.ports(config)), self.storage, 1)
+            self.unit: Any = opened(unit)(config, main, collection, liveness)
         self.blocks: Any = self.unit._blocks
         self.free: list[Signal] = []
         warps, registers = range(WARPS), range(REGISTERS)
@@ -235,7 +236,7 @@ class Harness(Elaboratable):
             unit.quiet.eq(self.quiet),
             unit.prefetch.eq(self.prefetch),
             unit.prefetching.eq(self.issuer),
-            unit.registers.eq(self.working),
+            unit.working.eq(self.working),
         ]
         ready = unit.may_activate & self.live & ~self.active
         m.d.comb += [
@@ -362,6 +363,11 @@ class Harness(Elaboratable):
         # While it is carried the carrier has it.
         self.carries = carries
 
+    def _accessing(self) -> list[Signal]:
+        """Cycles that each bank's access still takes, where it takes more than one."""
+        timing = self.unit._main._timing
+        return [] if timing is None else timing._left
+
     # --- The invariant.
 
     def _allocation_invariant(self, m: Module) -> None:
@@ -387,6 +393,8 @@ class Harness(Elaboratable):
         there."""
         blocks, unit, core = self.blocks, self.unit, self.config.sub_core
         most = -(-core.bank_latency // 100)
+        if unit._main._timing is not None:
+            m.d.comb += Assert(unit._main._timing._reading == 0)  # no collector reads
         for number, mover in enumerate(unit._movers):
             move, busy, stage = mover.move, ~mover.idle, mover._stage
             shipping = (stage == Stage.SHIP_IN) | (stage == Stage.SHIP_OUT)
@@ -394,7 +402,7 @@ class Harness(Elaboratable):
             register = move.register
             m.d.comb += [
                 Assert(stage.as_value() <= Stage.STORE.value),
-                Assert(unit._accessing[number] < most),
+                *(Assert(left < most) for left in self._accessing()[number : number + 1]),
                 Assert(~shipping | ((mover._left >= 1) & (mover._left <= limit))),
                 Assert(
                     ~busy
@@ -476,7 +484,7 @@ class Drains(Harness):
         crossing, most = core.cache.crossing, -(-core.bank_latency // 100)
         fetch = crossing + 2 * most
         work = fetch + 1
-        terms: list[Value] = list(unit._accessing)
+        terms: list[Value] = list(self._accessing())
         for mover in unit._movers:
             left = mover._left
             weights = {

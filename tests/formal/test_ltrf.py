@@ -5,7 +5,7 @@ fit; uops that read and write registers of their interval as a scoreboard lets t
 they mark is not read again before it is written); results of two units, one of them for the followed
 register. One lane, four registers per warp, two per interval, three warps, two of which may be active, two
 banks of the main register file. Shown for every cycle that can be reached, by induction over one cycle with
-the invariant of the harness, for `Ltrf` and `LtrfPlus`:
+the invariant of the harness, for LTRF and LTRF+:
 
 * a bank of a row is never given to two registers, a row never to two warps, and none is lost, whatever comes
   and goes: the occupied banks of a row are as many as its registers, each has its own, and a row that nobody
@@ -16,12 +16,12 @@ the invariant of the harness, for `Ltrf` and `LtrfPlus`:
   register file, if it is not on its way there: nothing alive is lost;
 * an operand of an issued uop stays valid until it has been read: no read inside an interval goes to the main
   register file;
-* no deadlock (`LtrfPlus`): in every cycle in which nothing new comes (no warp comes or goes, none prefetches,
+* no deadlock (LTRF+): in every cycle in which nothing new comes (no warp comes or goes, none prefetches,
   no result is offered, all operands have been read) a rank falls, and where it is 0 all warps in the cache
   are complete. It is below 512.
 
 Main banks at 150 percent, crossing 1. With `pytest -m long tests/formal/test_ltrf.py` also at 280 percent and
-crossing 4, and no deadlock for `Ltrf`. The path of an operand behind its look-up (arbiter, crossbar) is not
+crossing 4, and no deadlock for LTRF. The path of an operand behind its look-up (arbiter, crossbar) is not
 part of it, nor is that no warp waits for another one for ever.
 """
 
@@ -35,29 +35,29 @@ import pytest
 from tests.formal.ltrf_harness import Drains, Harness
 from tests.formal.prove import Refuted, prove
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
-from warpbank.hdl.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 SLOWER = {"latency": 280, "crossing": 4}
 
 
-@pytest.mark.parametrize("unit", [Ltrf, LtrfPlus])
-def test_none_twice_none_lost_and_values_are_the_newest(unit: type[Ltrf], tmp_path: Path) -> None:
-    built = Harness(unit)
+@pytest.mark.parametrize("liveness", [False, True])
+def test_none_twice_none_lost_and_values_are_the_newest(liveness: bool, tmp_path: Path) -> None:
+    built = Harness(liveness=liveness)
     prove(built, built.free, 1, tmp_path, inductive=True)
 
 
 def test_no_deadlock(tmp_path: Path) -> None:
-    built = Drains(LtrfPlus)
+    built = Drains(liveness=True)
     prove(built, built.free, 1, tmp_path, inductive=True)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("unit", [Ltrf, LtrfPlus])
+@pytest.mark.parametrize("liveness", [False, True])
 @pytest.mark.parametrize("kind", [Harness, Drains])
-def test_slower(kind: type[Harness], unit: type[Ltrf], tmp_path: Path) -> None:
-    built = kind(unit, **SLOWER)
+def test_slower(kind: type[Harness], liveness: bool, tmp_path: Path) -> None:
+    built = kind(liveness=liveness, **SLOWER)
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
@@ -78,6 +78,6 @@ class DeadTooEarly(WarpControlBlocks):
 )
 def test_mutants_are_refuted(blocks: type[WarpControlBlocks], depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""
-    built = Harness(LtrfPlus, blocks, inductive=False, latency=100)
+    built = Harness(Ltrf, blocks, inductive=False, liveness=True, latency=100)
     with pytest.raises(Refuted):
         prove(built, built.free, depth, tmp_path)

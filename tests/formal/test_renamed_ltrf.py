@@ -26,31 +26,17 @@ from amaranth.lib.wiring import In
 
 from tests.formal.ltrf_harness import ENTRIES, Few
 from tests.formal.prove import NotInductive, prove
-from tests.formal.test_renaming import PLACES, REGISTERS, Harness, SmallExempt, SmallTable, machine
+from tests.formal.test_renaming import PLACES, REGISTERS, Harness, Small, SmallRelease, machine
 from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
-from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS
-from warpbank.hdl.mapping.cache_renaming import CacheRelease, CacheRenaming
+from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.storage.banks import Banks
-
-
-class SmallRelease(CacheRelease):
-    registers = REGISTERS
 
 
 class SmallBlocks(WarpControlBlocks):
     registers_per_warp = REGISTERS
-
-
-class Small(CacheRenaming):
-    """Registers R0..R3."""
-
-    table_class, release_class, exempt_class = SmallTable, SmallRelease, SmallExempt
-
-    def _shortage(self, m: Module, has: list[Signal]) -> None:
-        self.has = has
-        super()._shortage(m, has)
 
 
 class Below(Harness):
@@ -58,13 +44,15 @@ class Below(Harness):
 
     first = UNITS
 
-    def __init__(self, cache: type[RenamedLtrf] = RenamedLtrf, mapping: type[CacheRenaming] = Small) -> None:
+    def __init__(self, cache: type[Ltrf] = Ltrf, mapping: type[Small] = Small) -> None:
         config = machine("consolidate")
         core = replace(config.sub_core, active_warps=2, cache=Few(registers=ENTRIES, crossing=1))
         config = replace(config, sub_core=core)
-        self.unit = mapping(config, 1, UNITS + len(PLACES) + 1)
+        collection = Collection(1)
+        self.unit = mapping(config, collection, UNITS + len(PLACES) + 1, 0)
+        main = MainRegisterFile(config, self.unit, Banks(config), collection, **cache.main_needs)
         with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
-            self.top: Any = cache(config, self.unit, Banks(config), 1)
+            self.top: Any = cache(config, main, collection)
         self.inductive = True
         self.free = [
             Value.cast(value)
@@ -97,11 +85,9 @@ class NotHeldBack(Small):
 
 
 @pytest.mark.parametrize(
-    ("cache", "mapping"), [(RenamedLtrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)]
+    ("cache", "mapping"), [(Ltrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)]
 )
-def test_mutants_are_not_proved(
-    cache: type[RenamedLtrf], mapping: type[CacheRenaming], tmp_path: Path
-) -> None:
+def test_mutants_are_not_proved(cache: type[Ltrf], mapping: type[Small], tmp_path: Path) -> None:
     """They are caught in runs by `tests/hdl/hierarchy/test_renamed_ltrf.py`."""
     built = Below(cache, mapping)
     with pytest.raises(NotInductive):

@@ -21,6 +21,7 @@ looked up beside this and change nothing of it.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragme
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.interfaces import Collection
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
@@ -56,8 +58,7 @@ def machine(policy: str) -> Any:
     )
 
 
-class SmallTable(RenamingTable):
-    registers = REGISTERS
+SmallTable = partial(RenamingTable, registers=REGISTERS)
 
 
 class SmallRelease(Release):
@@ -84,7 +85,7 @@ class Harness(Elaboratable):
     first = 0  # port of the first place
 
     def __init__(self, unit: Any = Small, policy: str = "consolidate", inductive: bool = True) -> None:
-        self.top = self.unit = unit(machine(policy), 1, len(PLACES))
+        self.top = self.unit = unit(machine(policy), Collection(1), len(PLACES))
         self.inductive = inductive
         rename = self.unit
         self.free = [
@@ -101,7 +102,7 @@ class Harness(Elaboratable):
         ]
         for hazards in rename.hazards:
             self.free += [hazards.destination, hazards.count]
-        for port in rename.written:
+        for port in rename.finished:
             self.free += [port.valid, port.warp, port.register]
 
     def elaborate(self, platform: object) -> Module:
@@ -165,7 +166,7 @@ class Harness(Elaboratable):
         for number, expected in enumerate(self.writing):
             written = [
                 Mux(port.valid & (port.warp == number), 1 << port.register[:2], 0)[:REGISTERS]
-                for port in rename.written
+                for port in rename.finished
             ]
             arrived, drains = Signal(REGISTERS, name=f"arrived_{number}"), rename.end[number]
             m.d.comb += arrived.eq(sum_or(written))
@@ -176,7 +177,7 @@ class Harness(Elaboratable):
                 Assume(~drains | ~issues | (warp != number)),
             ]
             m.d.sync += expected.eq(expected & ~arrived | Mux(issues & (warp == number), destinations, 0))
-        for port in rename.written:
+        for port in rename.finished:
             m.d.comb += Assume(port.register < REGISTERS)
 
     def _reads(self, slots: Value, warp: int) -> Value:

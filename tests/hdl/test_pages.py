@@ -12,7 +12,7 @@ import pytest
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from tests.port_tables import PAGES, entries, events, marked, ports, table, updated
+from tests.port_tables import PAGES, entries, events, inherited, marked, ports, table, updated
 from warpbank import hdl
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
@@ -77,7 +77,8 @@ def test_a_unit_page_begins_with_its_sources(page: Path) -> None:
 def test_every_port_stands_in_the_table(name: str) -> None:
     """Every member that a unit has on a small machine."""
     unit = make(name, preset("tiny"), parse_scheme("baseline"), probe=True)
-    described = {given for base in type(unit).__mro__ for known in ports(base) for given in known.names}
+    bases = [*type(unit).__mro__, *inherited(type(unit))]
+    described = {given for base in bases for known in ports(base) for given in known.names}
     if events(type(unit)) is not None:
         described.add("events")
     if name == "sub_core":

@@ -202,10 +202,7 @@ def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
     """It makes multiplexers of words of gates (Yosys 0.70)."""
     from warpbank.hdl.mapping.table import RenamingTable
 
-    class Few(RenamingTable):
-        registers = 16
-
-    tools, net = _built(Few(MACHINES["odd"], 3), "table", cells, tmp_path)
+    tools, net = _built(RenamingTable(MACHINES["odd"], 3, 16), "table", cells, tmp_path)
     mapped.check_mapped(net, tools.library)
 
 

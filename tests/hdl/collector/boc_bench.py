@@ -87,9 +87,9 @@ class Bench:
         self.warps, self.window = config.sub_core.warps, config.sub_core.collector.window
         self.hints = hints
         self.log, self.units = Log(), Units()
-        self.rtl = unit(config, probe=True)
+        self.rtl: Any = unit(config, probe=True)
         self.scoreboard = Scoreboard(config.sub_core)
-        model = Golden if unit.evicts else GoldenWriteThrough
+        model = Golden if self.rtl.evicted else GoldenWriteThrough
         self.model = model(config, self, self.scoreboard.read, self.log.probe)  # type: ignore[arg-type]
         self.banks = [[self.value() for _ in range(REGISTERS)] for _ in range(self.warps)]
         self.state = [list(bank) for bank in self.banks]  # in program order
@@ -157,7 +157,7 @@ class Bench:
     def _results(self, ctx: Any) -> None:
         """Units offer results, the banks take some, and what collectors evict."""
         rng, rtl, model = self.rng, self.rtl, self.model
-        writers = UNITS + rtl.evicts
+        writers = UNITS + len(rtl.evicted)
         first = rng.randrange(writers)
         ctx.set(rtl.first, first)
         offers = []
@@ -178,7 +178,7 @@ class Bench:
         assert [ctx.get(port.absorbed) for port in rtl.result] == [
             absorbed >> unit & 1 for unit in range(UNITS)
         ]
-        if rtl.evicts:
+        if rtl.evicted:
             self._evict(ctx)
         taken = {
             unit
@@ -215,7 +215,7 @@ class Bench:
         return counters["boc.writes"] > before
 
     def _evict(self, ctx: Any) -> None:
-        evicted, port = self.model.evicted, self.rtl.evicted
+        evicted, port = self.model.evicted, self.rtl.evicted[0]
         assert bool(ctx.get(port.valid)) == (evicted is not None)
         ready = self.rng.random() < 0.5
         ctx.set(port.ready, ready)

@@ -36,7 +36,7 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
             offers = {}
             if short:
                 alone.append(rng.random() < 0.5)
-                ctx.set(rtl.alone, alone[-1])
+                ctx.set(rtl.alone[0], alone[-1])
             for number in Unit:
                 port = rtl.dispatch[number]
                 assert ctx.get(port.ready) == model.accepts(number, cycle), f"cycle {cycle}, {number!r}"
@@ -118,8 +118,9 @@ class Deaf(Pipelines):
     """How many lanes execute a uop makes no difference."""
 
     def _unit(self, m: Any, unit: Any) -> None:
-        self._short = False
+        given, self.alone = self.alone, []
         super()._unit(m, unit)
+        self.alone = given
 
 
 class NoInterval(Pipelines):

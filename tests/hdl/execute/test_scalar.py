@@ -61,14 +61,14 @@ def lockstep(
             events = log.take()
             kinds.update(values[3] for _, values in events)
             assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
-            for collector, port in enumerate(rtl.operand):
+            for collector, port in enumerate(rtl.deliver):
                 uop, left = holding.get(collector, (None, 0))
                 comes = left > 0 and rng.random() < 0.7
                 ctx.set(port.valid, comes)
                 if comes:
                     note = some_note(uop)
                     ctx.set(
-                        port.note,
+                        port.metadata,
                         {
                             "divergent": note.divergent,
                             "enc": list(note.enc),

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
 from warpbank.golden.mapping.direct import Direct
@@ -21,7 +23,7 @@ from warpbank.golden.storage.banks import Banks
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 from warpbank.hdl.interfaces import UNITS
-from warpbank.hdl.registry import build_registers
+from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 #: Registers that the warps use.
 REGISTERS = 14
@@ -47,6 +49,18 @@ LTRFS: dict[str, SmConfig] = {
     "one": machine("bank_latency=630", "active_warps=1", "banks=1", "collectors=1"),
     "many": machine("bank_latency=125", "active_warps=4", "banks=8"),
 }
+
+
+def with_unit(unit: Any) -> Any:
+    """Makes register files with this cache, with and without liveness."""
+
+    def build(config: SmConfig, scheme: Scheme, probe: bool) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(HIERARCHIES, "ltrf", unit)
+            patch.setitem(HIERARCHIES, "ltrf_plus", partial(unit, liveness=True))
+            return build_registers(config, scheme, probe)
+
+    return build
 
 
 class Warp:
@@ -247,7 +261,7 @@ class Bench:
         uop = make_uop(number, warp.seq, working_set=warp.working)
         ctx.set(rtl.prefetch, 1)
         ctx.set(rtl.prefetching, number)
-        ctx.set(rtl.registers, warp.working)
+        ctx.set(rtl.working, warp.working)
         ctx.set(rtl.issue.payload, {"warp": number, "uop": uop_record(uop)})
         self.model.prefetch(uop)
 

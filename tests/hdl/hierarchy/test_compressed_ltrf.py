@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails
-from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench
+from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench, with_unit
 from tests.similar import similar
-from warpbank.arch.schemes import Scheme
 from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf as Golden
 from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrfPlus as GoldenPlus
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
 from warpbank.golden.values import Value
-from warpbank.hdl.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import build_registers
 
@@ -51,7 +50,7 @@ class CompressedBench(Bench):
         return np.full_like(value, value[0]) if self.rng.random() < 0.3 else value
 
     async def _cycle(self, ctx: Any, where: str) -> None:
-        asks = self.rtl.owed
+        asks = self.rtl.owed[0]
         ctx.set(
             asks.pending,
             self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1,
@@ -61,9 +60,9 @@ class CompressedBench(Bench):
     def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Any]], where: str) -> None:
         super()._deliver(ctx, arrived, where)
         found = {}
-        for number, port in enumerate(self.rtl.operand):
+        for number, port in enumerate(self.rtl.deliver):
             if ctx.get(port.valid):
-                note = ctx.get(port.note)
+                note = ctx.get(port.metadata)
                 base = tuple(note.base[part] for part in range(self.kind.parts))
                 found[number] = (note.divergent, note.enc.as_bits(), note.full, base)
         expected = {}
@@ -130,47 +129,31 @@ def test_what_matters_happens() -> None:
         assert happened[name] >= 2, f"{name} happened {happened[name]} times"
 
 
-class IgnoresPart(CompressedLtrf):
+class IgnoresPart(Ltrf):
     """A result on some lanes is noted as if it were whole."""
 
-    def _find_results(self, m: Any) -> None:
-        super()._find_results(m)
+    def _describe(self, m: Any) -> None:
+        super()._describe(m)
         for number in range(UNITS):
             m.d.comb += getattr(m.submodules, f"noter_{number}").part.eq(0)
 
 
-class OldNotes(CompressedLtrf):
+class OldNotes(Ltrf):
     """The note of a register is not replaced when a result comes into the cache."""
 
-    def _write_cache(self, m: Any) -> None:
-        super()._write_cache(m)
-        for _, port in self._note_memories:
+    def _keep_metadata(self, m: Any) -> None:
+        super()._keep_metadata(m)
+        for _, port in self._notes:
             m.d.comb += port.en.eq(0)
 
 
-class Recompresses(CompressedLtrf):
+class Recompresses(Ltrf):
     """A register that leaves does not take its note along."""
 
-    def _main(self, m: Any) -> None:
-        super()._main(m)
-        for bank in self._storage.bank:
-            m.d.comb += bank.given.eq(0)
-
-
-def with_unit(unit: Any) -> Any:
-    """Makes register files with this cache, with and without liveness."""
-
-    class Plus(unit, CompressedLtrfPlus):  # type: ignore[misc]
-        pass
-
-    def build(config: Any, scheme: Scheme, probe: bool) -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            caches = build_registers.__globals__["CACHES"][False, True]
-            patch.setitem(caches, "ltrf", unit)
-            patch.setitem(caches, "ltrf_plus", Plus)
-            return build_registers(config, scheme, probe)
-
-    return build
+    def _keep_metadata(self, m: Any) -> None:
+        super()._keep_metadata(m)
+        for told in self._main.given:
+            m.d.comb += told.as_value().eq(0)
 
 
 @pytest.mark.parametrize("unit", [IgnoresPart, OldNotes, Recompresses])

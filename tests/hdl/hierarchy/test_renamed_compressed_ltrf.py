@@ -6,18 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails
-from tests.hdl.hierarchy.ltrf_bench import LTRFS
+from tests.hdl.hierarchy.ltrf_bench import LTRFS, with_unit
 from tests.hdl.hierarchy.test_compressed_ltrf import STORAGES, CompressedBench
 from tests.hdl.hierarchy.test_renamed_ltrf import RenamedBench
-from warpbank.arch.schemes import Scheme
 from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf as Golden
 from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrfPlus as GoldenPlus
 from warpbank.golden.mapping.cache_renaming import CacheRenaming
-from warpbank.hdl.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf
-from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.registry import build_registers
 
 
@@ -56,23 +55,14 @@ def test_more_seeds(machine: str, storage: str, seed: int) -> None:
     lockstep(machine, seed, storage, cycles=600)
 
 
-class KeepsNotes(RenamedCompressedLtrf):
+class KeepsNotes(Ltrf):
     """Zeros that come into the cache are noted as what was there before."""
 
-    def _write_cache(self, m: Any) -> None:
-        RenamedLtrf._write_cache(self, m)
-
-
-class KeepsNotesPlus(KeepsNotes, RenamedLtrfPlus):
-    """With liveness."""
+    def _keep_metadata(self, m: Any) -> None:
+        cleared, self._cleared = self._cleared, Const(0, self._entries)
+        super()._keep_metadata(m)
+        self._cleared = cleared
 
 
 def test_a_mutant_is_caught() -> None:
-    def build(config: Any, scheme: Scheme, probe: bool) -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            caches = build_registers.__globals__["CACHES"][True, True]
-            patch.setitem(caches, "ltrf", KeepsNotes)
-            patch.setitem(caches, "ltrf_plus", KeepsNotesPlus)
-            return build_registers(config, scheme, probe)
-
-    assert fails(lambda seed: lockstep("fast", seed, build=build))
+    assert fails(lambda seed: lockstep("fast", seed, build=with_unit(KeepsNotes)))

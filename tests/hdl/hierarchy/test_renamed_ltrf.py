@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, uop_record
-from tests.hdl.hierarchy.ltrf_bench import LTRFS, REGISTERS, Bench
+from tests.hdl.hierarchy.ltrf_bench import LTRFS, REGISTERS, Bench, with_unit
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import Control
 from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf as Golden
 from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrfPlus as GoldenPlus
 from warpbank.golden.mapping.cache_renaming import CacheRenaming as GoldenRenaming
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.values import Value
-from warpbank.hdl.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from warpbank.hdl.mapping.cache_renaming import CacheRelease
+from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.registry import build_registers
 
 #: Physical registers: fewer than the 56 that four warps may want.
@@ -265,51 +264,35 @@ def test_what_matters_happens() -> None:
         assert happened[name], name
 
 
-class ReleasesMoving(CacheRelease):
+class ReleasesMoving(Release):
     """A register is released although it is on its way."""
 
     def _movers(self, warp: Any) -> list[Any]:
         return []
 
 
-class KeepsZeros(RenamedLtrf):
+class KeepsZeros(Ltrf):
     """A register that comes without being moved gets no zeros."""
 
-    def _write_cache(self, m: Any) -> None:
-        super()._write_cache(m)
-        for number, port in enumerate(self._cache_ports):
-            with m.If(self._cleared[number]):
+    def _clear(self, m: Any) -> None:
+        super()._clear(m)
+        for cleared, port in zip(self._cleared, self._cache_ports, strict=True):
+            with m.If(cleared):
                 m.d.comb += port.en.eq(0)
 
 
-class MovesDying(RenamedLtrf):
+class MovesDying(Ltrf):
     """A register that is about to be released is moved like others."""
 
     def _has_home(self) -> Any:
-        return self._blocks.live & self._mapping.mapped[-1]
+        return self._blocks.live & self._main.mapping.mapped[-1]
 
 
-class KeepsMoving(RenamedLtrf):
+class KeepsMoving(Ltrf):
     """What is on its way at a launch goes on."""
 
     def _build(self, mover: Any) -> Any:
         return mover
-
-
-def with_unit(unit: Any) -> Any:
-    """Makes register files with this cache, with and without liveness."""
-
-    class Plus(unit, RenamedLtrfPlus):  # type: ignore[misc]
-        pass
-
-    def build(config: Any, scheme: Scheme, probe: bool) -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            caches = build_registers.__globals__["CACHES"][True, False]
-            patch.setitem(caches, "ltrf", unit)
-            patch.setitem(caches, "ltrf_plus", Plus)
-            return build_registers(config, scheme, probe)
-
-    return build
 
 
 @pytest.mark.parametrize("unit", [KeepsZeros, MovesDying])
@@ -322,5 +305,5 @@ def test_what_goes_on_after_a_launch_is_caught() -> None:
 
 
 def test_a_release_on_the_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warpbank.hdl.mapping.cache_renaming.CacheRenaming.release_class", ReleasesMoving)
+    monkeypatch.setattr("warpbank.hdl.mapping.renaming.Renaming.release_class", ReleasesMoving)
     assert fails(lambda seed: lockstep("slow", seed, cycles=400), seeds=2)

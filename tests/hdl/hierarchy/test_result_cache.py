@@ -20,7 +20,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.registry import build_registers
+from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 SCHEMES = ("rfc", "sw-rfc")
 #: Machines that are elaborated in a second.
@@ -61,7 +61,7 @@ def built(component: type, room: str) -> Any:
 
     def build(config: Any, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(build_registers.__globals__["CACHES"][False, False], room, component)
+            patch.setitem(HIERARCHIES, room, component)
             return build_registers(config, scheme, probe)
 
     return build

@@ -21,8 +21,8 @@ from warpbank.golden.main.arbiter import ScalarArbiter as GoldenArbiter
 from warpbank.golden.mapping.direct import Direct as GoldenDirect
 from warpbank.golden.storage.metadata import WithMetadata
 from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf
-from warpbank.hdl.hierarchy.scalar_file import ScalarFile
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import build_registers
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 
@@ -62,7 +62,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         for cycle in range(cycles):
             landed = model._land()
             waits = _write(ctx)
-            ports = [port for port in rtl.written if ctx.get(port.valid)]
+            ports = [port for port in rtl.landed if ctx.get(port.valid)]
             assert sorted((ctx.get(port.warp), ctx.get(port.register)) for port in ports) == sorted(landed), (
                 f"cycle {cycle}"
             )
@@ -84,10 +84,10 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
                 f"cycle {cycle}"
             )
-            for number, port in enumerate(rtl.operand):
+            for number, port in enumerate(rtl.deliver):
                 assert ctx.get(port.valid) == (number in notes)
                 if number in notes:
-                    assert (ctx.get(port.note.full), ctx.get(port.note.enc[0])) == (
+                    assert (ctx.get(port.metadata.full), ctx.get(port.metadata.enc[0])) == (
                         notes[number].full,
                         *notes[number].enc,
                     )
@@ -165,34 +165,32 @@ def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
-class Unheld(ScalarFile):
+class Unheld(MainRegisterFile):
     """A stage takes a result while it waits for the scalar bank."""
 
     def _free(self, number: int) -> Any:
         return Const(1)
 
 
-class Unheard(ScalarFile):
+class Unheard(MainRegisterFile):
     """The scalar bank is read while it is written."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
-        m.d.comb += self._arbiter.written[-1].eq(0)
+        m.d.comb += self.arbiter.written[-1].eq(0)
         return m
 
 
 @pytest.mark.parametrize("mutant", [Unheld, Unheard])
-def test_mutants_are_caught(mutant: Any) -> None:
-    def build(*arguments: Any) -> Any:
-        unit = build_registers(*arguments)
-        return mutant(unit._config, unit._mapping, unit._storage, unit._arbiter, probe=True)
-
-    assert fails(lambda seed: lockstep("four", seed, build))
+def test_mutants_are_caught(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warpbank.hdl.registry.MainRegisterFile", mutant)
+    assert fails(lambda seed: lockstep("four", seed))
 
 
 def test_what_it_cannot_be_built_with() -> None:
-    nothing: Any = None
     with pytest.raises(ValueError, match="serves collectors with one uop each that evict nothing"):
-        ScalarFile(FOUR, nothing, nothing, nothing, tags=2)
+        ScalarRf(FOUR).arbiter(Collection(4, tags=2), False, False)
+    with pytest.raises(ValueError, match="registers that have fixed places, below no cache"):
+        ScalarRf(FOUR, poison=4)
     with pytest.raises(TypeError, match="ScalarRf needs the machine's configuration, an SmConfig, not 3"):
         ScalarRf(3)  # type: ignore[arg-type]

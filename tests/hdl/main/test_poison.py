@@ -21,17 +21,14 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.hierarchy import renaming_hooks
 from warpbank.golden.storage.banks import Banks as Golden
-from warpbank.hdl.main.poison import (
-    POISON,
-    POISONED,
-    PoisonedBanks,
-    PoisonedBdiBanks,
-    PoisonedGScalar,
-    PoisonedGScalarHalf,
-)
+from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
-from warpbank.hdl.registry import STORAGES, build_registers
+from warpbank.hdl.mapping.table import TABLE_BANKS as RELEASES
+from warpbank.hdl.registry import build_registers
+from warpbank.hdl.storage.banks import Banks
+from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.schema import Trace
@@ -44,12 +41,12 @@ def test_the_pattern_is_goldens() -> None:
     assert POISON == renaming_hooks.POISON
 
 
-def lockstep(machine: str, seed: int, unit: Any = PoisonedBanks) -> int:
+def lockstep(machine: str, seed: int, unit: Any = Banks) -> int:
     """Returns how many lanes of the pattern were read."""
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    rtl, model = unit(config), Golden(core, config.lanes)
+    rtl, model = unit(config, poison=RELEASES), Golden(core, config.lanes)
     pattern = np.full(config.lanes, POISON, np.uint32)
     poisoned = 0
 
@@ -109,18 +106,18 @@ def test_the_pattern_is_read() -> None:
 @given(
     lanes=strategies.sampled_from((2, 4, 8)),
     seed=SEEDS,
-    unit=strategies.sampled_from((PoisonedGScalar, PoisonedGScalarHalf, PoisonedBdiBanks)),
+    unit=strategies.sampled_from(tuple(test_gscalar.MODELS)),
 )
 def test_storages_that_compress_equal_golden(lanes: int, seed: int, unit: Any) -> None:
-    test_gscalar.lockstep(lanes, seed, unit)
+    test_gscalar.lockstep(lanes, seed, unit, poison=RELEASES)
 
 
-@pytest.mark.parametrize("unit", [PoisonedGScalarHalf, PoisonedBdiBanks])
+@pytest.mark.parametrize("unit", [test_gscalar.Half, BdiBanks])
 def test_the_pattern_is_read_from_storages_that_compress(unit: Any) -> None:
-    assert sum(test_gscalar.lockstep(4, seed, unit) for seed in range(2))
+    assert sum(test_gscalar.lockstep(4, seed, unit, poison=RELEASES) for seed in range(2))
 
 
-class NoteCounts(PoisonedGScalar):
+class NoteCounts(GScalar):
     """The note of a row that was released is believed."""
 
     def _found(self, *arguments: Any) -> Any:
@@ -128,16 +125,14 @@ class NoteCounts(PoisonedGScalar):
         return found, plain & 0
 
 
-class KeepsLanes(PoisonedBanks):
+class KeepsLanes(Banks):
     """A write clears the pattern of all lanes."""
 
-    def _found(self, m: Any, number: int, bank: Any, data: Any) -> Any:
-        return super()._found(m, number, _Whole(bank), data)
-
-
-class _Whole:
-    def __init__(self, bank: Any) -> None:
-        self.row, self.read, self.write, self.mask = bank.row, bank.read, bank.write, ~(bank.mask & 0)
+    def _found(self, m: Any, number: int, data: Any) -> Any:
+        mask, self.bank[number].mask = self.bank[number].mask, ~(self.bank[number].mask & 0)
+        found = super()._found(m, number, data)
+        self.bank[number].mask = mask
+        return found
 
 
 def test_a_mutant_is_caught() -> None:
@@ -145,7 +140,7 @@ def test_a_mutant_is_caught() -> None:
 
 
 def test_a_note_that_counts_is_caught() -> None:
-    assert fails(lambda seed: test_gscalar.lockstep(4, seed, NoteCounts))
+    assert fails(lambda seed: test_gscalar.lockstep(4, seed, NoteCounts, poison=RELEASES))
 
 
 def traced() -> tuple[Trace, Any]:
@@ -157,9 +152,9 @@ def traced() -> tuple[Trace, Any]:
     return with_hints(trace_job(job), SCHEME.hints, config, lambda: compile_job(job)), config
 
 
-def early(config: Any, entries: int) -> Any:
+def early(config: Any, entries: int, movers: int) -> Any:
     """Operands count as read when they are asked for."""
-    return wrapped(Release(config, entries), read=lambda value, _: value | 63)
+    return wrapped(Release(config, entries, movers), read=lambda value, _: value | 63)
 
 
 def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,5 +168,7 @@ def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPa
 def test_an_export_has_no_poison(name: str) -> None:
     """Every storage that renaming can be joined with is poisoned in simulation, and only there."""
     config, scheme = SCHEME.machine(preset("tiny")), replace(SCHEME, storage=name)
-    for probe, kind in ((True, POISONED[STORAGES[name]]), (False, STORAGES[name])):
-        assert type(build_registers(config, scheme, probe)._storage) is kind
+    for probe in (True, False):
+        storage = build_registers(config, scheme, probe).main.storage
+        assert bool(storage.freed) == probe
+    assert not build_registers(preset("tiny"), parse_scheme("baseline"), True).main.storage.freed

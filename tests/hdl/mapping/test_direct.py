@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, machines, simulate
+from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.mapping.direct import Direct as Golden
+from warpbank.hdl.interfaces import Collection
 from warpbank.hdl.mapping.direct import Direct
 
 
@@ -19,7 +21,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    rtl, model = Direct(config, 2), Golden(core)
+    rtl, model = Direct(config, Collection(core.collectors), 2), Golden(core)
 
     async def bench(ctx: Any) -> None:
         for _ in range(20):
@@ -36,11 +38,23 @@ def test_equals_golden(machine: str, seed: int) -> None:
                 ctx.set(port.warp, warp)
                 ctx.set(port.register, register)
                 assert (ctx.get(port.bank), ctx.get(port.row)) == model.locate(warp, register)
+            warp, top = rng.randrange(core.warps), min(255, max(1, rows * core.banks))
+            sources = [rng.randrange(top) for _ in range(MAX_SOURCES)]
+            ctx.set(rtl.read.valid, 1)
+            ctx.set(rtl.read.payload, {"warp": warp, "sources": sources, "source_valid": 5, "collector": 0})
+            request = rtl.request
+            assert (ctx.get(request.valid), ctx.get(request.slots)) == (1, 5)
+            found = [
+                (ctx.get(request.banks[slot]), ctx.get(request.rows[slot])) for slot in range(MAX_SOURCES)
+            ]
+            assert found == [model.locate(warp, register) for register in sources]
+            assert ctx.get(rtl.mapped) == 3
+            assert not ctx.get(rtl.lacking)
 
     simulate(rtl, bench)
 
 
-@pytest.mark.parametrize("ports", [0, -1, "two"])
-def test_ports_must_be_a_number(ports: Any) -> None:
-    with pytest.raises(TypeError, match="Direct needs a number of ports of at least 1, not"):
-        Direct(MACHINES["tiny"], ports)
+@pytest.mark.parametrize("writers", [0, -1, "two"])
+def test_writers_must_be_a_number(writers: Any) -> None:
+    with pytest.raises(TypeError, match="Direct needs a number of writers of at least 1, not"):
+        Direct(MACHINES["tiny"], Collection(2), writers)

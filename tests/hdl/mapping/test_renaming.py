@@ -16,7 +16,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.renaming import Renaming as Golden
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.interfaces import UNITS, Collection
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable
@@ -139,7 +139,7 @@ def lockstep(
         core.warps if rng.random() < 0.5 else rng.randint(1, core.warps)
     )  # warp slots that the launch uses
     log = Log()
-    rtl, model = unit(config, entries, 2, probe=True), Golden(core, log.probe)
+    rtl, model = unit(config, Collection(entries), 2, probe=True), Golden(core, log.probe)
     front = FrontEnd(rng, config, entries, top)
     counts = {"short": 0, "map": 0, "unmap": 0, "exempt": 0}
     exempt = 0
@@ -220,11 +220,11 @@ def lockstep(
         rng.shuffle(pending)
         for number in range(UNITS):
             valid = bool(pending) and rng.random() < 0.2
-            ctx.set(rtl.written[number].valid, valid)
+            ctx.set(rtl.finished[number].valid, valid)
             if valid:
                 warp, register = pending.pop()
-                ctx.set(rtl.written[number].warp, warp)
-                ctx.set(rtl.written[number].register, register)
+                ctx.set(rtl.finished[number].warp, warp)
+                ctx.set(rtl.finished[number].register, register)
                 model.written(warp, 1 << register)
                 written.append((warp, register))
 

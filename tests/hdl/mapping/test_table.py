@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +15,8 @@ from warpbank.golden.mapping.table import TABLE_BANKS
 from warpbank.golden.mapping.table import RenamingTable as Golden
 from warpbank.hdl.mapping.table import RenamingTable
 
-
-class Few(RenamingTable):
-    """Of few registers."""
-
-    registers = 16
+#: A table of few registers.
+Few = partial(RenamingTable, registers=16)
 
 
 def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 60) -> None:
@@ -27,9 +25,7 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
     core = config.sub_core
     rtl, model = unit(config, 3), Golden(core.warps)
     free = list(range(core.warp_registers))
-    top = rng.choice(
-        [top for top in (4, 12, 256) if top <= unit.registers] if isinstance(unit, type) else (4, 12, 256)
-    )
+    top = rng.choice([top for top in (4, 12, 256) if top <= getattr(rtl, "registers", 256)])
     found = 0
 
     async def bench(ctx: Any) -> None:

@@ -21,7 +21,7 @@ def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int =
     config = MACHINES[machine]
     core = config.sub_core
     log = Log()
-    rtl, model = unit(config, probe=True), Golden(core.warps, config.lanes)
+    rtl, model = unit(config, core.banks, probe=True), Golden(core.warps, config.lanes)
     moved = [0, 0]  # uops without and with a move
 
     async def bench(ctx: Any) -> None:
@@ -125,4 +125,4 @@ def test_mutants_are_caught(unit: Any) -> None:
 
 def test_needs_a_configuration() -> None:
     with pytest.raises(TypeError, match="Moves needs the machine's configuration, an SmConfig, not 3"):
-        DecompressMoves(3)  # type: ignore[arg-type]
+        DecompressMoves(3, 1)  # type: ignore[arg-type]

@@ -73,6 +73,8 @@ class Broken(Banks):
                 write.addr.eq(bank.row),
                 write.data.eq(bank.value),
                 write.en.eq(self.enable(m, bank).replicate(lanes) & self.mask(m, bank)),
+                bank.written.eq(bank.write),
+                bank.stored.eq(bank.write),
             ]
         return m
 

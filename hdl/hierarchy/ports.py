@@ -1,0 +1,101 @@
+"""What a sub-core sees of its registers, whichever hierarchy they are in."""
+
+from __future__ import annotations
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from warpbank.arch.parameters import SmConfig, bits
+from warpbank.hdl.front_end.scoreboard import Owed
+from warpbank.hdl.interfaces import (
+    UNITS,
+    Collection,
+    Delivery,
+    WriteBack,
+    Written,
+    evicted_stream,
+    read_stream,
+    result_stream,
+)
+from warpbank.hdl.mapping.ports import Hooks
+from warpbank.hdl.storage.decompress_moves import Stored
+
+
+class HierarchyPorts(wiring.Signature):
+    """Seams 2 to 6: the registers of a sub-core (seen from them). A hierarchy leaves alone what does not
+    concern it; of what it never needs there is none.
+
+    Parameters
+    ----------
+    config : the machine.
+    collection : the collectors.
+    metadata : what is known of an operand.
+    writes, keeps : banks that ask for the values of results; or units.
+    landed : results that can be there from one cycle to the next.
+    stored : banks whose writes may need decompress moves.
+    owed : registers that the scoreboard is asked about.
+    prefetched : registers of a warp that a PREFETCH may name.
+
+    Members
+    -------
+    those of `warpbank.hdl.mapping.ports.Hooks`, and
+    read : In(read_stream). Operands are requested (seam 2).
+    deliver : Out(Delivery) per collector. They arrive, with their metadata; from registers.
+    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
+        cycle.
+    evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written, or dropped.
+    first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
+    write, keep : Out(WriteBack) per bank; per unit. What is written; its value comes in.
+    landed : Out(Written). A result is there from the next cycle on (seam 6).
+    stored : Out(Stored) per bank. So is a value in a bank, compressed or not.
+    owed : Out(Owed). Asks whether a result of a register is to come.
+    activate : In(1). Warp `activated` becomes active; only if `may_activate` has it.
+    activated : In.
+    deactivate, ended : In(warps). These warps are not active any more; those of the second mask have issued
+        their last uop.
+    quiet : In(warps). All operands of the warp's issued uops have been read.
+    prefetch : In(1). Warp `prefetching` enters an interval with the working set `working`.
+    prefetching, working : In.
+    may_issue, may_activate : Out(warps). As far as their registers are concerned; from registers.
+    """
+
+    def __init__(
+        self,
+        config: SmConfig,
+        collection: Collection,
+        metadata: data.StructLayout,
+        *,
+        writes: int = 0,
+        keeps: int = 0,
+        landed: int = UNITS,
+        stored: int = 0,
+        owed: int = 0,
+        prefetched: int = 0,
+    ) -> None:
+        core, tags = config.sub_core, collection.tags
+        warps = core.warps
+        super().__init__(
+            {
+                **Hooks(config, collection.entries).members,
+                "read": In(read_stream(config, tags)),
+                "deliver": Out(Delivery(config, tags, metadata)).array(core.collectors),
+                "result": In(result_stream(config)).array(UNITS),
+                "evicted": In(evicted_stream(config)).array(collection.evicts),
+                "first": In(bits(collection.writers)),
+                "write": Out(WriteBack(config)).array(writes),
+                "keep": Out(WriteBack(config)).array(keeps),
+                "landed": Out(Written(config)).array(landed),
+                "stored": Out(Stored(config)).array(stored),
+                "owed": Out(Owed(config)).array(owed),
+                "activate": In(1),
+                "activated": In(core.warp_width),
+                "deactivate": In(warps),
+                "ended": In(warps),
+                "quiet": In(warps),
+                "prefetch": In(1),
+                "prefetching": In(core.warp_width),
+                "working": In(prefetched),
+                "may_issue": Out(warps, init=-1),
+                "may_activate": Out(warps, init=-1),
+            }
+        )

@@ -1,0 +1,472 @@
+"""The main register file: bank arbiter, bank timing, a mapping and a storage, joined."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.uop import MOVE
+from warpbank.hdl.front_end.scoreboard import Owed
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    UNITS,
+    Collection,
+    Delivery,
+    WriteBack,
+    Written,
+    evicted_stream,
+    read_stream,
+    result_stream,
+)
+from warpbank.hdl.main.bank_timing import BankTiming
+from warpbank.hdl.mapping.ports import Hooks, Moving, follow
+from warpbank.hdl.probe import Events, emit, gather, reporting, total
+from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.storage.decompress_moves import Stored
+from warpbank.hdl.storage.metadata import metadata_layout
+
+
+class Access(wiring.Signature):
+    """What a cache wants of a bank (seen from the cache).
+
+    Members
+    -------
+    read, write : Out(1). It wants to read row `row`; to write `value` into it, all lanes.
+    row, value : Out.
+    warp, register : Out. Whose it is.
+    granted : In(1). It does so in this cycle: no result is written.
+    cycles : In. How many the access takes, or would take.
+    data, metadata : In. What was read last, `read_delay` + 1 cycles later; held until the next access.
+    """
+
+    def __init__(self, config: SmConfig, metadata: data.StructLayout) -> None:
+        core = config.sub_core
+        super().__init__(
+            {
+                "read": Out(1),
+                "write": Out(1),
+                "row": Out(core.row_width),
+                "value": Out(config.value_width),
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "granted": In(1),
+                "cycles": In(bits(core.bank_latency // 100 + 2)),
+                "data": In(config.value_width),
+                "metadata": In(metadata),
+            }
+        )
+
+
+class Moved(wiring.Signature):
+    """Where the register is that a cache is about to move (seen from the cache). Combinational.
+
+    Members
+    -------
+    warp, register : Out. Which.
+    goes : Out(1). It sets off.
+    bank, row : In. Where it is.
+    content : In(1). It is somewhere, and what it holds is still wanted.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__(
+            {
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "goes": Out(1),
+                "bank": In(core.bank_width),
+                "row": In(core.row_width),
+                "content": In(1),
+            }
+        )
+
+
+class MainRegisterFile(wiring.Component):
+    """Registers in banks, wherever the mapping has them and however the storage keeps them. Any hierarchy
+    stands over it.
+
+    Within a cycle, results and evicted values take their banks first; reads are served on the banks left
+    over. What a bank reads goes through a crossbar straight into the collectors' slots. A source that is
+    nowhere is delivered as zeros; an evicted value whose register is nowhere is dropped.
+
+    Parameters
+    ----------
+    config : the machine.
+    mapping, storage : the other rooms' units; the mapping with a port per writer and, if `cached`, one for
+        the register that is moved.
+    collection : the collectors.
+    operands : collectors read it; else only a cache does, which tells the storage what metadata to keep.
+    cached : a cache stands over it, which moves registers.
+    probe : generate `events` (write, write_back, dead_value, those of the units inside; fetch, if there are
+        no `operands`; write_wait, if it is not `cached`).
+
+    Members
+    -------
+    those of `warpbank.hdl.mapping.ports.Hooks`, and
+    read : In(read_stream). Operands are requested (seam 2).
+    deliver : Out(Delivery) per collector. They arrive; from registers.
+    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
+        cycle.
+    evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written in this cycle, or
+        dropped.
+    first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
+    write : Out(WriteBack) per bank. What is written; its value comes in.
+    landed : Out(Written) per bank; per unit if the collectors keep results. A result is there from the next
+        cycle on (seam 6).
+    stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
+    owed : Out(Owed), if compressed values are evicted. Asks whether a result of the register is to come: then
+        the value is kept as it is.
+    writer : Out, per bank, if `cached` as all that follow. Who writes it, if anybody.
+    spoiled : In(writers). Those that do not write after all, although their bank is theirs; may depend on
+        `ready`.
+    ports : In(collectors), if there are `operands`. Collectors whose port the cache uses in this cycle.
+    given : In(metadata) per bank. Metadata of what was written in the cycle before.
+    bank_of, row_of, exists : Out, per writer. Where its register is; it is somewhere.
+    moved : In(Moved).
+    moving : In(Moving) per bank. Registers on their way.
+    access : In(Access) per bank.
+
+    Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
+    its grant, or `read_delay` cycles later.
+    """
+
+    def __init__(
+        self,
+        config: SmConfig,
+        mapping: Any,
+        storage: Any,
+        collection: Collection,
+        operands: bool = True,
+        cached: bool = False,
+        probe: bool = False,
+    ) -> None:
+        self._config, self._collection, self._cached, self._probe = config, collection, cached, probe
+        self.mapping, self.storage = mapping, storage
+        self.arbiter = storage.arbiter(collection, cached, probe) if operands else None
+        core, tags, evicts = config.sub_core, collection.tags, collection.evicts
+        banks, caches = core.banks, core.banks if cached else 0
+        self._writers = collection.writers
+        self.layout = metadata = metadata_layout(storage.parts)
+        compresses = bool(storage.parts) and not cached
+        members = {
+            **Hooks(config, collection.entries).members,
+            "read": In(read_stream(config, tags)),
+            "deliver": Out(Delivery(config, tags, metadata)).array(core.collectors),
+            "result": In(result_stream(config)).array(UNITS),
+            "evicted": In(evicted_stream(config)).array(evicts),
+            "first": In(bits(self._writers)),
+            "write": Out(WriteBack(config)).array(banks),
+            "landed": Out(Written(config)).array(0 if cached else collection.keeps or banks),
+            "stored": Out(Stored(config)).array(banks if compresses else 0),
+            "owed": Out(Owed(config)).array(evicts if compresses else 0),
+            "ports": In(core.collectors if operands and cached else 0),
+            "writer": Out(bits(self._writers)).array(caches),
+            "spoiled": In(self._writers if cached else 0),
+            "given": In(metadata).array(caches),
+            "bank_of": Out(core.bank_width).array(self._writers if cached else 0),
+            "row_of": Out(core.row_width).array(self._writers if cached else 0),
+            "exists": Out(self._writers if cached else 0),
+            "moved": In(Moved(config)),
+            "moving": In(Moving(config)).array(caches),
+            "access": In(Access(config, metadata)).array(caches),
+        }
+        self._reporters = reporting(self.arbiter, storage, mapping) if probe else []
+        if probe:
+            own = {"write": banks, "write_back": caches or evicts}
+            own |= {"fetch": 0 if operands else banks, "write_wait": 0 if cached else self._writers}
+            own["dead_value"] = evicts if mapping.released else 0
+            here = Events(config, {name: count for name, count in own.items() if count})
+            members["events"] = Out(
+                Events(config, total([here, *(part.events.signature for part in self._reporters)]))
+            )
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        core, mapping, storage = self._config.sub_core, self.mapping, self.storage
+        m.submodules.mapping, m.submodules.storage = mapping, storage
+        follow(m, self, mapping, self._config, self._collection.entries)
+        for freed, released in zip(storage.freed, mapping.released, strict=False):  # not in synthesis
+            wiring.connect(m, released, freed)
+        self._timing = None
+        if core.bank_latency != 100:
+            self._timing = m.submodules.timing = BankTiming(core.banks, core.bank_latency)
+        self._write(m)
+        if self.arbiter is not None:
+            self._request(m)
+            self._deliver(m)
+        elif self._timing is not None:
+            m.d.comb += self._timing.written.eq(self._accessed)
+        if self._cached:
+            self._move(m)
+        if self._probe:
+            gather(m, self.events, [part.events for part in self._reporters])
+        return m
+
+    # --- Operands.
+
+    def _request(self, m: Module) -> None:
+        """Have a uop's operands located, and their requests sent to the arbiter."""
+        m.submodules.arbiter = arbiter = self.arbiter
+        asked, request = self.mapping.request, arbiter.request
+        wiring.connect(m, wiring.flipped(self.read), self.mapping.read)
+        m.d.comb += [
+            request.valid.eq(asked.valid),
+            request.collector.eq(asked.collector),
+            request.slots.eq(asked.slots),
+        ]
+        if self._collection.tags > 1:
+            m.d.comb += request.tag.eq(asked.tag)
+        for slot in range(self._config.sub_core.collector.slots):
+            m.d.comb += [request.banks[slot].eq(asked.banks[slot]), request.rows[slot].eq(asked.rows[slot])]
+        for slot, where in enumerate(self.storage.where):
+            bank, row = asked.banks[slot], asked.rows[slot]
+            m.d.comb += [where.bank.eq(bank), where.row.eq(row)]
+            with m.If(where.scalar):
+                m.d.comb += [
+                    request.banks[slot].eq(self._config.sub_core.banks),
+                    request.rows[slot].eq(Cat(bank, row)),
+                ]
+        for bank, read in zip(self.storage.bank, arbiter.read, strict=True):
+            m.d.comb += [bank.read.eq(read.valid), bank.read_row.eq(read.row)]
+        if self._cached:
+            m.d.comb += arbiter.ports.eq(self.ports)
+        m.d.comb += arbiter.written.eq(Cat(bank.written for bank in self.storage.bank))
+        if self._timing is not None:
+            m.d.comb += [
+                self._timing.written.eq(arbiter.written),
+                self._timing.waiting.eq(arbiter.waiting),
+                self._timing.granted.eq(Cat(read.valid for read in arbiter.read)),
+                arbiter.opening.eq(self._timing.opening),
+            ]
+
+    def _blank(self, m: Module, number: int, tag: Value, slot: Value) -> Value:
+        """Whether a source of a collector's uop is nowhere."""
+        request, tags = self.mapping.request, self._collection.tags
+        if not len(self.mapping.blank):
+            return Const(0, 1)
+        blanks = [Signal(len(self.mapping.blank), name=f"blank_{number}_{uop}") for uop in range(tags)]
+        for uop, blank in enumerate(blanks):
+            mine = request.valid & (request.collector == number)
+            with m.If(mine & (request.tag == uop) if tags > 1 else mine):
+                m.d.sync += blank.eq(self.mapping.blank)
+        return (Array(blanks)[tag] if tags > 1 else blanks[0]).bit_select(slot, 1)
+
+    def _deliver(self, m: Module) -> None:
+        """The crossbar: a register of bank and slot numbers per collector, one for each cycle that a bank
+        needs, and a choice of the banks' data."""
+        contents = Array(bank.data for bank in self.storage.bank)
+        metadata = Array(bank.metadata.as_value() for bank in self.storage.bank)
+        for number, (grant, delivery) in enumerate(zip(self.arbiter.grant, self.deliver, strict=True)):
+            tags = [grant.tag] if self._collection.tags > 1 else []
+            signals = [grant.valid, grant.slot, grant.bank, *tags]
+            for stage in range(1 + self.storage.read_delay):
+                ahead, signals = signals, []
+                for name, before in zip(("valid", "slot", "source", "tag"), ahead, strict=False):
+                    signals.append(Signal.like(before, name=f"{name}_{number}_{stage}", init=0))
+                    m.d.sync += signals[-1].eq(before)
+            valid, slot, source, *tag = signals
+            if tag:
+                m.d.comb += delivery.tag.eq(tag[0])
+            blank = self._blank(m, number, tag[0] if tag else Const(0), slot)
+            m.d.comb += [
+                delivery.valid.eq(valid),
+                delivery.slot.eq(slot),
+                delivery.value.eq(Mux(blank, 0, contents[source])),
+            ]
+            if self.layout.size:
+                found = Mux(blank, self.storage.zeros, metadata[source])
+                m.d.comb += delivery.metadata.as_value().eq(found)
+
+    # --- Writes.
+
+    def _write(self, m: Module) -> None:
+        """Give each bank to one writer, and write it."""
+        places = list(self.mapping.locate)[: self._writers]
+        writers = [*self.result, *self.evicted]
+        exists = [Const(1, 1)] * UNITS + list(self.mapping.mapped[UNITS : self._writers])
+        for place, writer in zip(places, writers, strict=True):
+            m.d.comb += [place.warp.eq(writer.payload.warp), place.register.eq(writer.payload.register)]
+        rows = Array(place.row for place in places)
+        served: list[Value] = []
+        accessed: list[Value] = []
+        for number in range(self._config.sub_core.banks):
+            free = Signal(name=f"free_{number}")
+            offers = Signal(self._writers, name=f"offers_{number}")
+            m.d.comb += [
+                free.eq(self._free(number)),
+                offers.eq(
+                    Cat(
+                        writer.valid & (place.bank == number) & there & free
+                        for writer, place, there in zip(writers, places, exists, strict=True)
+                    )
+                ),
+            ]
+            choice = first_from(m, offers, self.first, f"bank_{number}")
+            served.append(choice.one_hot)
+            row = Signal(self._config.sub_core.row_width, name=f"row_{number}")
+            m.d.comb += row.eq(rows[choice.index])
+            spoiled = (choice.one_hot & self.spoiled).any() if self._cached else Const(0, 1)
+            written = Signal(name=f"is_written_{number}")
+            m.d.comb += written.eq(choice.any & ~spoiled)
+            accessed.append(written | self._access(m, number, choice, written, row, free))
+        taken = Signal(self._writers)
+        m.d.comb += taken.eq(reduce(or_, served))
+        for unit, (writer, place, there) in enumerate(zip(writers, places, exists, strict=True)):
+            m.d.comb += writer.ready.eq(taken[unit] | ~there)
+            if self._probe and not self._cached:
+                waits = writer.valid & ~writer.ready
+                emit(m, self.events.write_wait[unit], waits, unit=unit, bank=place.bank)
+        if self._cached:
+            m.d.comb += [outer.eq(place.bank) for outer, place in zip(self.bank_of, places, strict=True)]
+            m.d.comb += [outer.eq(place.row) for outer, place in zip(self.row_of, places, strict=True)]
+            m.d.comb += self.exists.eq(Cat(exists))
+        self._accessed = Cat(accessed)
+        self._land(m)
+        self._evict(m, taken, places)
+
+    def _free(self, number: int) -> Value:
+        """Whether a bank takes a write, or an access of the cache."""
+        busy = self.storage.bank[number].held
+        return ~busy if self._timing is None else ~(busy | self._timing.busy[number])
+
+    def _access(self, m: Module, number: int, choice: Any, written: Value, row: Value, free: Value) -> Value:
+        """A bank's one access: a write (of a result, or of an evicted value), or else what the cache wants,
+        or the read that the arbiter grants. Returns whether it is the cache's."""
+        bank, port = self.storage.bank[number], self.write[number]
+        back = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
+        payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
+        payloads = Array(result.payload.as_value() for result in self.result)
+        m.d.comb += [
+            payload.as_value().eq(payloads[choice.index[: bits(UNITS)]]),
+            port.valid.eq(written & ~back),
+            *(getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
+            bank.write.eq(written),
+            bank.row.eq(Mux(written, row, bank.read_row)),
+            bank.mask.eq(port.mask),
+            bank.value.eq(port.value),
+            bank.part.eq(payload.part),
+            bank.moved.eq(payload.seq[MOVE.bit_length() - 1]),
+        ]
+        for evicted in self.evicted:
+            with m.If(back):
+                m.d.comb += [
+                    bank.mask.eq(self._config.lane_mask),
+                    bank.value.eq(evicted.payload.value),
+                    bank.part.eq(0),
+                    bank.moved.eq(self._plain(evicted.payload)),
+                ]
+        if self._probe:
+            names = {name: getattr(payload, name) for name in ("warp", "seq", "register", "mask")}
+            emit(m, self.events.write[number], port.valid, bank=number, row=row, **names)
+        if not self._cached:
+            self._follow(m, number, back, payload)
+            return Const(0, 1)
+        access = self.access[number]
+        m.d.comb += [
+            self.writer[number].eq(choice.index),
+            bank.given.eq(self.given[number]),
+            access.granted.eq(free & ~written & (access.read | access.write)),
+            access.cycles.eq(1 if self._timing is None else self._timing.cycles[number]),
+            access.data.eq(bank.data),
+            access.metadata.eq(bank.metadata),
+        ]
+        with m.If(~written):
+            m.d.comb += [
+                bank.write.eq(access.granted & access.write),
+                bank.mask.eq(self._config.lane_mask),
+                bank.value.eq(access.value),
+            ]
+            if self.arbiter is not None:
+                with m.If(access.granted):
+                    m.d.comb += bank.row.eq(access.row)
+        if self.arbiter is None:
+            m.d.comb += [bank.read_row.eq(access.row), bank.read.eq(access.granted & access.read)]
+        if self._probe:
+            self._access_events(m, number, back, bank.row)
+        return access.granted
+
+    def _access_events(self, m: Module, number: int, back: Value, row: Value) -> None:
+        """What a cache reads and writes, and what a collector evicts, in a bank."""
+        access = self.access[number]
+        whose = {"warp": access.warp, "register": access.register}
+        reads, writes = access.granted & access.read, access.granted & access.write
+        if self.arbiter is None:
+            emit(m, self.events.fetch[number], reads, bank=number, row=access.row, **whose)
+        for evicted in self.evicted:
+            whose = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in whose.items()}
+        emit(m, self.events.write_back[number], back | writes, bank=number, row=row, **whose)
+
+    def _plain(self, evicted: data.View) -> Value:
+        """Whether an evicted value is to be kept as it is: a write of its register is pending or issues,
+        which might be a partial one that finds the bank as its decompress move has left it."""
+        if not self.owed:
+            return Const(0, 1)
+        issue = self.issue.payload
+        writes = (evicted.register - issue.uop.destination)[:REGISTER_WIDTH] < issue.uop.count
+        return self.owed[0].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
+
+    def _follow(self, m: Module, number: int, back: Value, payload: data.View) -> None:
+        """Whose register is in the stage of a bank, until it is there."""
+        bank, delay = self.storage.bank[number], self.storage.write_delay
+        names: dict[str, Value] = {name: getattr(payload, name) for name in ("warp", "register")}
+        for evicted in self.evicted:
+            names = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in names.items()}
+        if delay:
+            held = {name: Signal.like(getattr(payload, name), name=f"{name}_{number}") for name in names}
+            with m.If(bank.write):
+                m.d.sync += [held[name].eq(value) for name, value in names.items()]
+            names = dict(held)
+        ports = [] if self._collection.keeps else [self.landed[number]]
+        for port in ports + ([self.stored[number]] if self.stored else []):
+            m.d.comb += [port.valid.eq(bank.stored), *(getattr(port, n).eq(v) for n, v in names.items())]
+        if self.stored:
+            m.d.comb += self.stored[number].compressed.eq(bank.compressed)
+
+    def _land(self, m: Module) -> None:
+        """What collectors take of results is as late as what a bank takes."""
+        if self._cached or not self._collection.keeps:
+            return
+        domain = m.d.sync if self.storage.write_delay else m.d.comb
+        for finished, landed in zip(self.finished, self.landed, strict=True):
+            domain += [
+                landed.valid.eq(finished.valid),
+                landed.warp.eq(finished.warp),
+                landed.register.eq(finished.register),
+            ]
+
+    def _evict(self, m: Module, taken: Value, places: list[Any]) -> None:
+        """What follows from an evicted value besides its write."""
+        for number, evicted in enumerate(self.evicted, UNITS):
+            whose = {"warp": evicted.payload.warp, "register": evicted.payload.register}
+            for owed in self.owed:
+                m.d.comb += [owed.warp.eq(whose["warp"]), owed.register.eq(whose["register"])]
+            if self._probe and not self._cached:
+                goes, place = evicted.valid & taken[number], places[number]
+                emit(m, self.events.write_back[0], goes, bank=place.bank, row=place.row, **whose)
+            if self._probe and self.mapping.released:
+                gone = evicted.valid & ~self.mapping.mapped[number]
+                emit(m, self.events.dead_value[0], gone, **whose)
+
+    # --- Registers of a cache.
+
+    def _move(self, m: Module) -> None:
+        """The register that is moved has a home, or none; what is on its way is not released."""
+        moved, place, mapping = self.moved, list(self.mapping.locate)[-1], self.mapping
+        m.d.comb += [
+            place.warp.eq(moved.warp),
+            place.register.eq(moved.register),
+            moved.bank.eq(place.bank),
+            moved.row.eq(place.row),
+            moved.content.eq(mapping.content),
+            mapping.moves.eq(moved.goes),
+        ]
+        for outer, inner in zip(self.moving, mapping.moving, strict=True):
+            wiring.connect(m, wiring.flipped(outer), inner)

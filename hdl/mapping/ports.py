@@ -1,0 +1,125 @@
+"""What every mapping is asked and told: the pipeline hooks, and where registers are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from warpbank.arch.parameters import SmConfig
+from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.hdl.front_end.instruction_buffer import Hazards
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    UNITS,
+    Collection,
+    Freed,
+    Location,
+    ReadDone,
+    Start,
+    Written,
+    issue_stream,
+    read_stream,
+)
+from warpbank.hdl.main.arbiter import Requests
+
+
+class Moving(wiring.Signature):
+    """A register is on its way between cache and main register file (seen from its mover)."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(
+            {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
+        )
+
+
+class Hooks(wiring.Signature):
+    """What happens to uops and warps, for a mapping, and whoever else follows it (seen from it).
+
+    Members
+    -------
+    start : In(Start). Warps start.
+    launch : In(1). A launch begins; `start.registers`, `start.exempt` and `start.slots` are its.
+    here : In(warps). Warps that have uops to issue and do not wait at a barrier.
+    hazards : In(Hazards) per warp. Its first uop.
+    missing : Out(4) per warp. Destinations of that uop that are nowhere.
+    lacking : Out(warps). There is no room for its result yet, or for anything of this warp.
+    issue : In(issue_stream). A uop that collects issues.
+    slide : In(1). The uop of `issue.payload` issues, and needs no collector.
+    entry : In(bits(entries)). Number of the uop that issues among those in collection.
+    done : In(ReadDone) per entry. Operands were read.
+    finished : In(Written) per unit. A result was taken, by a collector, a cache or a bank.
+    end : In(warps). Warps that drain in this cycle.
+    """
+
+    def __init__(self, config: SmConfig, entries: int) -> None:
+        warps = config.sub_core.warps
+        super().__init__(
+            {
+                "start": In(Start(config)),
+                "launch": In(1),
+                "here": In(warps),
+                "hazards": In(Hazards()).array(warps),
+                "missing": Out(MAX_DESTINATIONS).array(warps),
+                "lacking": Out(warps),
+                "issue": In(issue_stream(config)),
+                "slide": In(1),
+                "entry": In(range(max(2, entries))),
+                "done": In(ReadDone(config)).array(entries),
+                "finished": In(Written(config)).array(UNITS),
+                "end": In(warps),
+            }
+        )
+
+
+def follow(m: Module, outer: Any, inner: Any, config: SmConfig, entries: int) -> None:
+    """Pass the `Hooks` of a unit on to one inside."""
+    signature = Hooks(config, entries)
+    for (_, member, sink), (_, _, source) in zip(
+        signature.flatten(inner), signature.flatten(outer), strict=True
+    ):
+        m.d.comb += sink.eq(source) if member.flow is In else source.eq(sink)
+
+
+class MappingPorts(wiring.Signature):
+    """Seam 5: a mapping (seen from it).
+
+    Parameters
+    ----------
+    config : the machine.
+    collection : the collectors.
+    writers : registers that are located in a cycle, for writing or moving.
+    blanks : sources of a uop that may be nowhere.
+    releases : registers that can be released in a cycle.
+
+    Members
+    -------
+    those of `Hooks`, and
+    read : In(read_stream). A uop's operands are requested (seam 2).
+    request : Out(Requests). They are, at the banks. blank : Out, per slot: it is nowhere, and reads as zeros.
+    locate : In(Location) per writer. mapped : Out, per writer: the register is somewhere.
+    content : Out(1). The register of the last writer is somewhere, and what it holds is still wanted.
+    moves : In(1). The register of the last writer sets off.
+    moving : In(Moving) per bank. A register on its way is not released.
+    released : Out(Freed) per register that can be.
+    """
+
+    def __init__(
+        self, config: SmConfig, collection: Collection, writers: int, blanks: int = 0, releases: int = 0
+    ) -> None:
+        super().__init__(
+            {
+                **Hooks(config, collection.entries).members,
+                "read": In(read_stream(config, collection.tags)),
+                "request": Out(Requests(config, collection.tags)),
+                "blank": Out(blanks),
+                "locate": In(Location(config)).array(writers),
+                "mapped": Out(writers, init=-1),
+                "content": Out(1, init=1),
+                "moves": In(1),
+                "moving": In(Moving(config)).array(config.sub_core.banks),
+                "released": Out(Freed(config)).array(releases),
+            }
+        )
