@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,23 @@ from warpbank.golden.values import Value
 READ_DELAY = 2
 
 
+class Stored(NamedTuple):
+    """A write into a bank, between its compression and its arrays.
+
+    Parameters
+    ----------
+    warp, register : whose value it is.
+    bank, note : where it goes, and how it is kept there.
+    lanes : mask of the lanes written.
+    """
+
+    warp: int
+    register: int
+    bank: int
+    note: Metadata
+    lanes: int
+
+
 class Compressed(Flat):
     """Grants, conflicts and banks as in `Flat`. G-Scalar, sections 3.2 and 5.1.
 
@@ -34,7 +52,9 @@ class Compressed(Flat):
     move has left it.
 
     A result is compressed before it is written, so that its register is free of hazards one cycle later
-    (`land`); an operand comes `READ_DELAY` cycles later. Throughput is the same.
+    (`land`); an operand comes `READ_DELAY` cycles later. Throughput is the same. Decompress moves follow
+    from what was written up to the previous cycle: whether a value is compressed is known in the cycle after
+    its write.
 
     Parameters
     ----------
@@ -58,8 +78,8 @@ class Compressed(Flat):
         self._pipe: deque[list[tuple[int, int, int, tuple[int, Metadata, Value]]]] = deque(
             [] for _ in range(READ_DELAY)
         )
-        self._stored: list[tuple[int, Metadata, int]] = []  # written in this cycle: bank, note, lanes
-        self._due: list[tuple[int, Metadata, int]] = []  # ... in the previous one
+        self._stored: list[Stored] = []  # written in this cycle
+        self._due: list[Stored] = []  # ... in the previous one
         self.pending: Callable[[int], int] = lambda warp: 0
         #: The last value evicted and compressed: cycle, bank, row, warp, register, value.
         self._evicted: tuple[int, int, int, int, int, Value] | None = None
@@ -80,10 +100,7 @@ class Compressed(Flat):
     def _store(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
         fill = Fill.MOVED if uop.seq & MOVE else Fill.PART if uop.part else Fill.WHOLE
         self._noting.write(bank, row, uop.lane_mask, value, fill)
-        note = self._noting.note(bank, row)
-        assert self.moves is not None
-        self.moves.note(uop.warp, register, note.compressed)
-        self._stored.append((bank, note, uop.lane_mask))
+        self._stored.append(Stored(uop.warp, register, bank, self._noting.note(bank, row), uop.lane_mask))
         self._landing.append((uop.warp, register))
 
     def _land(self) -> list[tuple[int, int]]:
@@ -98,15 +115,10 @@ class Compressed(Flat):
             self._stored.append(self._put_back(bank, row, warp, register, value, Fill.WHOLE))
             self._evicted = self._probe.cycle, bank, row, warp, register, value
 
-    def _put_back(
-        self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill
-    ) -> tuple[int, Metadata, int]:
-        """Write an evicted value. Returns what is counted."""
+    def _put_back(self, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill) -> Stored:
+        """Write an evicted value. Returns what is counted and noted in the next cycle."""
         self._noting.write(bank, row, self._every_lane, value, fill)
-        note = self._noting.note(bank, row)
-        assert self.moves is not None
-        self.moves.note(warp, register, note.compressed)
-        return bank, note, self._every_lane
+        return Stored(warp, register, bank, self._noting.note(bank, row), self._every_lane)
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: what it will write must not have been compressed in this cycle."""
@@ -115,7 +127,7 @@ class Compressed(Flat):
             _, bank, row, warp, register, value = self._evicted
             if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
                 self._due = [
-                    entry for entry in self._due if entry[0] != bank
+                    entry for entry in self._due if entry.bank != bank
                 ]  # they are of this cycle since `step`
                 self._due.append(self._put_back(bank, row, warp, register, value, Fill.MOVED))
         if uop.seq & MOVE:
@@ -131,7 +143,9 @@ class Compressed(Flat):
     def step(self) -> list[tuple[int, int, int, Value]]:
         """See `Flat.step`."""
         read = super().step()
-        for bank, note, mask in self._due:
+        assert self.moves is not None
+        for warp, register, bank, note, mask in self._due:
+            self.moves.note(warp, register, note.compressed)
             count_arrays(
                 self._probe,
                 "write",

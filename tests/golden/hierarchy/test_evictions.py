@@ -1,0 +1,73 @@
+"""Decompress moves where a value leaves its collector in the cycle in which its register is written again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.eviction_trace import Case, eviction_trace
+from warpbank.arch.config import preset
+from warpbank.arch.events import Record
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.hierarchy.compressed import Compressed, Stored
+from warpbank.golden.sm import Sm
+from warpbank.golden.storage.metadata import Fill
+from warpbank.golden.values import Value
+
+SCHEMES = ("bow-wr+gscalar-half", "bow-wb+gscalar", "bow-wb+bdi")
+#: Per case, whether a move goes before the write of some lanes, and the cycles from the eviction to what
+#: issues: the move or the write. What is evicted counts from the next cycle on.
+EXPECTED = {
+    Case.BECOMES_COMPRESSED: (False, 0),
+    Case.BECOMES_PLAIN: (True, 0),
+    Case.STAYS_COMPRESSED: (True, 0),
+    Case.CYCLE_LATER: (True, 1),
+    Case.PLAIN_CYCLE_LATER: (False, 1),
+}
+
+
+def found(scheme: str) -> dict[Case, tuple[bool, int]]:
+    """What `EXPECTED` says, as the model does it."""
+    trace = eviction_trace()
+    records: list[Record] = []
+    Sm(trace, preset("tiny"), parse_scheme(scheme), events=records.append).run()
+    code, dynamic = trace.code, trace.dynamic
+    outcome: dict[Case, tuple[bool, int]] = {}
+    launch, evicted = -1, {}
+    for cycle, _, name, values in sorted(records, key=lambda record: record[0]):
+        launch += name == "cta_start"
+        if name == "write_back":
+            evicted[launch, values[3]] = cycle
+            continue
+        if name not in ("move", "issue") or Case(launch) in outcome:
+            continue
+        case = Case(launch)
+        if name == "move":
+            outcome[case] = True, cycle - evicted[launch, case.register]
+        else:
+            uop = dynamic[int(trace.warps[launch]["first"]) + values[1]]
+            if code[uop["pc"]]["destination"] == case.register and uop["mask"] == 0b0011:
+                outcome[case] = False, cycle - evicted[launch, case.register]
+    return outcome
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_eviction_counts_from_the_next_cycle_on(scheme: str) -> None:
+    assert found(scheme) == EXPECTED
+
+
+def noted_at_once(
+    self: Compressed, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill
+) -> Stored:
+    """A mutant of `Compressed._put_back`: the moves see what is evicted in the cycle of its eviction."""
+    self._noting.write(bank, row, self._every_lane, value, fill)
+    note = self._noting.note(bank, row)
+    assert self.moves is not None
+    self.moves.note(warp, register, note.compressed)
+    return Stored(warp, register, bank, note, self._every_lane)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_mutant_a_move_that_sees_the_cycle(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compressed, "_put_back", noted_at_once)
+    wrong = {case for case, outcome in found(scheme).items() if outcome != EXPECTED[case]}
+    assert wrong == {Case.BECOMES_COMPRESSED, Case.BECOMES_PLAIN}
