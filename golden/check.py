@@ -35,7 +35,28 @@ class OperandMismatch(Exception):
         self.register, self.lane, self.expected, self.found = register, lane, expected, found
 
 
-class OperandChecker:
+class Checker:
+    """Compares nothing: what runs without a check has.
+
+    Attributes
+    ----------
+    checked : operands that were compared.
+    """
+
+    def __init__(self) -> None:
+        self.checked = 0
+
+    def start(self, sub_core: int, warp: int, row: int) -> None:
+        """A warp (row of `trace.warps`) starts in this slot."""
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues."""
+
+    def dispatch(self, uop: TraceUop) -> None:
+        """A uop goes to its unit with its operands."""
+
+
+class OperandChecker(Checker):
     """Compares every operand at dispatch with the value that program order gives it.
 
     Uops issue in program order, so the state at a uop's issue is the state it must read, whatever the
@@ -49,11 +70,11 @@ class OperandChecker:
     """
 
     def __init__(self, trace: Trace, sub_cores: int, warps: int) -> None:
+        super().__init__()
         self._trace = trace
         self._values: list[list[list[Value | None]]] = [[[None] * 256] * warps for _ in range(sub_cores)]
         self._written: list[list[list[int]]] = [[[0] * 256] * warps for _ in range(sub_cores)]
         self._rows = [[0] * warps for _ in range(sub_cores)]
-        self.checked = 0
 
     def start(self, sub_core: int, warp: int, row: int) -> None:
         """A warp (row of `trace.warps`) starts in this slot: nothing is written yet."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from warpbank.golden.front_end.scheduler import Scheduler
 
-class Gto:
+
+class Gto(Scheduler):
     """The warp that issued last as long as it is eligible, then the oldest eligible one.
 
     Age is the order in which warps were started in their slots (hardware: an age matrix).

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.hdl.bench import FEW, MACHINES, SEEDS, machines, simulate
+from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, simulate
 from warpbank.golden.mapping.direct import Direct as Golden
 from warpbank.hdl.mapping.direct import Direct
 
@@ -19,7 +19,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    rtl, model = Direct(config, 2), Golden(core)
+    rtl, model = Direct(config, 2), Golden(core, Log().probe)
 
     async def bench(ctx: Any) -> None:
         for _ in range(20):
@@ -35,7 +35,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
                 warp, register = rng.randrange(core.warps), rng.randrange(min(255, max(1, rows * core.banks)))
                 ctx.set(port.warp, warp)
                 ctx.set(port.register, register)
-                assert (ctx.get(port.bank), ctx.get(port.row)) == model.locate(warp, register)
+                assert (ctx.get(port.bank), ctx.get(port.row)) == model.home(warp, register)
 
     simulate(rtl, bench)
 
