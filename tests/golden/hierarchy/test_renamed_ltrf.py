@@ -47,11 +47,11 @@ class Watched(Ltrf):
         move = mover.move
         if mover.stage is Stage.STORE:
             assert move is not None
-            assert isinstance(self._mapping, Renaming)
             assert self._mapping.home(move.warp, move.register) == (bank, move.row), (
                 "a register goes to somebody else's place"
             )
-            happened["dying on its way"] += self._mapping.release.dying[move.warp] >> move.register & 1
+            if isinstance(self._mapping, Renaming):
+                happened["dying on its way"] += self._mapping.release.dying[move.warp] >> move.register & 1
             happened["stored"] += 1
         super()._access(bank)
 
