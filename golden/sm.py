@@ -169,12 +169,13 @@ class Sm:
         """
         cores, lsu, ctas = self.cores, self.lsu, self.ctas
         sthld, barriers, drained = self.sthld, self.barriers, self._drained
+        probe, skip = self.probe, self._skip
         launches: list[dict[str, Any]] = []
         cycle = launched = report_at = 0
         running = self._next_launch()
         dispatch_at = 0
         while running:
-            self._cycle = self.probe.cycle = cycle
+            self._cycle = probe.cycle = cycle
             if sthld.due <= cycle:
                 self._adapt(cycle)
             for core in cores:
@@ -205,7 +206,7 @@ class Sm:
                         break
             if following == NEVER and running:
                 raise ExecutionError(self._deadlock(cycle))
-            if self._skip or not running:
+            if skip or not running:
                 cycle = following if running else cycle + 1
             else:
                 cycle += 1
