@@ -11,7 +11,28 @@ from warpbank.golden.values import Value
 from warpbank.program.trace.schema import Trace
 
 
-class OperandChecker:
+class Checker:
+    """Checker that compares nothing, of a machine that runs without a check.
+
+    Attributes
+    ----------
+    checked : operands that were compared.
+    """
+
+    def __init__(self) -> None:
+        self.checked = 0
+
+    def start(self, sub_core: int, warp: int, row: int) -> None:
+        """A warp (row of `trace.warps`) starts in this slot."""
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues."""
+
+    def dispatch(self, uop: TraceUop) -> None:
+        """A uop goes to its unit with its operands."""
+
+
+class OperandChecker(Checker):
     """Checker that compares every operand at dispatch with the value that program order gives it.
 
     Uops issue in program order, so the state at a uop's issue is the state it must read, whatever the
@@ -25,11 +46,11 @@ class OperandChecker:
     """
 
     def __init__(self, trace: Trace, sub_cores: int, warps: int) -> None:
+        super().__init__()
         self._trace = trace
         self._values: list[list[list[Value | None]]] = [[[None] * 256] * warps for _ in range(sub_cores)]
         self._written: list[list[list[int]]] = [[[0] * 256] * warps for _ in range(sub_cores)]
         self._rows = [[0] * warps for _ in range(sub_cores)]
-        self.checked = 0
 
     def start(self, sub_core: int, warp: int, row: int) -> None:
         """Forget the values of a slot, in which a warp (row of `trace.warps`) starts."""

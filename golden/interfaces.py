@@ -1,216 +1,410 @@
-"""Interfaces between the rooms of a register file, as protocols that the units of each room fulfil.
-docs/architecture.md defines them.
+"""What crosses the seams of a register file: one abstract class for the units of each room, declared in full
+(DESIGN, section 4).
 
-A scheme is another class behind one of these, entered in `warpbank.golden.registry`.
+A scheme is another class behind one of these, entered in `warpbank.golden.registry`. A hook that a unit has
+no use for does nothing there; nobody asks a unit what it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
 
-from warpbank.arch.uop import Scalar
-from warpbank.golden.storage.decompress_moves import DecompressMoves
-from warpbank.golden.storage.metadata import Fill, Metadata
+from warpbank.golden.main.arbiter import Arbiter
+from warpbank.golden.probe import Probe
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
+#: Bank and row.
+Home = tuple[int, int]
+#: An operand at a collector: (collector, slot, tag, value, metadata).
+Arrival = tuple[int, int, int, Value, Metadata]
 
-class Mapping(Protocol):
-    """Register mapping, first half of the bank interface: finds the bank and row of a register."""
 
+class Mapping(ABC):
+    """Seam 5, first half: where a register is. What a register without a home holds is zeros, and what is
+    written back to one is dropped.
+
+    Attributes
+    ----------
+    busy : something happens here at the end of this cycle, or in the next one; else `edge` has nothing to do.
+    lacking : mask of the warps whose first uop cannot issue for want of physical registers.
+    blanks : a register that comes into a cache without content is written there as zeros.
+    released : homes that became free in this cycle.
+    dropped : (warp, register) that had them.
+    """
+
+    busy: bool
+    lacking: int
+    blanks: bool
+    released: list[Home]
+    dropped: list[tuple[int, int]]
+
+    @abstractmethod
+    def launch(self, registers: int, exempt: int, slots: int) -> bool:
+        """A launch begins: registers per thread, mask of those that are not renamed, warp slots that it may
+        use. Returns whether what is still on its way, of warps that have ended, has lost its home."""
+
+    @abstractmethod
     def start(self, warp: int, row: int) -> None:
         """Place a new warp's registers from `row` of every bank on."""
 
-    def locate(self, warp: int, register: int) -> tuple[int, int]:
-        """Return the (bank, row) of a register."""
+    @abstractmethod
+    def end(self, warp: int) -> None:
+        """The warp's last uop retires in this cycle."""
+
+    @abstractmethod
+    def home(self, warp: int, register: int) -> Home | None:
+        """Bank and row of a register; None: it has none."""
+
+    @abstractmethod
+    def content(self, warp: int, register: int) -> Home | None:
+        """Bank and row of a register whose content is wanted in a cache, or leaves one; None: there is
+        nothing to be moved."""
+
+    @abstractmethod
+    def ask(self, collector: int, slot: int, warp: int, register: int, tag: int) -> Home | None:
+        """An operand is wanted. Returns where it is; None: `edge` will say."""
+
+    @abstractmethod
+    def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
+        """Look at the warps' first uops, and at the mask of those that have uops to issue and do not wait at
+        a barrier: sets `lacking`. Returns whether nobody's turn changes with that."""
+
+    @abstractmethod
+    def settle(self, here: int) -> None:
+        """The cycle is one in which these warps were there."""
+
+    @abstractmethod
+    def missing(self, uop: TraceUop) -> int:
+        """Mask of a uop's destinations that have no home, the first one lowest."""
+
+    @abstractmethod
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues."""
+
+    @abstractmethod
+    def cached(self, uop: TraceUop) -> None:
+        """A uop issues whose sources are all read in a cache."""
+
+    @abstractmethod
+    def operand_read(self, warp: int, register: int) -> None:
+        """An operand no longer hinders a write (seam 6)."""
+
+    @abstractmethod
+    def result_written(self, warp: int, mask: int) -> None:
+        """Registers and predicates have been written (seam 6)."""
+
+    @abstractmethod
+    def moved(self, register: int) -> None:
+        """A register sets off between its home and a cache."""
+
+    @abstractmethod
+    def hold(self, warp: int, register: int) -> None:
+        """From now on the register is on its way: its home is not released."""
+
+    @abstractmethod
+    def let_go(self, warp: int, register: int) -> None:
+        """The register has arrived."""
+
+    @abstractmethod
+    def dead_value(self, warp: int, register: int) -> None:
+        """A value of a register without a home has been dropped."""
+
+    @abstractmethod
+    def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
+        """What is left of the cycle, and the clock edge. Returns the operands that have been found, as
+        (collector, slot, tag, home)."""
+
+    @abstractmethod
+    def holding(self, warp: int) -> str:
+        """What a warp has, for the message of a deadlock."""
 
 
-class Storage(Protocol):
-    """Register storage, second half of the bank interface: the banks, with one access per bank and cycle. The
-    caller keeps to that."""
+class Storage(ABC):
+    """Seam 5, second half: the banks, and the stages before and behind them. One access per bank and cycle;
+    the main register file sees to it.
 
-    def read(self, bank: int, row: int) -> Value:
-        """Return the content of a row at the clock edge."""
-
-    def write(self, bank: int, row: int, mask: int, value: Value) -> None:
-        """Write the lanes of `mask` of a row."""
-
-
-class SharedStorage(Storage, Protocol):
-    """Storage whose rows pass from register to register."""
-
-    def poison(self, bank: int, row: int, value: Value) -> None:
-        """Make a row read as `value` until it is written again: its content is nobody's."""
-
-
-class CompressedStorage(Storage, Protocol):
-    """Storage that keeps a register in fewer bytes where it can, with encoding metadata for each row."""
-
-    parts: int  # parts of a register that are compressed each by itself
-    executes: frozenset[Scalar]  # kinds of scalar execution that follow from its metadata
-
-    def note(self, bank: int, row: int) -> Metadata:
-        """Return the encoding metadata of a row."""
-
-    def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
-        """Write the lanes of `mask` of a row; `fill`: how far they fill their register."""
-
-    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
-        """Return the encoding metadata for a write of the lanes of `mask`; `fill`: how far they fill their
-        register."""
-
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
-        """Write the lanes of `mask` of a row, and keep `note` as the row's metadata."""
-
-    def arrays_read(self, note: Metadata) -> int:
-        """Return the number of arrays that a read of a register with this metadata activates."""
-
-    def arrays_written(self, note: Metadata, mask: int) -> int:
-        """Return the number of arrays that a write of the lanes of `mask` with this metadata activates."""
-
-
-class Hierarchy(Protocol):
-    """Register file below the collectors: serves the operand read interface, and takes results and evicted
-    values by the result interface.
-
-    Members
-    -------
-    moves : decompress moves that must issue before some uops; None: there are none.
-    land : called first in a cycle where results take longer than one; returns each (warp, register) that has
-        now been written. None: a result is written in the cycle in which it is taken.
-    dispatched : called with every dispatched uop and its collector; returns whether one lane executes the
-        uop. None: nobody is told.
-    follows : the sub-core reports activations, and every uop that issues (`activate`, `deactivate`, `issue`).
+    Attributes
+    ----------
+    busy : something is in its stages; else `begin` and `step` have nothing to do.
+    read_delay : cycles by which an operand comes later than its bank delivers it.
+    landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
+        whoever takes note of it clears it.
     """
 
-    moves: DecompressMoves | None
-    land: Callable[[], list[tuple[int, int]]] | None
-    dispatched: Callable[[TraceUop, int], bool] | None
-    follows: bool
+    busy: bool
+    read_delay: int
+    landing: list[tuple[int, int]]
+
+    @abstractmethod
+    def arbiter(self, probe: Probe) -> Arbiter:
+        """The read queues of its banks."""
+
+    # --- Reads.
+
+    @abstractmethod
+    def operand(self, bank: int, row: int) -> tuple[Value, Metadata]:
+        """A read that the arbiter granted."""
+
+    @abstractmethod
+    def fetch(self, bank: int, row: int) -> tuple[Value, Metadata]:
+        """A read for a cache."""
+
+    # --- Writes.
+
+    @abstractmethod
+    def begin(self) -> int:
+        """A cycle begins in which the storage is busy. Returns the mask of the banks that take no result in
+        it."""
+
+    @abstractmethod
+    def describe(self, uop: TraceUop, value: Value) -> Metadata:
+        """The metadata of a result."""
+
+    @abstractmethod
+    def encode(self, value: Value, compress: bool) -> Metadata:
+        """The metadata of a value of all lanes, which is kept as it is unless `compress`."""
+
+    @abstractmethod
+    def result(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
+        """A result of a uop is taken."""
+
+    @abstractmethod
+    def keep(self, warp: int, mask: int) -> None:
+        """Results are taken by a collector and by no bank."""
+
+    @abstractmethod
+    def write_back(self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool) -> None:
+        """A value that leaves a collector or a cache is taken, all lanes; kept as it is unless `compress`."""
+
+    @abstractmethod
+    def put(self, bank: int, row: int, mask: int, value: Value, metadata: Metadata) -> None:
+        """Lanes of a register come from a cache, or in its place, with their metadata."""
+
+    @abstractmethod
+    def written(self, taken: int) -> int:
+        """Mask of the banks that are written in this cycle; `taken`: of those that took something."""
+
+    @abstractmethod
+    def poison(self, bank: int, row: int) -> None:
+        """Nobody is to read this row before it is written again."""
+
+    @abstractmethod
+    def poisoned(self, value: Value) -> Value:
+        """What a cache holds in the place of a register that nobody is to read."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """The end of a cycle's accesses."""
+
+    # --- Uops.
+
+    @abstractmethod
+    def before(self, uop: TraceUop, missing: int) -> TraceUop | None:
+        """The move that must issue in the place of a uop that has no hazard; `missing`: mask of its
+        destinations that have nothing to lose in the banks."""
+
+    @abstractmethod
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues."""
+
+    @abstractmethod
+    def dispatched(self, uop: TraceUop) -> bool:
+        """A uop goes to its unit. Returns whether one lane executes it."""
+
+
+class Hierarchy(ABC):
+    """Seams 2 and 4: operands for the collectors, results from the execution units.
+
+    Attributes
+    ----------
+    may_issue : mask of the warps whose registers are where they have to be, at the clock edge.
+    landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
+        whoever takes note of it clears it.
+    """
+
+    may_issue: int
+    landing: list[tuple[int, int]]
 
     @property
-    def may_issue(self) -> int:
-        """Mask of the warps whose registers are where an issued uop can read them."""
-
-    @property
+    @abstractmethod
     def may_activate(self) -> int:
         """Mask of the warps that could be activated."""
 
-    def activate(self, warp: int) -> None:
-        """Take note that a warp becomes active."""
-
-    def deactivate(self, warp: int, ended: bool) -> None:
-        """Take note that a warp is no longer active; `ended`: it has issued its last uop."""
-
-    def prefetch(self, uop: TraceUop) -> None:
-        """Take a PREFETCH that issues."""
-
-    def issue(self, uop: TraceUop) -> None:
-        """Take note of a uop that issues, PREFETCH included."""
-
-    def start(self, warp: int, row: int) -> None:
-        """Place a new warp's registers from `row` of every bank on."""
-
     @property
+    @abstractmethod
     def busy(self) -> bool:
         """Whether the hierarchy has something to do in the next cycle."""
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand; `tag` names the uop among those of its collector."""
+    # --- Warps and uops.
 
+    @abstractmethod
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins (see `Mapping.launch`)."""
+
+    @abstractmethod
+    def start(self, warp: int, row: int) -> None:
+        """A new warp's registers may lie from `row` of every bank on."""
+
+    @abstractmethod
+    def activate(self, warp: int) -> None:
+        """The warp becomes active."""
+
+    @abstractmethod
+    def deactivate(self, warp: int, ended: bool) -> None:
+        """The warp is not active any more; `ended`: it has issued its last uop."""
+
+    @abstractmethod
+    def before(self, uop: TraceUop) -> TraceUop | None:
+        """The move that must issue in the place of a uop that has no hazard."""
+
+    @abstractmethod
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues."""
+
+    @abstractmethod
+    def prefetch(self, uop: TraceUop) -> None:
+        """A PREFETCH issues, besides."""
+
+    # --- A cycle, in order.
+
+    @abstractmethod
+    def begin(self) -> None:
+        """A cycle begins in which the storage is busy."""
+
+    @abstractmethod
     def bank_of(self, warp: int, register: int) -> int:
         """Return the bank that a write goes to."""
 
+    @abstractmethod
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """Offer one result register. Returns whether it was written in this cycle."""
 
+    @abstractmethod
+    def keep(self, warp: int, mask: int) -> None:
+        """Result registers are taken by a collector only."""
+
+    @abstractmethod
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Offer a value that a collector evicts, all lanes. Returns whether it was written in this cycle."""
 
-    def step(self) -> list[tuple[int, int, int, Value]]:
-        """Do one cycle of reads, after the cycle's writes. Returns the operands that arrive at the collectors
-        as (collector, slot, tag, value), at most one per collector."""
+    @abstractmethod
+    def step(self) -> list[Arrival]:
+        """The cycle's reads, after its writes; returns what arrives at the collectors, at most one operand
+        per collector."""
+
+    @abstractmethod
+    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+        """Request an operand; `tag`: which of the collector's uops it is for."""
+
+    @abstractmethod
+    def edge(self) -> None:
+        """What is left of a cycle in which the mapping is busy, and the clock edge."""
 
 
-class Units(Protocol):
-    """Execution units as a collector sees them through the dispatch interface."""
+class Units(ABC):
+    """Seam 3: what a collector sees of the execution units."""
 
+    @abstractmethod
     def accepts(self, unit: int, cycle: int) -> bool:
         """Return whether the unit takes a uop in this cycle."""
 
+    @abstractmethod
     def next_cycle(self, unit: int, cycle: int) -> int:
         """Return the next cycle after `cycle` in which the unit takes a uop, if nothing else happens
         before."""
 
+    @abstractmethod
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
-        """Take a uop whose operands are in `uop.operands`."""
+        """Take a uop; its operands are in `uop.operands`, with `uop.metadata`."""
 
 
-class Collector(Protocol):
-    """Operand collectors of a sub-core: take uops by the issue interface, give them to the units by the
-    dispatch interface, and may keep results from the result interface."""
+class Collector(ABC):
+    """Seams 1, 3 and 4: from issue to dispatch, and what of the results is kept.
 
-    any_ready: int  # mask of the units for which a complete uop waits
-    caches: bool  # keeps results and evicts values; else `claim` and the members after it are not called
-    busy: bool  # has something to do in the next cycle, whatever else happens
+    Attributes
+    ----------
+    any_ready : units for which a complete uop waits.
+    may_issue : mask of the warps whose next uop would be taken in this cycle.
+    may_slide : mask of the warps that may issue a uop that needs no collector.
+    holds : mask of the warps that have cached values here.
+    caches : takes results, and evicts values; else `claim` and what follows it are not called.
+    adapts : the time that warps wait for it can follow the IPC (`adapt`).
+    """
+
+    any_ready: int
+    may_issue: int
+    may_slide: int
+    holds: int
+    caches: bool
+    adapts: bool
 
     @property
-    def may_issue(self) -> int:
-        """Mask of the warps whose next uop would be taken in this cycle."""
+    @abstractmethod
+    def busy(self) -> bool:
+        """Something happens here in the next cycle, whatever else does."""
 
-    @property
-    def may_slide(self) -> int:
-        """Mask of the warps that may issue a uop that needs no collector."""
-
-    @property
-    def holds(self) -> int:
-        """Mask of the warps that have values in a collector."""
-
+    @abstractmethod
     def waits(self, ready: int) -> bool:
         """Return whether a warp of the mask `ready`, whose next uop needs a collector, is kept from a free
         one."""
 
+    @abstractmethod
     def wait(self) -> None:
         """Count a cycle in which nothing issues and a warp `waits`."""
 
+    @abstractmethod
     def adapt(self, sthld: int) -> None:
         """Set the number of cycles for which `waits` holds."""
 
+    @abstractmethod
     def start(self, warp: int) -> None:
         """Take note that a new warp starts in this slot."""
 
+    @abstractmethod
     def edge(self) -> int:
         """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
         on."""
 
+    @abstractmethod
     def allocate(self, uop: TraceUop) -> None:
         """Take an issued uop."""
 
+    @abstractmethod
     def slide(self, warp: int) -> None:
         """Take note that the warp issues a uop that needs no collector."""
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
-        """Take an operand that arrives; `tag` names the uop among those of the collector."""
+    @abstractmethod
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
+        """An operand arrives."""
 
+    @abstractmethod
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """Dispatch complete uops to their units. Returns whether a unit refused one."""
 
+    @abstractmethod
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
         """Choose among the results that are offered in this cycle, given as (unit, uop, register) in the
         order in which units are looked at. Returns two masks of units: those that have to wait, and those
         whose result is written into a collector only."""
 
+    @abstractmethod
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
         """Take a unit's result that is written in this cycle. It goes into its bank as well, unless `claim`
         said otherwise."""
 
     @property
+    @abstractmethod
     def evicted(self) -> tuple[int, int, Value] | None:
         """Value that is offered to the banks in this cycle: (warp, register, value)."""
 
+    @abstractmethod
     def written_back(self) -> None:
         """Take note that the banks took `evicted`."""
 
+    @abstractmethod
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
         """Return the next cycle after `cycle` in which a complete uop finds its unit free."""

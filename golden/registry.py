@@ -1,94 +1,97 @@
-"""Registry of the model: which class stands in which room, by the names that `warpbank.arch.schemes` uses. A
-new unit is one line here."""
+"""Registry of the model: what stands in which room, one dictionary a room, from the names that
+`warpbank.arch.schemes` uses to what makes the unit. A new unit is one line here; what differs by a parameter
+is another line, of one class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.golden.collector.boc import Boc, WriteThroughBoc
+from warpbank.golden.collector.boc import Boc
 from warpbank.golden.collector.ccu import Ccu, LruCcu
 from warpbank.golden.collector.ocu import Ocu
-from warpbank.golden.front_end.scheduler import SCHEDULERS, Scheduler
-from warpbank.golden.front_end.scoreboard import Scoreboard
-from warpbank.golden.hierarchy.compressed import Compressed
-from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf, CompressedLtrfPlus
+from warpbank.golden.front_end.cache_aware import CacheAware
+from warpbank.golden.front_end.gto import Gto
+from warpbank.golden.front_end.lrr import Lrr
+from warpbank.golden.front_end.scheduler import Scheduler
+from warpbank.golden.front_end.two_level import TwoLevel
 from warpbank.golden.hierarchy.flat import Flat
-from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
-from warpbank.golden.hierarchy.renamed import RenamedFlat
-from warpbank.golden.hierarchy.renamed_compressed import RenamedCompressed
-from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf, RenamedCompressedLtrfPlus
-from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
+from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.hierarchy.rfc import Rfc
-from warpbank.golden.hierarchy.scalar_file import ScalarFile
 from warpbank.golden.hierarchy.sw_rfc import SwRfc
-from warpbank.golden.interfaces import Collector, Hierarchy
-from warpbank.golden.main.arbiter import Arbiter, ScalarArbiter
-from warpbank.golden.mapping.cache_renaming import CacheRenaming
+from warpbank.golden.interfaces import Collector, Hierarchy, Mapping, Storage
+from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.bdi_banks import BdiBanks
-from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
+from warpbank.golden.storage.coded import Coded
+from warpbank.golden.storage.gscalar import GScalar
+from warpbank.golden.storage.scalar_file import ScalarFile
 from warpbank.golden.storage.scalar_rf import ScalarRf
 
-COLLECTORS = {"ocu": Ocu, "boc_write_through": WriteThroughBoc, "boc": Boc, "ccu": Ccu, "ccu_lru": LruCcu}
-#: The flat hierarchy, by what it stands on: a mapping that renames, a storage that compresses.
-FLAT: dict[tuple[bool, bool], Any] = {
-    (False, False): Flat,
-    (True, False): RenamedFlat,
-    (False, True): Compressed,
-    (True, True): RenamedCompressed,
+#: Called with a warp; what that says of it.
+OfWarp = Callable[[int], Any]
+
+#: Collectors: of the machine, the hierarchy, who hears of operands that no longer hinder a write, the probe.
+COLLECTORS: dict[str, Callable[[SmConfig, Hierarchy, Callable[[int, int], None], Probe], Collector]] = {
+    "ocu": Ocu,
+    "boc_write_through": lambda config, registers, read, probe: Boc(
+        config, registers, read, probe, write_through=True
+    ),
+    "boc": Boc,
+    "ccu": Ccu,
+    "ccu_lru": LruCcu,
 }
-#: The caches, by the same.
-CACHES: dict[tuple[bool, bool], dict[str, Any]] = {
-    (False, False): {"ltrf": Ltrf, "ltrf_plus": LtrfPlus, "rfc": Rfc, "sw_rfc": SwRfc},
-    (True, False): {"ltrf": RenamedLtrf, "ltrf_plus": RenamedLtrfPlus},
-    (False, True): {"ltrf": CompressedLtrf, "ltrf_plus": CompressedLtrfPlus},
-    (True, True): {"ltrf": RenamedCompressedLtrf, "ltrf_plus": RenamedCompressedLtrfPlus},
+#: Hierarchies: of the machine, the main register file, who says whether all operands of a warp's issued uops
+#: have been read, the probe.
+HIERARCHIES: dict[str, Callable[[SmConfig, MainRegisterFile, OfWarp, Probe], Hierarchy]] = {
+    "flat": lambda config, main, quiet, probe: Flat(main),
+    "ltrf": Ltrf,
+    "ltrf_plus": lambda config, main, quiet, probe: Ltrf(config, main, quiet, probe, liveness=True),
+    "rfc": Rfc,
+    "sw_rfc": SwRfc,
 }
-MAPPINGS: dict[str, Any] = {"direct": Direct, "renaming": Renaming}
-STORAGES = {
-    "plain": Banks,
-    "gscalar": GScalar,
-    "gscalar_half": GScalarHalf,
-    "bdi": BdiBanks,
-    "scalar_rf": ScalarRf,
+MAPPINGS: dict[str, Callable[[SubCoreConfig, Probe], Mapping]] = {"direct": Direct, "renaming": Renaming}
+STORAGES: dict[str, Callable[[SmConfig, Probe], Storage]] = {
+    "plain": lambda config, probe: Banks(config.sub_core, config.lanes),
+    "gscalar": lambda config, probe: Coded(config, GScalar(config.sub_core, config.lanes), probe),
+    "gscalar_half": lambda config, probe: Coded(config, GScalar(config.sub_core, config.lanes, 2), probe),
+    "bdi": lambda config, probe: Coded(config, BdiBanks(config.sub_core, config.lanes), probe),
+    "scalar_rf": lambda config, probe: ScalarFile(config, ScalarRf(config.sub_core, config.lanes), probe),
+}
+SCHEDULERS: dict[str, Callable[[SubCoreConfig, Probe], Scheduler]] = {
+    "lrr": lambda config, probe: Lrr(config.warps),
+    "gto": lambda config, probe: Gto(config.warps),
+    "cache_aware": lambda config, probe: CacheAware(config.warps),
+    "two_level": TwoLevel,
 }
 
 
 def _unit(room: str, units: dict[str, Any], name: str) -> Any:
-    """The class called `name`; ValueError if the model has none."""
+    """What makes the unit called `name`; ValueError if the model has none."""
     if name not in units:
         raise ValueError(f"The golden model has no {room} {name!r}; it has {', '.join(units)}.")
     return units[name]
 
 
-def build_registers(config: SmConfig, scheme: Scheme, scoreboard: Scoreboard, probe: Probe) -> Hierarchy:
-    """The register file of one sub-core below its collectors."""
-    core = config.sub_core
-    renames, cached = scheme.mapping == "renaming", scheme.hierarchy != "flat"
-    place: Any = CacheRenaming if renames and cached else _unit("mapping", MAPPINGS, scheme.mapping)
-    mapping = place(core, probe) if renames else place(core)
-    storage = _unit("storage", STORAGES, scheme.storage)(core, config.lanes)
-    if not cached:
-        if isinstance(storage, ScalarRf):
-            return ScalarFile(config, mapping, storage, ScalarArbiter(core.banks, probe), probe)
-        flat: Hierarchy = FLAT[renames, isinstance(storage, (GScalar, BdiBanks))](
-            config, mapping, storage, Arbiter(core.banks, probe), probe
-        )
-        if isinstance(flat, Compressed):
-            flat.pending = scoreboard.pending
-        return flat
-    caches = CACHES[renames, isinstance(storage, (GScalar, BdiBanks))]
-    registers: Hierarchy = _unit("hierarchy", caches, scheme.hierarchy)(
-        config, mapping, storage, scoreboard.quiet, probe
-    )
-    if isinstance(registers, CompressedLtrf):
-        registers.pending = scoreboard.pending
+def build_main(config: SmConfig, scheme: Scheme, pending: OfWarp, probe: Probe) -> MainRegisterFile:
+    """The main register file of one sub-core; `pending` gives the mask of a warp's registers that are still
+    to be written."""
+    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(config.sub_core, probe)
+    storage = _unit("storage", STORAGES, scheme.storage)(config, probe)
+    return MainRegisterFile(config, mapping, storage, pending, probe)
+
+
+def build_registers(
+    config: SmConfig, scheme: Scheme, main: MainRegisterFile, quiet: OfWarp, probe: Probe
+) -> Hierarchy:
+    """The register file of one sub-core between its collectors and its main register file; `quiet` says
+    whether all operands of a warp's issued uops have been read."""
+    registers: Hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)(config, main, quiet, probe)
     return registers
 
 

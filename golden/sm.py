@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from warpbank.arch.events import Stall
+from warpbank.arch.events import COUNTERS, Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.golden.check import OperandChecker, OperandMismatch
-from warpbank.golden.collector.ccu import Ccu
+from warpbank.golden.check import Checker, OperandChecker, OperandMismatch
 from warpbank.golden.cta_dispatch import Cta, CtaDispatch
 from warpbank.golden.execute.lsu import Lsu
 from warpbank.golden.front_end.barrier import Barriers
-from warpbank.golden.front_end.sthld import Sthld
+from warpbank.golden.front_end.sthld import ConstantSthld, Sthld
 from warpbank.golden.probe import Probe, Sink
 from warpbank.golden.result import Result
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
@@ -63,7 +62,7 @@ class Sm:
         self._skip = skip
         self._templates = templates_of(trace)
         self.checker = (
-            OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else None
+            OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else Checker()
         )
         self.probe = Probe(-1, events)
         self.cores = [
@@ -92,19 +91,18 @@ class Sm:
         self._drained: list[tuple[int, int]] = []
         self._cycle = 0
         collector = config.sub_core.collector
-        adapts = collector.sthld == "adaptive" and isinstance(self.cores[0].collectors, Ccu)
-        self.sthld = Sthld(collector.sthld_interval, collector.sthld_max) if adapts else None
+        adapts = collector.sthld == "adaptive" and self.cores[0].collectors.adapts
+        self.sthld = (Sthld if adapts else ConstantSthld)(collector.sthld_interval, collector.sthld_max)
 
     def _adapt(self, cycle: int) -> None:
         """End the intervals that are over at the start of `cycle`."""
         sthld = self.sthld
-        while sthld is not None and sthld.due <= cycle:
+        while sthld.due <= cycle:
             end = sthld.due - 1
-            sthld.end(sum(core.probe.counters["issue.uops"] for core in self.cores))
+            sthld.end(sum(core.probe.count("issue.uops") for core in self.cores))
             for core in self.cores:
                 core.collectors.adapt(sthld.value)
-            if self.probe.sink is not None:
-                self.probe.emit_at(end, "sthld", sthld.state, sthld.value)
+            self.probe.emit_at(end, "sthld", sthld.state, sthld.value)
 
     def _wake_lsu(self, cycle: int) -> None:
         self.lsu.wake = min(self.lsu.wake, cycle)
@@ -134,9 +132,7 @@ class Sm:
         if started is None:
             return False
         cta, rows = started
-        self.probe.counters["cta.started"] += 1
-        if self.probe.sink is not None:
-            self.probe.emit("cta_start", cta.slot)
+        self.probe.emit("cta_start", cta.slot)
         self.barriers.start(cta.slot, len(rows))
         for (number, warp), row in zip(cta.warps, rows, strict=True):
             self._cta_of[number, warp] = cta
@@ -146,8 +142,7 @@ class Sm:
             core = self.cores[number]
             core.probe.cycle = cycle
             core.start(warp, warp * self.ctas.rows_per_warp, stream)
-            if self.checker is not None:
-                self.checker.start(number, warp, row)
+            self.checker.start(number, warp, row)
             self._wake_core(number, cycle + 1)
         return True
 
@@ -160,8 +155,7 @@ class Sm:
             if not cta.running:
                 self.ctas.end(cta)
                 ended = True
-                if self.probe.sink is not None:
-                    self.probe.emit("cta_end", cta.slot)
+                self.probe.emit("cta_end", cta.slot)
         self._drained.clear()
         return ended
 
@@ -176,23 +170,26 @@ class Sm:
         ExecutionError : no warp can ever proceed.
         """
         cores, lsu, ctas = self.cores, self.lsu, self.ctas
+        sthld, barriers, drained = self.sthld, self.barriers, self._drained
+        probe, skip = self.probe, self._skip
         launches: list[dict[str, Any]] = []
         cycle = launched = report_at = 0
         running = self._next_launch()
         dispatch_at = 0
         while running:
-            self._cycle = self.probe.cycle = cycle
-            self._adapt(cycle)
+            self._cycle = probe.cycle = cycle
+            if sthld.due <= cycle:
+                self._adapt(cycle)
             for core in cores:
                 if core.wake <= cycle:
                     core.step(cycle)
             if lsu.wake <= cycle:
                 lsu.step(cycle)
-            if self.barriers.busy:
-                self.barriers.step()
+            if barriers.busy:
+                barriers.step()
             if dispatch_at <= cycle:
                 dispatch_at = cycle + 1 if self._start_cta(cycle) else NEVER
-            if self._drained and self._end_ctas():
+            if drained and self._end_ctas():
                 dispatch_at = cycle + 1
                 if ctas.exhausted and not ctas.running:
                     launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
@@ -201,15 +198,17 @@ class Sm:
             if progress is not None and cycle >= report_at:
                 report_at = cycle + _REPORT_CYCLES
                 progress(
-                    sum(core.probe.counters["retire.uops"] for core in cores), self._trace.warp_instructions
+                    sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
                 )
-            following = min(lsu.wake, dispatch_at)
+            following = lsu.wake if lsu.wake < dispatch_at else dispatch_at
             for core in cores:
                 if core.wake < following:
                     following = core.wake
+                    if following == cycle + 1:
+                        break
             if following == NEVER and running:
                 raise ExecutionError(self._deadlock(cycle))
-            if self._skip or not running:
+            if skip or not running:
                 cycle = following if running else cycle + 1
             else:
                 cycle += 1
@@ -225,17 +224,15 @@ class Sm:
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
                 for core in self.cores:
-                    if core.renamed is not None:
-                        core.renamed.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
+                    core.registers.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
                 return True
         return False
 
     def _result(self, cycles: int, launches: list[dict[str, Any]]) -> Result:
-        counters = dict(self.probe.counters)
         for core in self.cores:
             core.settle(cycles)
-            for name, value in core.probe.counters.items():
-                counters[name] += value
+        probes = [self.probe, *(core.probe for core in self.cores)]
+        counters = {name: sum(probe.count(name) for probe in probes) for name in COUNTERS}
         reasons = [reason.name.lower() for reason in Stall]
         per_scheduler = [dict(zip(reasons, core.stalls, strict=True)) for core in self.cores]
         stalls = {reason: sum(stall[reason] for stall in per_scheduler) for reason in reasons}
@@ -251,7 +248,7 @@ class Sm:
             stalls=stalls,
             stalls_per_scheduler=per_scheduler,
             counters=counters,
-            operands_checked=self.checker.checked if self.checker is not None else 0,
+            operands_checked=self.checker.checked,
             launches=launches,
         )
 
@@ -265,14 +262,13 @@ class Sm:
             if core.status.at_barrier & bit:
                 reason = self.barriers.waiting_at(number, warp)
             elif core.status.ready & bit:
-                short = core.renamed is not None and core.renamed.lacking & bit
+                short = core.mapping.lacking & bit
                 reason = "ready, for a physical register" if short else "ready, for a collector"
             elif entries:
                 reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"
             else:
                 reason = "its stream" if core.status.live & bit else "its last uops to retire"
-            if core.renamed is not None:
-                reason += f" and holds {core.renamed.held(warp)} physical registers"
+            reason += core.mapping.holding(warp)
             waits.append(f"warp slot {warp} of sub-core {number} (CTA slot {cta.slot}) waits {reason}")
         return f"Deadlock in cycle {cycle}: no warp can ever proceed. " + "; ".join(waits) + "."
 

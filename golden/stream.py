@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Control, Memory, Unit, Uop
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.values import Value
 from warpbank.program.hints import Hints
 from warpbank.program.release.fetch import covers
@@ -29,7 +30,8 @@ class TraceUop(Uop):
     arrive, last, barrier, barrier_warps : barrier arrival (with waiting: `wait`), end of the warp.
     collects : goes through a collector. A uop whose guard is false on all lanes, and a control uop without
         register operands, are complete when they issue.
-    operands, missing : values of the source slots and how many are still to come (collector).
+    operands, metadata, missing : values of the source slots, what is known of them, and how many are still to
+        come (collector).
     written : destination registers written so far (result arbiter).
     lines_left, ready, order : lines still missing, cycle in which the data of the others is there, and number
         of acceptance (load/store unit).
@@ -53,6 +55,7 @@ class TraceUop(Uop):
         "last",
         "lines",
         "lines_left",
+        "metadata",
         "missing",
         "operands",
         "order",
@@ -83,6 +86,7 @@ class TraceUop(Uop):
     collects: bool
     sub_core: int
     operands: list[Any]
+    metadata: list[Metadata]
     missing: int
     written: int
     lines_left: int

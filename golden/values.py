@@ -12,6 +12,14 @@ Value = np.ndarray
 #: Cycle that never comes: nothing to wake for.
 NEVER = 1 << 62
 
+#: Every lane of a row that nobody is to read, so that who still reads it is found out.
+POISON = 0xDEADBEEF
+
+
+def poison(lanes: int) -> Value:
+    """A register of so many lanes that nobody is to read."""
+    return np.full(lanes, POISON, np.uint32)
+
 
 @lru_cache(maxsize=4096)
 def lane_select(mask: int, lanes: int) -> np.ndarray:

@@ -24,7 +24,7 @@ def load(path: Path) -> ModuleType:
     brings:
 
     - `warpbank.arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
-    - `warpbank.golden.registry.COLLECTORS[name]`, `STORAGES`, ...: the class of the model;
+    - `warpbank.golden.registry.COLLECTORS[name]`, `STORAGES`, ...: what makes the unit of the model;
     - `warpbank.hdl.registry.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
 
     Raises ExtensionError that says why it cannot be loaded.

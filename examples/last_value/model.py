@@ -6,6 +6,7 @@ from typing import Any
 
 from warpbank.golden.collector.ocu import Ocu
 from warpbank.golden.interfaces import Units
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -22,9 +23,8 @@ class LastValue(Ocu):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._kept: list[dict[int, tuple[int, Value]]] = [
-            {} for _ in self._uops
-        ]  # by warp, then slot: register and value
+        #: By warp, then slot: register, value, and what is known of it.
+        self._kept: list[dict[int, tuple[int, Value, Metadata]]] = [{} for _ in self._uops]
         self._hits: list[list[int]] = [[] for _ in self._uops]  # registers of the uop in collection that hit
 
     def start(self, warp: int) -> None:
@@ -40,35 +40,31 @@ class LastValue(Ocu):
             slot for slot, register in enumerate(uop.sources) if slot in kept and kept[slot][0] == register
         ]
         uop.operands = [kept[slot][1] if slot in hits else None for slot in range(len(uop.sources))]
+        uop.metadata = [kept[slot][2] if slot in hits else EMPTY for slot in range(len(uop.sources))]
         uop.missing = len(uop.sources) - len(hits)
         self._hits[collector] = [uop.sources[slot] for slot in hits]
         for slot in list(kept):
             if uop.writes >> kept[slot][0] & 1:
                 del kept[slot]
         probe = self._probe
-        probe.counters["collector.allocations"] += 1
-        probe.counters["boc.forwards"] += len(hits)
-        if probe.sink is not None:
-            probe.emit("allocate", collector, uop.warp, uop.seq)
-            if hits:
-                probe.emit(
-                    "forward", collector, uop.warp, uop.seq, sum(1 << slot for slot in hits), len(hits)
-                )
+        probe.emit("allocate", collector, uop.warp, uop.seq)
+        if hits:
+            probe.emit("forward", collector, uop.warp, uop.seq, sum(1 << slot for slot in hits), len(hits))
         for slot, register in enumerate(uop.sources):
             if slot not in hits:
                 self._registers.read(collector, slot, uop.warp, register)
         if not uop.missing:
             self._complete(collector, uop)
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """An operand arrives, and stays, unless its uop writes the register itself."""
         uop = self._uops[collector]
         assert uop is not None
         register = uop.sources[slot]
         self._kept[collector].pop(slot, None)
         if not uop.writes >> register & 1:
-            self._kept[collector][slot] = register, value
-        super().deliver(collector, slot, tag, value)
+            self._kept[collector][slot] = register, value, metadata
+        super().deliver(collector, slot, tag, value, metadata)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """Dispatch of complete uops, after which the hits count as read."""

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
-from warpbank.golden.interfaces import Hierarchy, Units
+from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
 
-class Boc:
+class Boc(Collector):
     """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
@@ -44,6 +45,8 @@ class Boc:
         dispatched.
     probe : receives `allocate`, `forward`, `reserve`, `discard`, `squeeze`, `insert_wait`, `deliver`,
         `collector_write`, `port_wait`, `window`.
+    write_through : results are written into the banks at once as well: BOW without write-back (BOW, section
+        IV-A).
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
     dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
@@ -51,11 +54,17 @@ class Boc:
     """
 
     caches = True
-    write_through = False
+    adapts = False
 
     def __init__(
-        self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+        self,
+        config: SmConfig,
+        registers: Hierarchy,
+        read: Callable[[int, int], None],
+        probe: Probe,
+        write_through: bool = False,
     ) -> None:
+        self.write_through = write_through
         core = config.sub_core
         shape = core.collector
         self._warps = core.warps
@@ -128,9 +137,7 @@ class Boc:
         self._allocated = warp
         self._changed |= 1 << warp
         probe = self._probe
-        probe.counters["collector.allocations"] += 1
-        if probe.sink is not None:
-            probe.emit("allocate", warp, warp, uop.seq)
+        probe.emit("allocate", warp, warp, uop.seq)
 
     def slide(self, warp: int) -> None:
         """Move the warp's window, since the warp issues a uop that needs no collector."""
@@ -142,9 +149,7 @@ class Boc:
         waiting = self._waiting
         if waiting:
             probe = self._probe
-            probe.counters["boc.insert_wait"] += waiting.bit_count()
-            if probe.sink is not None:
-                probe.emit("insert_wait", waiting.bit_count())
+            probe.emit("insert_wait", waiting.bit_count())
         if self._allocated >= 0 and not (waiting and self._turn):
             warp = self._allocated
             self._turn = bool(waiting)
@@ -168,51 +173,35 @@ class Boc:
             for slot in done.read:
                 self._registers.read(warp, slot, warp, collected.uop.sources[slot], collected.tag)
         elif done is not None:
-            probe.counters["boc.squeezed"] += 1
-            if probe.sink is not None:
-                probe.emit("squeeze", warp, done.register, done.dirty)
+            probe.emit("squeeze", warp, done.register, done.dirty)
             window.squeeze(done)
 
     def _report(self, collected: Collected, done: Insertion) -> None:
         probe, uop = self._probe, collected.uop
         if done.found:
-            probe.counters["boc.forwards"] += len(done.found)
-            if probe.sink is not None:
-                probe.emit(
-                    "forward",
-                    uop.warp,
-                    uop.warp,
-                    uop.seq,
-                    sum(1 << slot for slot in done.found),
-                    len(done.found),
-                )
+            probe.emit(
+                "forward", uop.warp, uop.warp, uop.seq, sum(1 << slot for slot in done.found), len(done.found)
+            )
         if done.reserved:
-            probe.counters["boc.reserved"] += done.reserved
-            if probe.sink is not None:
-                probe.emit("reserve", uop.warp, uop.warp, uop.seq, done.reserved)
+            probe.emit("reserve", uop.warp, uop.warp, uop.seq, done.reserved)
         self._discard(uop.warp, done.overwritten, done.transient)
 
     def _discard(self, warp: int, overwritten: int, transient: int) -> None:
         if overwritten or transient:
             probe = self._probe
-            probe.counters["boc.overwritten"] += overwritten
-            probe.counters["boc.transient"] += transient
-            if probe.sink is not None:
-                probe.emit("discard", warp, overwritten, transient)
+            probe.emit("discard", warp, overwritten, transient)
 
     # --- Operands and dispatch.
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """Take an operand that arrives."""
         collected = self._tags[collector][tag]
         assert collected is not None
-        for waiting in self.windows[collector].fill(collected.entries[slot], value):
+        for waiting in self.windows[collector].fill(collected.entries[slot], value, metadata):
             waiting.missing -= 1
         self._changed |= 1 << collector
         probe = self._probe
-        probe.counters["collector.deliveries"] += 1
-        if probe.sink is not None:
-            probe.emit("deliver", collector, slot)
+        probe.emit("deliver", collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """Dispatch, for each unit, one collector's oldest complete uop, by rotating priority. Returns whether
@@ -232,6 +221,7 @@ class Boc:
             self._gone.append((warp, collected))
             uop = collected.uop
             uop.operands = [entry.value for entry in collected.entries]
+            uop.metadata = [entry.metadata for entry in collected.entries]
             pipelines.dispatch(uop, warp, cycle)
         return refused
 
@@ -258,9 +248,7 @@ class Boc:
                 continue
             if taken >> uop.warp & 1:
                 held |= 1 << unit
-                self._probe.counters["boc.port_wait"] += 1
-                if self._probe.sink is not None:
-                    self._probe.emit("port_wait", unit, uop.warp)
+                self._probe.emit("port_wait", unit, uop.warp)
                 continue
             taken |= 1 << uop.warp
             entry.claimed = True
@@ -279,9 +267,7 @@ class Boc:
             self._fresh = True
         self._changed |= 1 << uop.warp
         probe = self._probe
-        probe.counters["boc.writes"] += 1
-        if probe.sink is not None:
-            probe.emit("collector_write", uop.warp, uop.warp, uop.seq, register)
+        probe.emit("collector_write", uop.warp, uop.warp, uop.seq, register)
 
     def _choose_offer(self) -> None:
         """Choose the value that the bus carries in this cycle."""
@@ -372,13 +358,6 @@ class Boc:
                 self._reported[warp] = used
                 self._probe.emit("window", warp, used)
         self._resized = 0
-
-
-class WriteThroughBoc(Boc):
-    """Bypassing operand collectors that write results into the banks at once: BOW without write-back (BOW,
-    section IV-A)."""
-
-    write_through = True
 
 
 def _oldest_complete(collected: list[Collected]) -> Collected | None:

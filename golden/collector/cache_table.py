@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warpbank.golden.lfsr import Lfsr
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.values import Value, merge
 
 
@@ -13,18 +14,19 @@ class Line:
     Parameters
     ----------
     number : number of the line.
-    register, value : number of the register, and its content once it is `filled`.
+    register, value, metadata : number of the register, and its content once it is `filled`.
     valid : the line holds that register, or waits for it.
     near : its next reuse is near, by the compiler's word.
     locked : a source of the uop in collection: not to be replaced.
     """
 
-    __slots__ = ("filled", "locked", "near", "number", "register", "valid", "value")
+    __slots__ = ("filled", "locked", "metadata", "near", "number", "register", "valid", "value")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.register = 0
         self.value: Value | None = None
+        self.metadata = EMPTY
         self.valid = self.filled = self.near = self.locked = False
 
 
@@ -100,11 +102,11 @@ class CacheTable:
         """Move the shift register on, at the end of a cycle in which lines were taken."""
         self._random.advance()
 
-    def write(self, line: Line, value: Value, mask: int, every_lane: int) -> None:
-        """Write a value into a line: an operand, or a result on the lanes of `mask`."""
+    def write(self, line: Line, value: Value, mask: int, every_lane: int, metadata: Metadata = EMPTY) -> None:
+        """Write a value into a line: an operand with its metadata, or a result on the lanes of `mask`."""
         if mask != every_lane:
             assert line.filled
             assert line.value is not None
             value = merge(line.value, value, mask)
-        line.value = value
+        line.value, line.metadata = value, metadata
         line.filled = True

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.golden.collector.cache_table import CacheTable, Line
-from warpbank.golden.interfaces import Hierarchy, Units
+from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.lfsr import Lfsr
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
@@ -33,7 +34,7 @@ class Held:
         self.results: list[tuple[TraceUop, int, Value, bool]] = []
 
 
-class Ccu:
+class Ccu(Collector):
     """Caching collector units of a sub-core. Malekeh, sections III and IV.
 
     A unit holds one uop in collection, and the values of one warp, its owner. A warp that owns a unit is
@@ -66,6 +67,7 @@ class Ccu:
     """
 
     caches = True
+    adapts = True
     far_first = True
 
     def __init__(
@@ -96,7 +98,7 @@ class Ccu:
         self._owned = [-1] * core.warps  # unit that a warp owns
         if self._per_warp:
             self._owned = list(range(core.warps))
-        self.may_issue = self._everyone
+        self.may_issue = self.may_slide = self._everyone
         self.holds = 0
         self._ready = [0] * len(Unit)
         self.any_ready = 0
@@ -111,11 +113,6 @@ class Ccu:
     def busy(self) -> bool:
         """Whether the units have something to do in the next cycle."""
         return bool(self._resized)
-
-    @property
-    def may_slide(self) -> int:
-        """Mask of the warps that may issue a uop that needs no collector: all."""
-        return self._everyone
 
     def slide(self, warp: int) -> None:
         """Ignore a uop that needs no collector."""
@@ -143,9 +140,7 @@ class Ccu:
     def wait(self) -> None:
         """Count a cycle in which nothing issues and a warp `waits`."""
         self._waited += 1
-        self._probe.counters["ccu.waits"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("unit_wait", self._waited)
+        self._probe.emit("unit_wait", self._waited)
         self._stale = True
 
     def adapt(self, sthld: int) -> None:
@@ -176,9 +171,7 @@ class Ccu:
         unit.uop, unit.took, unit.ready = uop, True, False
         self.free &= ~(1 << number)
         probe = self._probe
-        probe.counters["collector.allocations"] += 1
-        if probe.sink is not None:
-            probe.emit("allocate", number, uop.warp, uop.seq)
+        probe.emit("allocate", number, uop.warp, uop.seq)
         hits = [table.find(register) for register in uop.sources]
         for hit in hits:
             if hit is not None:
@@ -200,10 +193,8 @@ class Ccu:
             table.taken()
         found = len(hits) - len(missed)
         if found:
-            probe.counters["boc.forwards"] += found
-            if probe.sink is not None:
-                mask = sum(1 << slot for slot in range(len(hits)) if slot not in missed)
-                probe.emit("forward", number, uop.warp, uop.seq, mask, found)
+            mask = sum(1 << slot for slot in range(len(hits)) if slot not in missed)
+            probe.emit("forward", number, uop.warp, uop.seq, mask, found)
         self._stale = True
 
     def _give(self, warp: int) -> int:
@@ -215,9 +206,7 @@ class Ccu:
         unit = self.units[number]
         probe = self._probe
         if unit.table.used:
-            probe.counters["ccu.flushes"] += 1
-            if probe.sink is not None:
-                probe.emit("flush", number, unit.table.used)
+            probe.emit("flush", number, unit.table.used)
         unit.table.flush()
         if unit.owner >= 0:
             self._owned[unit.owner] = -1
@@ -225,14 +214,12 @@ class Ccu:
         self._owned[warp] = number
         return number
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """Take an operand that arrives at port S."""
         unit = self.units[collector]
-        unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane)
+        unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane, metadata)
         probe = self._probe
-        probe.counters["collector.deliveries"] += 1
-        if probe.sink is not None:
-            probe.emit("deliver", collector, slot)
+        probe.emit("deliver", collector, slot)
         self._stale = True
 
     # --- Dispatch.
@@ -254,6 +241,7 @@ class Ccu:
             uop = unit.uop
             assert uop is not None
             uop.operands = [line.value for line in unit.lines]
+            uop.metadata = [line.metadata for line in unit.lines]
             self._gone.append(number)
             pipelines.dispatch(uop, number, cycle)
         return refused
@@ -309,9 +297,7 @@ class Ccu:
         for line, register in dropped:
             if line.register == register:  # not taken in this cycle
                 line.valid = False
-            self._probe.counters["ccu.invalidations"] += 1
-            if self._probe.sink is not None:
-                self._probe.emit("invalidate", number, register)
+            self._probe.emit("invalidate", number, register)
         unit.results.clear()
 
     def _write(self, number: int, line: Line | None, uop: TraceUop, register: int, value: Value) -> None:
@@ -326,9 +312,7 @@ class Ccu:
             line.near = True
             table.touch(line)
         table.write(line, value, uop.lane_mask, self._every_lane)
-        probe.counters["boc.writes"] += 1
-        if probe.sink is not None:
-            probe.emit("collector_write", number, uop.warp, uop.seq, register)
+        probe.emit("collector_write", number, uop.warp, uop.seq, register)
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:

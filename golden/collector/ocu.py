@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
-from warpbank.golden.interfaces import Hierarchy, Units
+from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
 
-class Ocu:
+class Ocu(Collector):
     """Operand collectors of a sub-core. Malekeh, section II; BOW, section II.
 
     A free collector is chosen by rotating priority (the paper: at random). All reads of a uop are requested
@@ -36,7 +37,7 @@ class Ocu:
     """
 
     caches = False
-    busy = False
+    adapts = False
 
     def __init__(
         self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
@@ -45,8 +46,11 @@ class Ocu:
         self._count = core.collectors
         self._per_warp = core.collector.allocation == "per_warp"
         self._everyone = (1 << core.warps) - 1
+        self.holds = 0  # an OCU forgets everything
+        self.may_slide = self._everyone
         self._registers = registers
         self._read = read
+        self._allocated, self._delivered = probe.ports["allocate"], probe.ports["deliver"]
         self._probe = probe
         self._uops: list[TraceUop | None] = [None] * core.collectors
         self.free = (1 << core.collectors) - 1
@@ -55,23 +59,18 @@ class Ocu:
         self.ready = [0] * len(Unit)  # per unit, collectors whose uop is complete
         self.any_ready = 0  # units for which a collector is ready
         self._pointers = [0] * len(Unit)
+        self.may_issue = self.free if self._per_warp else self._everyone
+
+    @property
+    def busy(self) -> bool:
+        """Nothing happens here by itself."""
+        return False
 
     def edge(self) -> int:
         """Start the next cycle. Returns the number of collectors that are occupied."""
-        self._free_at_edge = self.free
-        return self._count - self.free.bit_count()
-
-    @property
-    def may_issue(self) -> int:
-        """Mask of the warps whose next uop would find a collector in this cycle."""
-        if self._per_warp:
-            return self._free_at_edge
-        return self._everyone if self._free_at_edge else 0
-
-    @property
-    def may_slide(self) -> int:
-        """Mask of the warps that may issue a uop that needs no collector: all."""
-        return self._everyone
+        free = self._free_at_edge = self.free
+        self.may_issue = free if self._per_warp else self._everyone if free else 0
+        return self._count - free.bit_count()
 
     def waits(self, ready: int) -> bool:
         """Return False: no warp waits while a collector is free."""
@@ -89,11 +88,6 @@ class Ocu:
     def slide(self, warp: int) -> None:
         """Ignore a uop that needs no collector."""
 
-    @property
-    def holds(self) -> int:
-        """Mask of the warps that have values in a collector: none, since an OCU keeps nothing."""
-        return 0
-
     def allocate(self, uop: TraceUop) -> None:
         """Take an issued uop and request its operands."""
         if self._per_warp:
@@ -106,10 +100,8 @@ class Ocu:
         sources = uop.sources
         uop.missing = len(sources)
         uop.operands = [None] * len(sources)
-        probe = self._probe
-        probe.counters["collector.allocations"] += 1
-        if probe.sink is not None:
-            probe.emit("allocate", collector, uop.warp, uop.seq)
+        uop.metadata = [EMPTY] * len(sources)
+        self._allocated.emit(collector, uop.warp, uop.seq)
         if sources:
             read = self._registers.read
             for slot, register in enumerate(sources):
@@ -121,18 +113,16 @@ class Ocu:
         self.ready[uop.unit] |= 1 << collector
         self.any_ready |= 1 << uop.unit
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """Take an operand that arrives."""
         uop = self._uops[collector]
         assert uop is not None
         uop.operands[slot] = value
+        uop.metadata[slot] = metadata
         uop.missing -= 1
         if not uop.missing:
             self._complete(collector, uop)
-        probe = self._probe
-        probe.counters["collector.deliveries"] += 1
-        if probe.sink is not None:
-            probe.emit("deliver", collector, slot)
+        self._delivered.emit(collector, slot)
         self._read(uop.warp, uop.sources[slot])
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:

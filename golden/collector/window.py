@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
@@ -18,7 +19,7 @@ class Entry:
     Parameters
     ----------
     number : number of the entry.
-    register, value : number of the register, and its content once it is `filled`.
+    register, value, metadata : number of the register, and its content once it is `filled`.
     valid : the entry holds that register, or waits for it.
     reserved : a result is expected.
     dirty : the banks have an older value.
@@ -37,6 +38,7 @@ class Entry:
         "filled",
         "idle",
         "keep",
+        "metadata",
         "number",
         "register",
         "reserved",
@@ -50,6 +52,7 @@ class Entry:
         self.number = number
         self.register = 0
         self.value: Value | None = None
+        self.metadata = EMPTY
         self.valid = self.filled = self.reserved = self.dirty = self.keep = self.claimed = False
         self.idle = self.age = self.users = 0
         self.waiting: list[Collected] = []
@@ -267,9 +270,9 @@ class Window:
 
     # --- Values that arrive, and those that leave.
 
-    def fill(self, entry: Entry, value: Value) -> list[Collected]:
+    def fill(self, entry: Entry, value: Value, metadata: Metadata = EMPTY) -> list[Collected]:
         """Take a value that a bank delivers. Returns the uops that waited for it."""
-        entry.value = value
+        entry.value, entry.metadata = value, metadata
         entry.filled = True
         waiting, entry.waiting = entry.waiting, []
         return waiting
@@ -295,6 +298,7 @@ class Window:
             assert entry.filled
             assert entry.value is not None
             entry.value = merge(entry.value, value, mask)
+        entry.metadata = EMPTY
         entry.filled = True
         entry.reserved = False
         entry.dirty = not self._write_through

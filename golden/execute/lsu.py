@@ -122,8 +122,7 @@ class Lsu:
             self._arrived(cycle, uop)
             return
         self._tags.insert(line)
-        if self._probe.sink is not None:
-            self._probe.emit("l1_fill", line)
+        self._probe.emit("l1_fill", line)
         for waiter in self._mshrs.fill(line):
             self._arrived(cycle, waiter)
 
@@ -160,9 +159,7 @@ class Lsu:
         uop.ready = 0
         uop.lines_left = 1  # stands for the look-ups still to do
         probe = self._probes[number]
-        probe.counters["lsu.uops"] += 1
-        if probe.sink is not None:
-            probe.emit_at(cycle, "lsu_accept", uop.warp, uop.seq)
+        probe.emit_at(cycle, "lsu_accept", uop.warp, uop.seq)
 
     def _proceed(self, cycle: int, uop: TraceUop) -> None:
         op = uop.memory
@@ -226,9 +223,7 @@ class Lsu:
         return self._looked_up(uop, line, result)
 
     def _looked_up(self, uop: TraceUop, line: int, result: L1Result) -> bool:
-        self._probe.counters[_L1_COUNTERS[result]] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("l1_access", line, result)
+        self._probe.emit("l1_access", line, result)
         self._line += 1
         return self._line == len(uop.lines)
 
@@ -236,9 +231,7 @@ class Lsu:
         passes = max(1, uop.passes) * (2 if uop.memory == Op.ATOMIC_SHARED else 1)
         self._busy_until = cycle + passes
         uop.ready = cycle + passes - 1 + (1 if uop.memory == Op.STORE_SHARED else self._config.shared_latency)
-        self._probe.counters["shared.passes"] += passes
-        if self._probe.sink is not None:
-            self._probe.emit("shared_pass", passes)
+        self._probe.emit("shared_pass", passes)
         return True
 
     def _fence(self, cycle: int, uop: TraceUop) -> bool:
@@ -249,12 +242,9 @@ class Lsu:
         uop.lines_left += 1
         return True
 
-    def _count_stall(self, cause: LsuStall, start: int, end: int) -> None:
+    def _count_stall(self, start: int, end: int) -> None:
         """Report a stall of the cycles from `start` to `end` - 1."""
-        self._probe.counters[_STALL_COUNTERS[cause]] += end - start
-        if self._probe.sink is not None:
-            for cycle in range(start, end):
-                self._probe.emit_at(cycle, "lsu_stall", cause)
+        self._probe.ports["lsu_stall"].emit_during(start, end, self._stalled)
 
     def _next_cycle(self, cycle: int) -> int:
         """Return the next cycle in which anything can happen here."""

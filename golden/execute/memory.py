@@ -69,9 +69,7 @@ class Memory:
         done = start + config.l2_latency
         hit = kind is Request.FENCE or self._tags.hit(line)
         if kind is not Request.FENCE:
-            self._probe.counters["l2.hits" if hit else "l2.misses"] += 1
-            if self._probe.sink is not None:
-                self._probe.emit_at(start, "l2_access", line, hit)
+            self._probe.emit_at(start, "l2_access", line, hit)
         if not hit:
             self._tags.insert(line)
             turn = max(done, self._dram_free)

@@ -8,13 +8,16 @@ from collections.abc import Callable
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
-from warpbank.golden.check import OperandChecker
+from warpbank.golden.check import Checker
+from warpbank.golden.interfaces import Units
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER
 
+_LSU = Unit.LSU
 
-class Pipelines:
+
+class Pipelines(Units):
     """Execution unit pipelines with latency and initiation interval, and their result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have
@@ -24,11 +27,10 @@ class Pipelines:
     Parameters
     ----------
     config : latencies, intervals, queue sizes.
-    checker : compares operands at dispatch; None switches that off.
+    checker : compares operands at dispatch.
     wake_lsu : called with the cycle in which the load/store unit has to look at its queue.
     probe : receives `dispatch`.
-    dispatched : called with every uop that is dispatched and its collector; returns whether one lane executes
-        it. None: nobody is interested.
+    dispatched : called with every uop that is dispatched; returns whether one lane executes it.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
@@ -36,10 +38,10 @@ class Pipelines:
     def __init__(
         self,
         config: SmConfig,
-        checker: OperandChecker | None,
+        checker: Checker,
         wake_lsu: Callable[[int], None],
         probe: Probe,
-        dispatched: Callable[[TraceUop, int], bool] | None = None,
+        dispatched: Callable[[TraceUop], bool],
     ) -> None:
         units = [config.sub_core.execute.unit(unit) for unit in Unit]
         self._latency = [unit.latency for unit in units]
@@ -50,7 +52,7 @@ class Pipelines:
         self._checker = checker
         self._wake_lsu = wake_lsu
         self._dispatched = dispatched
-        self._probe = probe
+        self._dispatches = probe.ports["dispatch"]
         self._free_at = [0] * len(Unit)
         #: Cycle in which a result last left; its credit counts from the next cycle on.
         self._freed = [-1] * len(Unit)
@@ -63,7 +65,7 @@ class Pipelines:
 
     def accepts(self, unit: int, cycle: int) -> bool:
         """Return whether the unit takes a uop in this cycle."""
-        if unit == Unit.LSU:
+        if unit == _LSU:
             return len(self.lsu_queue) < self._queue_depth
         return (
             self._free_at[unit] <= cycle
@@ -73,7 +75,7 @@ class Pipelines:
     def next_cycle(self, unit: int, cycle: int) -> int:
         """Return the next cycle after `cycle` in which the unit takes a uop, if nothing else happens
         before."""
-        if unit == Unit.LSU:
+        if unit == _LSU:
             return cycle + 1 if len(self.lsu_queue) < self._queue_depth else NEVER
         if len(self.results[unit]) >= self._credits:
             return NEVER
@@ -81,15 +83,11 @@ class Pipelines:
 
     def dispatch(self, uop: TraceUop, collector: int, cycle: int) -> None:
         """Take a uop with its operands (dispatch interface)."""
-        if self._checker is not None:
-            self._checker.dispatch(uop)
+        self._checker.dispatch(uop)
         unit = uop.unit
-        probe = self._probe
-        probe.counters["dispatch.uops"] += 1
-        if probe.sink is not None:
-            probe.emit("dispatch", collector, unit, uop.warp, uop.seq)
-        alone = self._dispatched is not None and self._dispatched(uop, collector)
-        if unit == Unit.LSU:
+        self._dispatches.emit(collector, unit, uop.warp, uop.seq)
+        alone = self._dispatched(uop)
+        if unit == _LSU:
             self.lsu_queue.append((cycle, uop))
             self._wake_lsu(cycle + 1)
         else:
@@ -107,5 +105,5 @@ class Pipelines:
 
     def returned(self, uop: TraceUop, cycle: int) -> None:
         """Take a uop that the load/store unit returns, to be written from `cycle` on."""
-        self.results[Unit.LSU].append((cycle, uop))
-        self.pending |= 1 << Unit.LSU
+        self.results[_LSU].append((cycle, uop))
+        self.pending |= 1 << _LSU

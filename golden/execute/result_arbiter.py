@@ -133,6 +133,4 @@ class ResultArbiter:
         return True
 
     def _wait(self, unit: int, warp: int, register: int) -> None:
-        self._probe.counters["rf.write_wait"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("write_wait", unit, self._registers.bank_of(warp, register))
+        self._probe.emit("write_wait", unit, self._registers.bank_of(warp, register))

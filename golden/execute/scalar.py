@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.metadata import Metadata, WithMetadata
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
@@ -18,8 +18,8 @@ class ScalarLanes:
 
     One lane does if all operands are equal in the lanes of the uop. An operand whose last write was divergent
     is that only for the very lanes of that write. If each half is compressed by itself, a uop of all threads
-    is executed by one lane of a half in which all operands are equal. An operand without a note, a result
-    that its collector has kept, is not known to be equal.
+    is executed by one lane of a half in which all operands are equal. A result that its collector has kept
+    has no note (`EMPTY`): it is not known to be equal.
 
     Parameters
     ----------
@@ -38,18 +38,12 @@ class ScalarLanes:
     def dispatch(self, uop: TraceUop) -> bool:
         """Count the lanes of a uop that goes to its unit. Returns whether one lane executes it for all."""
         kind, lanes = self._decide(uop)
-        probe = self._probe
-        probe.counters["lanes.clocked"] += lanes
-        if kind is not Scalar.NONE:
-            probe.counters[f"scalar.{kind.name.lower()}"] += 1
-        if probe.sink is not None:
-            probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
+        self._probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
         return kind not in (Scalar.NONE, Scalar.HALF)
 
     def _decide(self, uop: TraceUop) -> tuple[Scalar, int]:
-        mask = uop.lane_mask
-        notes = [value.note for value in uop.operands if isinstance(value, WithMetadata)]
-        if uop.scalar and mask and len(notes) == len(uop.operands):
+        mask, notes = uop.lane_mask, uop.metadata
+        if uop.scalar and mask:
             kind = Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)
             if kind in self._executes and all(note.scalar(mask) for note in notes):
                 return kind, 1

@@ -82,9 +82,7 @@ class Barriers:
             if self._arrived[key] < expected:
                 continue
             del self._arrived[key], self._expected[key]
-            self._probe.counters["barrier.opens"] += 1
-            if self._probe.sink is not None:
-                self._probe.emit("barrier_open", cta, barrier)
+            self._probe.emit("barrier_open", cta, barrier)
             for sub_core, warp in self._waiting.pop(key, ()):
                 self._release(sub_core, warp)
         self._changed.clear()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from warpbank.golden.front_end.scheduler import Scheduler
 
-class Gto:
+
+class Gto(Scheduler):
     """Greedy-then-oldest scheduler: picks the warp that issued last as long as it is eligible, then the
     oldest eligible one.
 

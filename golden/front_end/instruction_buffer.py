@@ -13,6 +13,8 @@ from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop, WarpStream
 from warpbank.golden.values import NEVER
 
+_BRANCH = Control.BRANCH
+
 
 class InstructionBuffers:
     """Instruction buffers of a sub-core's warps.
@@ -36,6 +38,7 @@ class InstructionBuffers:
         self._hold = config.front_end.branch_hold
         self._warps = config.warps
         self._probe = probe
+        self._filled = probe.ports["fill"]
         self.entries: list[deque[TraceUop]] = [deque() for _ in range(config.warps)]
         self._streams: list[WarpStream | None] = [None] * config.warps
         self._fillable = 0  # warps with room and something to fetch
@@ -67,10 +70,10 @@ class InstructionBuffers:
         while held and held[0][0] <= cycle:
             self._fillable |= 1 << held.popleft()[1]
         if self._hit is not None:
-            self._report("flag_hit", self._hit)
+            self._probe.emit("flag_hit", self._hit)
             self._hit = None
         if self._fetch is not None:
-            self._report("flag_fetch", *self._fetch)
+            self._probe.emit("flag_fetch", *self._fetch)
             self._fetch = None
             return 0
         if not self._fillable:
@@ -84,12 +87,9 @@ class InstructionBuffers:
         entries.append(uop)
         if self._flags is not None:
             self._meet(uop)
-        if uop.control is Control.BRANCH or stream.position == stream.length or len(entries) == self._depth:
+        if uop.control is _BRANCH or stream.position == stream.length or len(entries) == self._depth:
             self._fillable &= ~(1 << warp)
-        probe = self._probe
-        probe.counters["fill.uops"] += 1
-        if probe.sink is not None:
-            probe.emit("fill", warp, uop.seq)
+        self._filled.emit(warp, uop.seq)
         return 1 << warp if len(entries) == 1 else 0
 
     def _meet(self, uop: TraceUop) -> None:
@@ -102,11 +102,6 @@ class InstructionBuffers:
             assert uop.covered is not None
             self._fetch = uop.warp, uop.covered
 
-    def _report(self, event: str, *values: int) -> None:
-        self._probe.counters["renaming.flag_hits" if event == "flag_hit" else "renaming.flag_fetches"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit(event, *values)
-
     def pop(self, warp: int, cycle: int) -> None:
         """Remove the first uop of `warp`, which issues."""
         entries = self.entries[warp]
@@ -115,7 +110,7 @@ class InstructionBuffers:
         assert stream is not None
         if stream.position == stream.length:
             return
-        if uop.control is Control.BRANCH:
+        if uop.control is _BRANCH:
             self._held.append((cycle + 1 + self._hold, warp))
-        elif not entries or entries[-1].control is not Control.BRANCH:
+        elif not entries or entries[-1].control is not _BRANCH:
             self._fillable |= 1 << warp

@@ -8,6 +8,8 @@ from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.stream import TraceUop
 
+_FENCE = Memory.FENCE
+
 
 class Status:
     """Issue status of the warps at the clock edge, as one bit mask per reason: which can issue, and why the
@@ -97,7 +99,7 @@ class Status:
         self.changed |= bit
         if uop.wait:
             self.at_barrier |= bit
-        if uop.memory == Memory.FENCE and uop.collects:
+        if uop.memory == _FENCE and uop.collects:
             self.fenced |= bit
         if uop.last:
             self.live &= ~bit

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from warpbank.golden.front_end.scheduler import Scheduler
 from warpbank.golden.round_robin import first_from
 
 
-class Lrr:
+class Lrr(Scheduler):
     """Loose round-robin scheduler: picks the first eligible warp after the one that issued last, in slot
     order, wrapping around.
 

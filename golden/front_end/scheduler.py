@@ -1,33 +1,37 @@
-"""Warp scheduler interface, and the registry of policies. Each policy is a file of its own."""
+"""Warp scheduler interface. Each policy is a file of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from abc import ABC, abstractmethod
 
-from warpbank.arch.parameters import SubCoreConfig
-from warpbank.golden.front_end.cache_aware import CacheAware
-from warpbank.golden.front_end.gto import Gto
-from warpbank.golden.front_end.lrr import Lrr
-from warpbank.golden.front_end.two_level import TwoLevel
-from warpbank.golden.probe import Probe
+from warpbank.golden.front_end.issue import Status
+from warpbank.golden.interfaces import Hierarchy
 
 
-class Scheduler(Protocol):
-    """Warp scheduler: picks the warp that issues."""
+class Scheduler(ABC):
+    """Warp scheduler: picks the warp that issues.
 
+    Attributes
+    ----------
+    active : mask of the warps that may issue; all of them unless the policy has two levels.
+    """
+
+    active = -1
+
+    @abstractmethod
     def start(self, warp: int) -> None:
         """Make the new warp of this slot the youngest."""
 
+    @abstractmethod
     def pick(self, eligible: int, holds: int = 0) -> int:
         """Pick the warp to issue among the mask `eligible` (not 0); it does issue in this cycle. `holds`:
         mask of the warps that have values in a collector."""
 
+    def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
+        """Change `active` for the next cycle. `lacking`: warps that lack only physical registers. Returns the
+        masks of the warps that become active and pending."""
+        return 0, 0
 
-#: Policy -> what makes it.
-SCHEDULERS: dict[str, Callable[[SubCoreConfig, Probe], Scheduler]] = {
-    "lrr": lambda config, _: Lrr(config.warps),
-    "gto": lambda config, _: Gto(config.warps),
-    "cache_aware": lambda config, _: CacheAware(config.warps),
-    "two_level": TwoLevel,
-}
+    def activates(self, status: Status, lacking: int, registers: Hierarchy) -> bool:
+        """Whether `activate` would change anything."""
+        return False

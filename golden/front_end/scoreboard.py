@@ -8,6 +8,7 @@ from warpbank.arch.uop import DISTANT, Control, Unit
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
 _REGISTERS = (1 << PREDICATE_BIT) - 1
+_PREFETCH, _LSU = Control.PREFETCH, Unit.LSU
 
 
 class Scoreboard:
@@ -43,7 +44,7 @@ class Scoreboard:
             if pending & self.distant[warp]:
                 return Hazard.DISTANT
             return Hazard.MEMORY if pending & self.memory[warp] else Hazard.SCOREBOARD
-        if uop.control is Control.PREFETCH:  # places change under the operands that are still to be read
+        if uop.control is _PREFETCH:  # places change under the operands that are still to be read
             return Hazard.SCOREBOARD if self.reads[warp] else Hazard.NONE
         return Hazard.SCOREBOARD if self.reads[warp] & uop.writes else Hazard.NONE
 
@@ -51,7 +52,7 @@ class Scoreboard:
         """Reserve the registers and predicates that the uop reads and writes."""
         warp = uop.warp
         self.writes[warp] |= uop.writes
-        if uop.unit is Unit.LSU:
+        if uop.unit is _LSU:
             self.memory[warp] |= uop.writes
             if uop.memory in DISTANT:
                 self.distant[warp] |= uop.writes & _REGISTERS

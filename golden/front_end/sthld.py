@@ -3,6 +3,8 @@ curve."""
 
 from __future__ import annotations
 
+from warpbank.golden.values import NEVER
+
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
 #: paper's text has lost: our reconstruction from section IV-B3. 1 start, 2 climb, 3 speculate, 4 retreat, 5
 #: confirm, 6 hold.
@@ -51,3 +53,16 @@ class Sthld:
         self.value = min(max(self.value + step, 0), self._limit)
         self._issued, self._before = issued, now
         self.due += self._interval
+
+
+class ConstantSthld(Sthld):
+    """A waiting time that no interval changes.
+
+    Parameters
+    ----------
+    interval, limit : as in `Sthld`; they do not matter.
+    """
+
+    def __init__(self, interval: int, limit: int) -> None:
+        super().__init__(interval, limit)
+        self.due = NEVER

@@ -4,11 +4,14 @@ another."""
 from __future__ import annotations
 
 from warpbank.arch.parameters import SubCoreConfig
+from warpbank.golden.front_end.issue import Status
 from warpbank.golden.front_end.lrr import Lrr
+from warpbank.golden.front_end.scheduler import Scheduler
+from warpbank.golden.interfaces import Hierarchy
 from warpbank.golden.probe import Probe
 
 
-class TwoLevel:
+class TwoLevel(Scheduler):
     """Two-level scheduler: picks among the active warps by loose round robin, and replaces active warps that
     wait. LTRF, section 3.2; Malekeh, section II.
 
@@ -38,6 +41,15 @@ class TwoLevel:
     def pick(self, eligible: int, holds: int = 0) -> int:
         """Pick the warp to issue; all in the mask `eligible` are active."""
         return self._inner.pick(eligible)
+
+    def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
+        """Warps that cannot issue for long become pending, those that lack only physical registers among
+        them."""
+        return self.edge(status.away | status.ready & lacking, registers.may_activate)
+
+    def activates(self, status: Status, lacking: int, registers: Hierarchy) -> bool:
+        """Whether `activate` would change anything."""
+        return self.moves(status.away | status.ready & lacking, registers.may_activate)
 
     def moves(self, away: int, may_activate: int = -1) -> bool:
         """Return whether `edge` would change anything."""
@@ -71,11 +83,7 @@ class TwoLevel:
         return came, gone
 
     def _report(self, came: int, gone: int) -> None:
-        probe = self._probe
-        probe.counters["two_level.activations"] += came.bit_count()
-        probe.counters["two_level.deactivations"] += gone.bit_count()
-        if probe.sink is not None:
-            for name, mask in (("activate", came), ("deactivate", gone)):
-                for warp in range(mask.bit_length()):
-                    if mask >> warp & 1:
-                        probe.emit(name, warp)
+        for name, mask in (("activate", came), ("deactivate", gone)):
+            for warp in range(mask.bit_length()):
+                if mask >> warp & 1:
+                    self._probe.emit(name, warp)

@@ -12,11 +12,12 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
-from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.interfaces import Arrival, Hierarchy, Home
 from warpbank.golden.main.arbiter import Arbiter
-from warpbank.golden.main.bank_timing import FractionalLatency
+from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
@@ -24,7 +25,7 @@ from warpbank.golden.values import Value, merge
 LOOKUPS = 2
 
 
-class Ltrf:
+class Ltrf(Hierarchy):
     """Hierarchy with a register file cache over the main register file. LTRF, section 4.
 
     An active warp has a row of the cache, one register in each bank. With a PREFETCH it names the registers
@@ -38,8 +39,23 @@ class Ltrf:
     turn comes to nothing waits for the next one. Dead registers (LTRF+) are released and allocated without
     being moved.
 
+    A register without content in the main register file, whose last read may have issued, has nothing to be
+    moved either: it leaves the cache without that. When it comes, a mapping that gives homes as they are
+    needed has zeros written into its place, in the cycle in which it is given it, if its bank of the cache is
+    free then. It keeps its place in the cache when its home is released, since its interval may write it
+    again. Its home is not released while it is moved.
+
     A result goes where its register is: into the cache if it is valid there, else into the main register
     file; while the register moves it waits. Operands come from the cache only.
+
+    The cache keeps values whole, each with its metadata, so that scalar execution is decided as without a
+    cache (neither G-Scalar nor LTRF has it). A result is described when it comes, wherever it goes. A
+    register that leaves takes its metadata along, which says how the main register file keeps it; one that is
+    fetched is decompressed on its way. Operands take no longer with metadata: that of a result is there when
+    its place has been looked up. No decompress moves are needed. Results on some lanes merge into what the
+    cache holds. They go to the main register file only if their register has left the cache since they were
+    issued; a register that leaves while a result of it is still to come is kept there as it is, and so is a
+    value that a collector evicts to the main register file.
 
     Order within a cycle at a bank of the cache: registers that come in, results, registers that leave,
     operands. At a bank of the main register file: results, then its mover.
@@ -47,61 +63,68 @@ class Ltrf:
     Parameters
     ----------
     config : the machine: cache, main register file.
-    mapping, storage : the other rooms' units.
+    main : the main register file.
     quiet : tells of a warp whether no operand of an issued uop of it is still to be read.
     probe : receives the events.
+    liveness : keep a liveness bit-vector, so that dead registers are not moved (LTRF+; LTRF, section 3.2).
     """
 
-    #: Dead registers are moved like others.
-    liveness = False
-    #: Cycles by which a register that is fetched comes later than its bank delivers it.
-    delay = 0
-    follows = True
-    moves = None
-    dispatched: Callable[[TraceUop, int], bool] | None = None
-    land = None
-
     def __init__(
-        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+        self,
+        config: SmConfig,
+        main: MainRegisterFile,
+        quiet: Callable[[int], bool],
+        probe: Probe,
+        liveness: bool = False,
     ) -> None:
         core = config.sub_core
-        self._mapping, self._storage, self._quiet, self._probe = mapping, storage, quiet, probe
+        self._main, self._mapping, self._storage = main, main.mapping, main.storage
+        self._quiet, self._probe = quiet, probe
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
-        self.blocks = [WarpControlBlock(self.liveness) for _ in range(core.warps)]
+        self.blocks = [WarpControlBlock(liveness) for _ in range(core.warps)]
         self.offsets = AddressAllocation(self._rows)
         self._units = [AddressAllocation(self._entries) for _ in range(self._rows)]
         self._owner: list[int | None] = [None] * self._rows  # warp of each row of the cache
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
+        plain = main.storage.encode(blank, False)
+        self._metadata: list[list[Metadata]] = [[plain] * self._rows for _ in range(self._entries)]
         self._arbiter = Arbiter(self._entries, probe, cache=True)
-        self._asked: list[
-            tuple[int, int, int, int, int]
-        ] = []  # (collector, slot, tag, warp, register), one uop's
-        self._lookups: deque[list[tuple[int, int, int, int, int]]] = (
-            deque()
-        )  # uops asked for in earlier cycles
-        self.arriving: list[tuple[int, int, int, Value]] = []
+        #: Operands that one uop has asked for in this cycle: (collector, slot, tag, warp, register).
+        self._asked: list[tuple[int, int, int, int, int]] = []
+        #: Operands of the uops that asked in earlier cycles.
+        self._lookups: deque[list[tuple[int, int, int, int, int]]] = deque()
+        self.arriving: list[Arrival] = []
+        self.may_issue = 0
+        self.landing = []
         self._movers = [Mover(core.cache.crossing) for _ in range(core.banks)]
-        self._paces = [FractionalLatency(core.bank_latency) for _ in range(core.banks)]
-        self._accessing = [0] * core.banks  # cycles that an access to a main bank still takes
         self._pointer = 0
-        self._main_written = 0
         self._cache_written = 0
         self._filling = -1  # mover that writes the cache in this cycle
         self._fill_pointer = 0
 
     # --- Warps.
 
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins. What is still on its way, of warps that have ended, is forgotten if its home is
+        somebody else's from now on."""
+        if self._mapping.launch(registers, exempt, slots):
+            for mover in self._movers:
+                mover.done()
+            for block in self.blocks:
+                block.moving = 0
+
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
         self._mapping.start(warp, row)
         self.blocks[warp].new = True
 
-    @property
-    def may_issue(self) -> int:
-        """Mask of the warps whose registers are where they have to be."""
-        return sum(1 << warp for warp in self._owner if warp is not None and self.blocks[warp].complete)
+    def _complete(self) -> None:
+        """Find the warps whose registers are where they have to be."""
+        self.may_issue = sum(
+            1 << warp for warp in self._owner if warp is not None and self.blocks[warp].complete
+        )
 
     @property
     def may_activate(self) -> int:
@@ -115,6 +138,7 @@ class Ltrf:
         offset = self.offsets.allocate()
         self.blocks[warp].activate(offset, self._units[offset])
         self._owner[offset] = warp
+        self._complete()
 
     def deactivate(self, warp: int, ended: bool) -> None:
         """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
@@ -122,25 +146,31 @@ class Ltrf:
         block.leaving = True
         if ended:
             block.end()
+        self._complete()
 
     def prefetch(self, uop: TraceUop) -> None:
         """A PREFETCH issues."""
         self.blocks[uop.warp].working = uop.working_set
-        self._probe.counters["cache.prefetches"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("prefetch", uop.warp, uop.seq)
+        self._complete()
+        self._probe.emit("prefetch", uop.warp, uop.seq)
+
+    def before(self, uop: TraceUop) -> TraceUop | None:
+        """No lane can be lost: results on some lanes find their registers whole."""
+        return None
 
     def issue(self, uop: TraceUop) -> None:
-        """Any other uop issues: the registers it reads for the last time and those it writes."""
+        """A uop issues: the registers it reads for the last time and those it writes."""
         last = sum(1 << register for slot, register in enumerate(uop.sources) if uop.dead >> slot & 1)
         self.blocks[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
+        self._mapping.cached(uop)
+        self._mapping.issue(uop)
 
     # --- Operands and results.
 
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        if self._arbiter.pending or self.arriving or self._asked or self._lookups or any(self._accessing):
+        if self._arbiter.pending or self.arriving or self._asked or self._lookups or self._main.busy:
             return True
         if any(mover.stage is not Stage.IDLE for mover in self._movers):
             return True
@@ -150,13 +180,17 @@ class Ltrf:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
         self._asked.append((collector, slot, tag, warp, register))
 
+    def begin(self) -> None:
+        """A cycle begins in which the storage is busy."""
+        self._main.begin()
+
     def bank_of(self, warp: int, register: int) -> int:
         """The bank a write goes to: of the cache, if the register is there, else of the main register
         file."""
         block = self.blocks[warp]
-        return (
-            block.table[register] if block.valid >> register & 1 else self._mapping.locate(warp, register)[0]
-        )
+        if block.valid >> register & 1:
+            return block.table[register]
+        return self._main.bank_of(warp, register)
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """Write one result register (result interface); False: it moves, or its bank has something else to do
@@ -164,28 +198,33 @@ class Ltrf:
         block = self.blocks[uop.warp]
         if block.moving >> register & 1:
             return False
+        metadata = self._storage.describe(uop, value)
         if block.valid >> register & 1:
-            return self._write_cache(uop.warp, register, uop.lane_mask, value)
-        if not self._write_main(uop.warp, register, uop.lane_mask, value):
-            return False
-        if self._probe.sink is not None:
-            bank, row = self._mapping.locate(uop.warp, register)
-            self._probe.emit("write", bank, row, uop.warp, uop.seq, register, uop.lane_mask)
-        return True
+            taken = self._write_cache(uop.warp, register, uop.lane_mask, value, metadata)
+        else:
+            taken = self._main.write_described(uop, register, value, metadata)
+        if taken:
+            self.landing.append((uop.warp, 1 << register))
+        return taken
+
+    def keep(self, warp: int, mask: int) -> None:
+        """Result registers are taken by a collector only."""
+        self.landing.append((warp, mask))
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """Write a value that a collector evicts; False: as in `write`."""
+        """Write a value that a collector evicts, unless its register has been released; False: as in
+        `write`."""
+        if self._main.drops(warp, register):
+            return True
         block = self.blocks[warp]
         if block.moving >> register & 1:
             return False
         if block.valid >> register & 1:
-            return self._write_cache(warp, register, self._every_lane, value)
-        if not self._write_main(warp, register, self._every_lane, value):
-            return False
-        self._count_write_back(warp, register)
-        return True
+            metadata = self._storage.encode(value, True)
+            return self._write_cache(warp, register, self._every_lane, value, metadata)
+        return self._main.put_back(warp, register, value)
 
-    def _write_cache(self, warp: int, register: int, mask: int, value: Value) -> bool:
+    def _write_cache(self, warp: int, register: int, mask: int, value: Value, metadata: Metadata) -> bool:
         """Write some lanes of a register that the cache holds; False: its bank is taken."""
         block = self.blocks[warp]
         entry, offset = block.table[register], block.offset
@@ -193,61 +232,31 @@ class Ltrf:
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
-        self._values[entry][offset] = self._merged(self._values[entry][offset], value, mask)
-        self._probe.counters["cache.writes"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("cache_write", entry, offset, warp, register)
+        values = self._values[entry]
+        values[offset] = value if mask == self._every_lane else merge(values[offset], value, mask)
+        self._metadata[entry][offset] = metadata
+        self._probe.emit("cache_write", entry, offset, warp, register)
         return True
-
-    def _merged(self, before: Value, value: Value, mask: int) -> Value:
-        """What the cache holds after a write of the lanes of `mask`."""
-        return value if mask == self._every_lane else merge(before, value, mask)
-
-    def _write_main(self, warp: int, register: int, mask: int, value: Value) -> bool:
-        """Write some lanes of a register in the main register file; False: its bank is taken."""
-        bank, row = self._mapping.locate(warp, register)
-        if self._main_written >> bank & 1 or self._accessing[bank]:
-            return False
-        self._main_written |= 1 << bank
-        self._store(bank, row, mask, value)
-        return True
-
-    def _fetch(self, bank: int, row: int) -> Value:
-        """Read a register in the main register file."""
-        self._probe.counters["rf.reads"] += 1
-        return self._storage.read(bank, row)
-
-    def _store(self, bank: int, row: int, mask: int, value: Value) -> None:
-        """Write some lanes of a register in the main register file."""
-        self._probe.counters["rf.writes"] += 1
-        self._storage.write(bank, row, mask, value)
-
-    def _count_write_back(self, warp: int, register: int) -> None:
-        self._probe.counters["rf.write_backs"] += 1
-        if self._probe.sink is not None:
-            bank, row = self._mapping.locate(warp, register)
-            self._probe.emit("write_back", bank, row, warp, register)
 
     # --- A cycle.
 
-    def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle, after its results; returns the operands granted in the previous cycle as (collector,
-        slot, tag, value)."""
+    def step(self) -> list[Arrival]:
+        """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
         under_way = [number for number, mover in enumerate(self._movers) if mover.stage is not Stage.IDLE]
         empty = next((warp for warp in self._owner if warp is not None and self.blocks[warp].empty), None)
         self._set_off()
-        values = self._values
+        values, metadata = self._values, self._metadata
         self.arriving = [
-            (collector, slot, tag, values[entry][offset])
+            (collector, slot, tag, values[entry][offset], metadata[entry][offset])
             for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
         ]
         self._main_banks(under_way)
         self._look_up()
         if empty is not None:
             self._release(empty)
-        self._main_written = 0
         self._choose_fill()
+        self._complete()
         return arrived
 
     def _set_off(self) -> None:
@@ -271,9 +280,10 @@ class Ltrf:
             return not block.leaving or self._quiet(warp)
         return block.into != 0 and bool(block.unused.unused)
 
-    def _home(self, warp: int, block: WarpControlBlock, register: int) -> tuple[int, int] | None:
-        """(bank, row) of the main register file that a register is moved to and from; None: it is dead."""
-        return self._mapping.locate(warp, register) if block.live >> register & 1 else None
+    def _home(self, warp: int, block: WarpControlBlock, register: int) -> Home | None:
+        """(bank, row) of the main register file that a register is moved to and from; None: it is dead, or
+        has no content there."""
+        return self._mapping.content(warp, register) if block.live >> register & 1 else None
 
     def _leave(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
         """A register leaves the cache, if it can in this cycle."""
@@ -284,73 +294,83 @@ class Ltrf:
             if self._movers[bank].stage is not Stage.IDLE or self._cache_written >> entry & 1:
                 return
             self._cache_written |= 1 << entry
-            self._movers[bank].store(
-                self._outbound(Move(warp, register, entry, offset, row, self._values[entry][offset]))
-            )
-            block.moving |= 1 << register
+            value, metadata = self._values[entry][offset], self._metadata[entry][offset]
+            if self._main.pending(warp) >> register & 1:
+                metadata = self._storage.encode(value, False)
+            self._movers[bank].store(Move(warp, register, entry, offset, row, value, metadata))
+            self._set_out(block, warp, register)
         block.placed &= ~(1 << register)
         block.unused.release(entry)
-        if self._probe.sink is not None:
-            self._probe.emit("cache_release", entry, offset, warp, register)
-
-    def _outbound(self, move: Move) -> Move:
-        """A register that leaves the cache with its value."""
-        return move
+        self._probe.emit("cache_release", entry, offset, warp, register)
 
     def _come(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
         """A register comes into the cache, if it can set off in this cycle."""
         home = self._home(warp, block, register)
         if home is not None and self._movers[home[0]].stage is not Stage.IDLE:
             return
+        if home is None and self._mapping.blanks and not self._blank(warp, block, offset, register):
+            return
         entry = block.table[register] = block.unused.allocate()
         if home is not None:
             bank, row = home
             self._movers[bank].fetch(Move(warp, register, entry, offset, row))
-            block.moving |= 1 << register
+            self._set_out(block, warp, register)
         block.placed |= 1 << register
-        self._probe.counters["cache.allocations"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("cache_allocate", entry, offset, warp, register)
+        self._probe.emit("cache_allocate", entry, offset, warp, register)
+
+    def _blank(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> bool:
+        """Write zeros into the place that a register is about to get; False: its bank is taken."""
+        entry = block.unused.unused[0]
+        if self._cache_written >> entry & 1:
+            return False
+        self._cache_written |= 1 << entry
+        self._values[entry][offset] = self._main.zeros
+        self._metadata[entry][offset] = self._main.zero_metadata
+        self._probe.emit("cache_zero", entry, offset, warp, register)
+        return True
+
+    def _set_out(self, block: WarpControlBlock, warp: int, register: int) -> None:
+        """A register is on its way."""
+        block.moving |= 1 << register
+        self._mapping.hold(warp, register)
+        self._mapping.moved(register)
+
+    def _arrive(self, mover: Mover, move: Move) -> None:
+        """A register is where it goes."""
+        self.blocks[move.warp].moving &= ~(1 << move.register)
+        self._mapping.let_go(move.warp, move.register)
+        mover.done()
 
     def _main_banks(self, under_way: list[int]) -> None:
         """The main register file's accesses, and the registers that were on their way when the cycle
         began."""
-        for bank, written in enumerate(self._accessing):
-            if written:
-                self._accessing[bank] -= 1
-            elif self._main_written >> bank & 1:
-                self._accessing[bank] = self._paces[bank].access() - 1
-            elif bank in under_way and self._movers[bank].stage in (Stage.FETCH, Stage.STORE):
-                self._access(bank)
-                under_way.remove(bank)
+        closed = self._main.accesses()
         for number in under_way:
             mover = self._movers[number]
-            if mover.stage in (Stage.SHIP_IN, Stage.SHIP_OUT):
+            if mover.stage in (Stage.FETCH, Stage.STORE):
+                if not closed >> number & 1:
+                    self._access(number)
+            elif mover.stage in (Stage.SHIP_IN, Stage.SHIP_OUT):
                 mover.step()
             elif number == self._filling:
                 self._fill(mover)
+        self._main.close()
 
     def _access(self, bank: int) -> None:
         """A mover's access to its bank."""
-        mover, probe = self._movers[bank], self._probe
+        mover = self._movers[bank]
         move = mover.move
         assert move is not None
-        cycles = self._paces[bank].access()
-        self._accessing[bank] = cycles - 1
         if mover.stage is Stage.FETCH:
             assert not self.blocks[move.warp].complete, (
                 f"R{move.register} of warp {move.warp} is fetched inside an interval"
             )
-            mover.fetched(self._fetch(bank, move.row), cycles + self.delay)
-            probe.counters["cache.fetches"] += 1
-            if probe.sink is not None:
-                probe.emit("fetch", bank, move.row, move.warp, move.register)
+            cycles, value, metadata = self._main.fetch(bank, move.row, move.warp, move.register)
+            mover.fetched(value, metadata, cycles)
         else:
             assert move.value is not None
-            self._store(bank, move.row, self._every_lane, move.value)
-            self._count_write_back(move.warp, move.register)
-            self.blocks[move.warp].moving &= ~(1 << move.register)
-            mover.done()
+            self._main.store(bank, move.row, move.warp, move.register, move.value, move.metadata)
+            self._arrive(mover, move)
 
     def _fill(self, mover: Mover) -> None:
         """A register arrives in the cache."""
@@ -358,12 +378,9 @@ class Ltrf:
         assert move is not None
         assert move.value is not None
         self._values[move.entry][move.offset] = move.value
-        block = self.blocks[move.warp]
-        block.moving &= ~(1 << move.register)
-        mover.done()
-        self._probe.counters["cache.fills"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("cache_fill", move.entry, move.offset, move.warp, move.register)
+        self._metadata[move.entry][move.offset] = move.metadata
+        self._arrive(mover, move)
+        self._probe.emit("cache_fill", move.entry, move.offset, move.warp, move.register)
 
     def _choose_fill(self) -> None:
         """The register that arrives in the next cycle: the narrow crossbar ends in one port, which writes
@@ -399,15 +416,19 @@ class Ltrf:
         assert block.offset is not None
         self.offsets.release(block.offset)
         self._owner[block.offset] = None
-        if self._probe.sink is not None:
-            self._probe.emit("row_free", warp, block.offset)
+        self._probe.emit("row_free", warp, block.offset)
         block.offset, block.leaving = None, False
 
-
-class LtrfPlus(Ltrf):
-    """LTRF+: LTRF with a liveness bit-vector, so that dead registers are not moved. LTRF, section 3.2."""
-
-    liveness = True
+    def edge(self) -> None:
+        """End a cycle in which the mapping is busy: its releases. The places of released registers in the
+        cache are poisoned, too."""
+        self._main.edge()
+        for warp, register in self._mapping.dropped:
+            block = self.blocks[warp]
+            if block.placed >> register & 1:
+                assert block.offset is not None
+                entry = self._values[block.table[register]]
+                entry[block.offset] = self._storage.poisoned(entry[block.offset])
 
 
 def _lowest(mask: int) -> int:

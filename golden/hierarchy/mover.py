@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.values import Value
 
 
@@ -28,7 +29,7 @@ class Move:
     warp, register : which.
     entry, offset : its bank and row of the cache.
     row : its row of the main register file.
-    value : once it has been read.
+    value, metadata : once it has been read.
     """
 
     warp: int
@@ -37,6 +38,7 @@ class Move:
     offset: int
     row: int
     value: Value | None = None
+    metadata: Metadata = EMPTY
 
 
 class Mover:
@@ -65,10 +67,10 @@ class Mover:
         """Take a register out, which has just been read."""
         self.stage, self.move, self._left = Stage.SHIP_OUT, move, self._crossing
 
-    def fetched(self, value: Value, cycles: int) -> None:
+    def fetched(self, value: Value, metadata: Metadata, cycles: int) -> None:
         """The bank begins to read the register, in an access of so many cycles."""
         assert self.move is not None
-        self.move.value = value
+        self.move.value, self.move.metadata = value, metadata
         self.stage, self._left = Stage.SHIP_IN, self._crossing + cycles - 1
 
     def done(self) -> None:

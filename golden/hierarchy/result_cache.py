@@ -3,22 +3,24 @@ it is."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.allocation import AddressAllocation
-from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.interfaces import Arrival, Hierarchy
 from warpbank.golden.main.arbiter import Arbiter
-from warpbank.golden.main.bank_timing import BankTiming
+from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
 
-class ResultCache(ABC):
+class ResultCache(Hierarchy):
     """Hierarchy with a cache that results fill: the part that the caches managed by hardware and by the
     compiler share.
 
@@ -28,31 +30,28 @@ class ResultCache(ABC):
 
     Order within a cycle at a bank of the cache: results, a register that leaves, operands. At a bank of the
     main register file: results, registers that have left the cache, operands. A collector's port takes an
-    operand from the cache first.
+    operand from the cache first. An operand of the cache is as late as one of the main register file, so that
+    the port is free when it comes.
+
+    The cache keeps values whole, each with its metadata. A result that goes into the cache is free of hazards
+    at once, one that goes to the main register file when that says so.
 
     Parameters
     ----------
     config : the machine: cache, main register file.
-    mapping, storage : the other rooms' units.
+    main : the main register file.
     quiet : tells of a warp whether no operand of an issued uop of it is still to be read.
     probe : receives the events.
     """
 
-    follows = True
-    moves = None
-    dispatched = None
-    land = None
-    #: A warp is active only if it has a row.
-    may_issue = -1
-
     def __init__(
-        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+        self, config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe
     ) -> None:
         core = config.sub_core
-        self._mapping, self._storage, self._quiet, self._probe = mapping, storage, quiet, probe
+        self._main, self._mapping, self._storage = main, main.mapping, main.storage
+        self._quiet, self._probe = quiet, probe
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
-        self._everyone = (1 << core.warps) - 1
         self.offsets = AddressAllocation(self._rows)
         self._row_of: list[int | None] = [None] * core.warps
         self._owner: list[int | None] = [None] * self._rows  # warp of each row
@@ -62,13 +61,26 @@ class ResultCache(ABC):
         self._locks = [[0] * self._entries for _ in range(self._rows)]
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
-        self._cache, self._main = Arbiter(self._entries, probe, cache=True), Arbiter(core.banks, probe)
-        self._slow = BankTiming(core.banks, core.bank_latency) if core.bank_latency != 100 else None
-        self._cache_written = self._main_asked = self._main_written = 0  # banks, in this cycle
+        plain = main.storage.encode(blank, False)
+        self._metadata: list[list[Metadata]] = [[plain] * self._rows for _ in range(self._entries)]
+        self._cache = Arbiter(self._entries, probe, cache=True)
+        self._cache_written = self._main_asked = 0  # banks, in this cycle
         self._left = 0  # bank of the cache that a register leaves in this cycle, as a mask
-        self.arriving: list[tuple[int, int, int, Value]] = []
+        self.may_issue = -1  # a warp is active only if it has a row
+        self.landing = main.storage.landing
+        #: What the cache granted in the last cycles, and how much that is.
+        self._pipe: deque[list[Arrival]] = deque([] for _ in range(1 + main.storage.read_delay))
+        self._arriving = 0
 
     # --- Warps.
+
+    def launch(self, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins."""
+        if self._mapping.launch(registers, exempt, slots):
+            self._forget()
+
+    def _forget(self) -> None:
+        """What has left the cache, of warps that have ended, has no home any more."""
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
@@ -96,42 +108,37 @@ class ResultCache(ABC):
     def prefetch(self, uop: TraceUop) -> None:
         """There is no PREFETCH in the code."""
 
-    @abstractmethod
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
+        self._main.issue(uop)
 
     # --- Operands.
 
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        return (
-            self._main.pending > 0
-            or self._cache.pending > 0
-            or bool(self.arriving)
-            or any(self._leaving)
-            or (self._slow is not None and self._slow.busy != 0)
-        )
+        return self._main.busy or self._cache.pending > 0 or self._arriving > 0 or any(self._leaving)
 
-    @abstractmethod
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (operand read interface)."""
-
-    def _request(self, collector: int, slot: int, warp: int, register: int, entry: int | None) -> None:
+    def _request(
+        self, collector: int, slot: int, warp: int, register: int, tag: int, entry: int | None
+    ) -> None:
         """Queue a read: of a bank of the cache, or of the main register file."""
         if entry is None:
-            bank, row = self._mapping.locate(warp, register)
-            self._main.request(bank, row, collector, slot)
+            self._main.read(collector, slot, warp, register, tag)
         else:
             offset = self._row_of[warp]
             assert offset is not None
-            self._cache.request(entry, offset, collector, slot)
+            self._cache.request(entry, offset, collector, slot, tag)
 
     # --- Results.
 
+    def begin(self) -> None:
+        """A cycle begins in which the storage is busy."""
+        self._main.begin()
+
     def bank_of(self, warp: int, register: int) -> int:
         """The register's bank of the main register file, wherever a result goes."""
-        return self._mapping.locate(warp, register)[0]
+        return self._main.bank_of(warp, register)
 
     @abstractmethod
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
@@ -148,44 +155,39 @@ class ResultCache(ABC):
         if place is None:
             return False
         entry, to_main = place
-        bank, row = self._mapping.locate(uop.warp, register)
         if to_main:
-            taken = (self._main_asked | self._busy_banks) >> bank & 1
-            self._main_asked |= 1 << bank
+            bit = 1 << self._main.bank_of(uop.warp, register)
+            taken = (self._main_asked | self._main.taken) & bit
+            self._main_asked |= bit
             if taken:
                 return False
         if entry is not None:
             if self._cache_written >> entry & 1:
                 return False
-            self._write_cache(uop, entry, register, value)
+            metadata = self._storage.describe(uop, value)
+            self._write_cache(uop.warp, entry, register, uop.lane_mask, value, metadata)
         if to_main:
-            self._main_written |= 1 << bank
-            self._storage.write(bank, row, uop.lane_mask, value)
-            self._probe.counters["rf.writes"] += 1
-            if self._probe.sink is not None:
-                self._probe.emit("write", bank, row, uop.warp, uop.seq, register, uop.lane_mask)
+            self._main.write(uop, register, value)
+        else:
+            self.landing.append((uop.warp, 1 << register))
         return True
 
-    def _write_cache(self, uop: TraceUop, entry: int, register: int, value: Value) -> None:
-        """Write the lanes of a result into the cache."""
-        offset = self._row_of[uop.warp]
+    def _write_cache(
+        self, warp: int, entry: int, register: int, mask: int, value: Value, metadata: Metadata
+    ) -> None:
+        """Write some lanes of a value into the cache."""
+        offset = self._row_of[warp]
         assert offset is not None
         self._cache_written |= 1 << entry
-        before, mask = self._values[entry][offset], uop.lane_mask
+        before = self._values[entry][offset]
         self._values[entry][offset] = value if mask == self._every_lane else merge(before, value, mask)
-        self._probe.counters["cache.writes"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("cache_write", entry, offset, uop.warp, register)
+        self._metadata[entry][offset] = metadata
+        self._probe.emit("cache_write", entry, offset, warp, register)
         self._enters(offset, entry, register)
 
-    def write_back(self, warp: int, register: int, value: Value) -> bool:
-        """No collector that evicts values goes with it (`warpbank.arch.schemes`)."""
-        raise AssertionError("a collector evicts a value beside a register file cache")
-
-    @property
-    def _busy_banks(self) -> int:
-        """Banks of the main register file that take no write."""
-        return 0 if self._slow is None else self._slow.busy
+    def keep(self, warp: int, mask: int) -> None:
+        """Result registers are taken by a collector only."""
+        self._storage.keep(warp, mask)
 
     # --- A cycle.
 
@@ -196,43 +198,29 @@ class ResultCache(ABC):
     def _before_reads(self) -> None:
         """What happens after the results and before the operands of a cycle."""
 
-    def _edge(self) -> None:
-        """The end of a cycle."""
+    def _close(self) -> None:
+        """What happens after the operands of a cycle."""
 
-    def step(self) -> list[tuple[int, int, int, Value]]:
-        """One cycle, after its results; returns the operands granted in the previous cycle as (collector,
-        slot, tag, value)."""
-        arrived = self.arriving
+    def step(self) -> list[Arrival]:
+        """One cycle, after its results; returns the operands that arrive."""
         gone = next((row for row in range(self._rows) if self._leaving[row] and self._empty(row)), None)
         self._before_reads()
         granted = self._cache.step(self._cache_written | self._left) if self._cache.pending else []
         ports = 0
-        self.arriving = []
+        reads: list[Arrival] = []
         for entry, offset, collector, slot, tag in granted:
             self._locks[offset][entry] -= 1
             ports |= 1 << collector
-            self.arriving.append((collector, slot, tag, self._values[entry][offset]))
-        self._read_main(ports)
-        self._edge()
+            reads.append((collector, slot, tag, self._values[entry][offset], self._metadata[entry][offset]))
+        self._pipe.append(reads)
+        arrived = self._pipe.popleft()
+        self._arriving += len(reads) - len(arrived)
+        arrived = arrived + self._main.step(ports)
+        self._close()
         if gone is not None:
             self._release(gone)
-        self._cache_written = self._main_asked = self._main_written = self._left = 0
+        self._cache_written = self._main_asked = self._left = 0
         return arrived
-
-    def _read_main(self, ports: int) -> None:
-        """The main register file's reads; `ports`: collectors that the cache serves."""
-        slow = self._slow
-        opening = 0 if slow is None else slow.step(self._main_written, self._main.waiting)
-        if self._main.pending:
-            grants = self._main.step(self._main_written, opening, ports)
-            read = self._storage.read
-            self.arriving += [
-                (collector, slot, tag, read(bank, row)) for bank, row, collector, slot, tag in grants
-            ]
-            if slow is not None:
-                slow.granted(sum(1 << grant[0] for grant in grants))
-        if slow is not None:
-            slow.edge()
 
     def _release(self, offset: int) -> None:
         """The row is free."""
@@ -241,5 +229,13 @@ class ResultCache(ABC):
         self.offsets.release(offset)
         self._row_of[warp] = self._owner[offset] = None
         self._leaving[offset] = False
-        if self._probe.sink is not None:
-            self._probe.emit("row_free", warp, offset)
+        self._probe.emit("row_free", warp, offset)
+
+    def edge(self) -> None:
+        """What is left of a cycle in which the mapping is busy."""
+        self._main.edge()
+        for warp, register in self._mapping.dropped:
+            self._poison(warp, register)
+
+    def _poison(self, warp: int, register: int) -> None:
+        """What a register that is released has in the cache is of no use any more."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.hierarchy.tags import TagRow
-from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
@@ -37,22 +37,23 @@ class Rfc(ResultCache):
     any more. So everything in the cache is newer than the banks: there is no dirty bit.
 
     One entry leaves in a cycle, of a row chosen by rotating priority; if it cannot, it is the next row's
-    turn. All leave when their warp is deactivated. A warp that has ended writes nothing back.
+    turn. All leave when their warp is deactivated. A warp that has ended writes nothing back, nor does a
+    register without content in the main register file.
+
+    A value that a collector evicts goes where its register is.
     """
 
     def __init__(
-        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+        self, config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe
     ) -> None:
-        super().__init__(config, mapping, storage, quiet, probe)
+        super().__init__(config, main, quiet, probe)
         self._renews = config.sub_core.cache.replacement == "lru"
         self.tags = [TagRow(self._entries) for _ in range(self._rows)]
         self._dead = 0  # slots of the issuing uop that are read for the last time
-        self._asked: list[
-            tuple[int, int, int, int, bool]
-        ] = []  # (collector, slot, warp, register, read for the last time)
-        self._found: list[
-            tuple[int, int, int, int, int | None]
-        ] = []  # (collector, slot, warp, register, bank of the cache)
+        #: (collector, slot, tag, warp, register, read for the last time)
+        self._asked: list[tuple[int, int, int, int, int, bool]] = []
+        #: (collector, slot, warp, register, tag, bank of the cache)
+        self._found: list[tuple[int, int, int, int, int, int | None]] = []
         self._entered: list[tuple[int, int, int]] = []  # (row, bank, register) of this cycle's results
         self._buffers: list[Departing | None] = [None] * config.sub_core.banks
         self._leaves: tuple[int, Departing] | None = None
@@ -68,13 +69,27 @@ class Rfc(ResultCache):
             or any(row.unused is None for row in self.tags)
         )
 
+    def _forget(self) -> None:
+        self._buffers = [None] * len(self._buffers)
+        self._leaves = None
+
+    def before(self, uop: TraceUop) -> TraceUop | None:
+        """The move that must issue in the place of a uop: before one that writes some lanes of a bank."""
+        offset = self._row_of[uop.warp]
+        if not uop.part or offset is None:
+            return None
+        row, first = self.tags[offset], uop.destination
+        safe = sum(1 << place for place in range(uop.count) if row.find(first + place) is not None)
+        return self._main.before(uop, safe)
+
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says which registers it reads for the last time."""
+        super().issue(uop)
         self._dead = uop.dead
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); it is looked for in the next cycle."""
-        self._asked.append((collector, slot, warp, register, bool(self._dead >> slot & 1)))
+        self._asked.append((collector, slot, tag, warp, register, bool(self._dead >> slot & 1)))
 
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
         offset = self._row_of[uop.warp]
@@ -85,9 +100,29 @@ class Rfc(ResultCache):
                 return entry, False
             if not self._leaving[offset] and not uop.part:
                 return None if row.unused is None else (row.unused, False)
-        bank, line = self._mapping.locate(uop.warp, register)
-        buffer = self._buffers[bank]
-        return None if buffer is not None and buffer.row == line else (None, True)
+        return None if self._departs(uop.warp, register) else (None, True)
+
+    def _departs(self, warp: int, register: int) -> bool:
+        """Whether an older value of the register waits for its bank."""
+        home = self._mapping.home(warp, register)
+        assert home is not None
+        buffer = self._buffers[home[0]]
+        return buffer is not None and buffer.row == home[1]
+
+    def write_back(self, warp: int, register: int, value: Value) -> bool:
+        """Write a value that a collector evicts, unless its register has been released; False: it has to
+        wait."""
+        if self._main.drops(warp, register):
+            return True
+        offset = self._row_of[warp]
+        entry = None if offset is None else self.tags[offset].find(register)
+        if entry is None:
+            return not self._departs(warp, register) and self._main.write_back(warp, register, value)
+        if self._cache_written >> entry & 1:
+            return False
+        metadata = self._storage.encode(value, True)
+        self._write_cache(warp, entry, register, self._every_lane, value, metadata)
+        return True
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
         self._entered.append((offset, entry, register))
@@ -104,12 +139,12 @@ class Rfc(ResultCache):
 
     def _look_up(self) -> None:
         """Find the operands of the uop that issued in the cycle before."""
-        for collector, slot, warp, register, last in self._asked:
+        for collector, slot, tag, warp, register, last in self._asked:
             offset = self._row_of[warp]
             assert offset is not None
             row = self.tags[offset]
             entry = row.find(register)
-            self._found.append((collector, slot, warp, register, entry))
+            self._found.append((collector, slot, warp, register, tag, entry))
             if entry is not None:
                 self._locks[offset][entry] += 1
                 if last:
@@ -133,15 +168,17 @@ class Rfc(ResultCache):
             return
         register = row.registers[entry]
         assert register is not None
-        if row.live >> entry & 1:
-            bank, line = self._mapping.locate(warp, register)
+        home = self._mapping.content(warp, register) if row.live >> entry & 1 else None
+        if home is not None:
+            bank, line = home
             if self._buffers[bank] is not None:
                 return
             self._left = 1 << entry
+            self._mapping.hold(warp, register)
+            self._mapping.moved(register)
             self._leaves = bank, Departing(warp, register, line, self._values[entry][offset])
         row.registers[entry] = None
-        if self._probe.sink is not None:
-            self._probe.emit("cache_release", entry, offset, warp, register)
+        self._probe.emit("cache_release", entry, offset, warp, register)
 
     def _ripe(self, offset: int) -> int | None:
         """The entry of a row that has to leave next."""
@@ -155,19 +192,14 @@ class Rfc(ResultCache):
 
     def _drain(self) -> None:
         """Registers that have left go into their banks, where no result does."""
-        probe = self._probe
         for bank, buffer in enumerate(self._buffers):
-            if buffer is None or (self._main_written | self._busy_banks) >> bank & 1:
+            if buffer is None or self._main.taken >> bank & 1:
                 continue
-            self._main_written |= 1 << bank
-            self._storage.write(bank, buffer.row, self._every_lane, buffer.value)
+            self._main.evict(bank, buffer.row, buffer.warp, buffer.register, buffer.value)
+            self._mapping.let_go(buffer.warp, buffer.register)
             self._buffers[bank] = None
-            probe.counters["rf.writes"] += 1
-            probe.counters["rf.write_backs"] += 1
-            if probe.sink is not None:
-                probe.emit("write_back", bank, buffer.row, buffer.warp, buffer.register)
 
-    def _edge(self) -> None:
+    def _close(self) -> None:
         for offset, entry, register in self._entered:
             row = self.tags[offset]
             new = row.registers[entry] is None
@@ -191,10 +223,14 @@ class Rfc(ResultCache):
         """Report an allocation."""
         warp = self._owner[offset]
         assert warp is not None
-        self._probe.counters["cache.allocations"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit("cache_allocate", entry, offset, warp, register)
+        self._probe.emit("cache_allocate", entry, offset, warp, register)
 
     def _release(self, offset: int) -> None:
         self.tags[offset].clear()
         super()._release(offset)
+
+    def _poison(self, warp: int, register: int) -> None:
+        offset = self._row_of[warp]
+        entry = None if offset is None else self.tags[offset].find(register)
+        if offset is not None and entry is not None:
+            self._values[entry][offset] = self._storage.poisoned(self._values[entry][offset])

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS
 from warpbank.golden.hierarchy.result_cache import ResultCache
-from warpbank.golden.interfaces import Mapping, Storage
+from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import Value
 
 
 class SwRfc(ResultCache):
@@ -25,14 +26,22 @@ class SwRfc(ResultCache):
     """
 
     def __init__(
-        self, config: SmConfig, mapping: Mapping, storage: Storage, quiet: Callable[[int], bool], probe: Probe
+        self, config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe
     ) -> None:
-        super().__init__(config, mapping, storage, quiet, probe)
+        super().__init__(config, main, quiet, probe)
         self._near = 0  # hints of the issuing uop
         self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too
 
+    def before(self, uop: TraceUop) -> TraceUop | None:
+        """The move that must issue in the place of a uop: before one that writes some lanes of a bank."""
+        if not uop.part:
+            return None
+        cached = uop.near >> MAX_SOURCES & 1 and not uop.write_back & TO_BANKS
+        return self._main.before(uop, (1 << uop.count) - 1 if cached else 0)
+
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says where its operands are and where its results go."""
+        super().issue(uop)
         self._near = uop.near
         offset = self._row_of[uop.warp]
         assert offset is not None
@@ -48,7 +57,7 @@ class SwRfc(ResultCache):
             offset = self._row_of[warp]
             assert offset is not None
             self._locks[offset][entry] += 1
-        self._request(collector, slot, warp, register, entry)
+        self._request(collector, slot, warp, register, tag, entry)
 
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
         offset = self._row_of[uop.warp]
@@ -58,6 +67,11 @@ class SwRfc(ResultCache):
         if self._locks[offset][entry]:
             return None
         return entry, bool(self._both[offset] >> entry & 1)
+
+    def write_back(self, warp: int, register: int, value: Value) -> bool:
+        """The compiler's word on where a value is holds only if nobody moves it: no collector that evicts
+        values goes with it (`warpbank.arch.schemes`)."""
+        raise AssertionError("a collector evicts a value beside a cache that the compiler manages")
 
     def _empty(self, offset: int) -> bool:
         warp = self._owner[offset]

@@ -62,6 +62,13 @@ class BankTiming:
                     opening |= bit
         return opening
 
+    def access(self, bank: int) -> int:
+        """A bank that is neither written nor among those that `step` returned begins an access, and is done
+        with it. Returns its cycles."""
+        cycles = self._paces[bank].access()
+        self._left[bank] = cycles - 1
+        return cycles
+
     def granted(self, banks: int) -> None:
         """The reads of these banks are granted in this cycle."""
         self._reading &= ~banks

@@ -12,7 +12,8 @@ class Release:
     A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir)
     or a pbr. It is released when no read and no write of it is pending. One warp is served per cycle, by
     rotating priority among those with a dying register that is not still to be written; of it, one register
-    per bank of the renaming table, the lowest such one, if no uop still has to read it. A uop that issues
+    per bank of the renaming table, the lowest such one, if no uop still has to read it and it is not on its
+    way to or from a cache. A uop that issues
     with a dying register as its destination takes the register over: it keeps its physical register, and dies
     no more.
 
@@ -27,6 +28,7 @@ class Release:
     def __init__(self, warps: int) -> None:
         self._warps = warps
         self.dying = [0] * warps
+        self.moving = [0] * warps  # per warp, mask of the registers that are on their way
         self.ended = 0  # slots whose last warp has drained and still has registers
         self._writing = [0] * warps
         self._readers: list[dict[int, int]] = [{} for _ in range(warps)]
@@ -42,8 +44,9 @@ class Release:
         )
 
     def launch(self) -> None:
-        """A launch begins: no register has a physical one; nothing is read or written."""
+        """A launch begins: no register has a physical one; nothing is read, written or moved."""
         self.dying = [0] * self._warps
+        self.moving = [0] * self._warps
         self.ended = 0
         self.choice = None
 
@@ -124,7 +127,7 @@ class Release:
 
     def _in_use(self, warp: int, register: int) -> bool:
         """Whether somebody still needs the physical register of a dying one, apart from who writes it."""
-        return register in self._readers[warp]
+        return register in self._readers[warp] or bool(self.moving[warp] >> register & 1)
 
 
 def first_in_bank(mask: int, bank: int) -> int | None:

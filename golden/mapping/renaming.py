@@ -3,18 +3,24 @@ read."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+
 from warpbank.arch.parameters import SubCoreConfig
+from warpbank.golden.interfaces import Home, Mapping
 from warpbank.golden.mapping.availability import Availability
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
-from warpbank.golden.mapping.operand_lookup import Group, OperandLookup
+from warpbank.golden.mapping.operand_lookup import OperandLookup
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.table import RenamingTable
 from warpbank.golden.probe import Probe
-from warpbank.golden.stream import TraceUop
+from warpbank.golden.stream import PREDICATE_BIT, TraceUop
+
+_REGISTERS = (1 << PREDICATE_BIT) - 1
 
 
-class Renaming:
+class Renaming(Mapping):
     """The mapping of a sub-core by renaming. Jeon and Annavaram, CENG-2014-05, section 6.
 
     A register gets a physical register when a uop that writes it issues and it has none; it loses it after it
@@ -42,45 +48,57 @@ class Renaming:
         )
         self.release = Release(config.warps)
         self.reserve = DeadlockReserve(config.warps)
-        self.released: list[tuple[int, int]] = []  # places that were released in this cycle
+        self.busy = False
+        self.lacking = 0
+        self.blanks = True
+        self.released = []
+        self.dropped = []
 
-    def launch(self, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, registers: int, exempt: int, slots: int) -> bool:
         """A launch begins after this cycle: registers per thread, the mask of those that are not renamed,
-        warp slots that it may use."""
+        warp slots that it may use. All physical registers are free."""
         self.exempt.launch(exempt, slots)
         self.availability.launch(self.exempt.reserved)
         needs = registers - self.exempt.count
         self.reserve.launch(needs, slots * needs <= self._registers - self.exempt.reserved)
         self.table.launch()
         self.release.launch()
+        self.busy = self.names.busy or self.release.busy
+        return True
 
     def start(self, warp: int, row: int) -> None:
         """A new warp: its registers are nowhere yet."""
 
-    @property
-    def busy(self) -> bool:
-        """Something happens here in the next cycle."""
-        return self.names.busy or self.release.busy
-
     def _place(self, physical: int) -> tuple[int, int]:
         return physical % self._banks, physical // self._banks
 
-    def locate(self, warp: int, register: int) -> tuple[int, int]:
-        """(bank, row) of a register that has one."""
-        place = self.find(warp, register)
-        assert place is not None, f"R{register} of warp {warp} has no physical register"
-        return place
-
-    def find(self, warp: int, register: int) -> tuple[int, int] | None:
+    def home(self, warp: int, register: int) -> Home | None:
         """(bank, row) of a register; None: it has none."""
         physical = self.exempt.find(warp, register)
         if physical is None:
             physical = self.table.find(warp, register)
         return None if physical is None else self._place(physical)
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """A source of a uop is asked for, in slot order."""
+    def content(self, warp: int, register: int) -> Home | None:
+        """(bank, row) of a register whose content is wanted; None: it has no physical register, or is about
+        to lose it."""
+        return None if self.release.dying[warp] >> register & 1 else self.home(warp, register)
+
+    def ask(self, collector: int, slot: int, warp: int, register: int, tag: int) -> Home | None:
+        """A source of a uop is asked for, in slot order: it gets its name."""
         self.names.read(collector, slot, warp, register, tag)
+        self.busy = True
+        return None
+
+    def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
+        """Look at the first uops of the warps, and at those that have uops to issue and do not wait at a
+        barrier. Returns whether the warp that is served first is the one of the cycle before."""
+        self.lacking = self.short([entries[0] if entries else None for entries in first], here)
+        return self.reserve.served(here) == self.reserve.first
+
+    def missing(self, uop: TraceUop) -> int:
+        """Mask of the destinations of a uop that have no physical register, the first one lowest."""
+        return sum(1 << register - uop.destination for register in self.new(uop))
 
     def new(self, uop: TraceUop) -> list[int]:
         """Destinations of a uop that need a physical register."""
@@ -109,17 +127,14 @@ class Renaming:
         """The warp that is served first in this cycle goes on being that."""
         self.reserve.first = self.reserve.served(here)
 
-    def settled(self, here: int) -> bool:
-        """The warp that is served first is the one of the cycle before."""
-        return self.reserve.served(here) == self.reserve.first
-
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
+        self.busy = True
         warp = uop.warp
         new = self.new(uop)
         for register, physical in zip(new, self.availability.take(len(new)), strict=True):
             self.table.enter(warp, register, physical)
-            self._report("map", warp, register, physical)
+            self._probe.emit("map", warp, register, *self._place(physical))
         self.reserve.held[warp] += len(new)
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
@@ -130,47 +145,71 @@ class Renaming:
     def operand_read(self, warp: int, register: int) -> None:
         """Release an operand that has been read (scoreboard release interface)."""
         self.release.read(warp, register)
+        self.busy = True
 
-    def written(self, warp: int, mask: int) -> None:
+    def result_written(self, warp: int, mask: int) -> None:
         """Release registers that have been written (scoreboard release interface)."""
-        self.release.written(warp, mask)
+        self.release.written(warp, mask & _REGISTERS)
+        self.busy = True
+
+    def cached(self, uop: TraceUop) -> None:
+        """Take note of a uop that issues and reads all its sources in a cache."""
+        unwritten = sum(self.home(uop.warp, register) is None for register in uop.sources)
+        if unwritten:
+            self._probe.emit("unwritten", unwritten)
+
+    def moved(self, register: int) -> None:
+        """Take note of a register with content that sets off: it has been looked up, unless it is not
+        renamed."""
+        if not self.exempt.mask >> register & 1:
+            self._probe.emit("lookup", 1)
+
+    def hold(self, warp: int, register: int) -> None:
+        """Hold a register: it is not released before it has arrived."""
+        self.release.moving[warp] |= 1 << register
+
+    def let_go(self, warp: int, register: int) -> None:
+        """Let go of a register that has arrived."""
+        self.release.moving[warp] &= ~(1 << register)
+
+    def dead_value(self, warp: int, register: int) -> None:
+        """Report a value of a released register, which is dropped."""
+        self._probe.emit("dead_value", warp, register)
 
     def end(self, warp: int) -> None:
         """The warp's last uop retires in this cycle."""
         self.release.end(warp, self.table.mapped[warp])
+        self.busy = True
 
-    def edge(self) -> Group | None:
-        """End the cycle at the clock edge. Returns the uop whose operands can be requested."""
-        probe = self._probe
+    def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
+        """End the cycle at the clock edge. Returns the operands of the uop whose names are
+        known."""
         looked_up, group = self.names.step()
         if looked_up:
-            probe.counters["renaming.lookups"] += looked_up
-            if probe.sink is not None:
-                probe.emit("lookup", looked_up)
+            self._probe.emit("lookup", looked_up)
+        named: list[tuple[int, int, int, Home | None]] = []
         if group is not None:
             unwritten = list(group.places.values()).count(None)
             if unwritten:
-                probe.counters["renaming.unwritten"] += unwritten
-                if probe.sink is not None:
-                    probe.emit("unwritten", unwritten)
+                self._probe.emit("unwritten", unwritten)
+            for slot, _ in group.sources:
+                physical = group.places[slot]
+                home = None if physical is None else self._place(physical)
+                named.append((group.collector, slot, group.tag, home))
+        self.dropped = self.release.released()
         self.released = []
-        for warp, register in self.release.released():
+        for warp, register in self.dropped:
             physical = self.table.drop(warp, register)
             self.availability.give(physical)
             self.reserve.held[warp] -= 1
             self.released.append(self._place(physical))
-            self._report("unmap", warp, register, physical)
+            self._probe.emit("unmap", warp, register, *self._place(physical))
         self.table.edge()
         self.availability.edge()
         self.release.edge(self.table.mapped)
-        return group
+        self.busy = self.names.busy or self.release.busy
+        return named
 
-    def place(self, group: Group, slot: int) -> tuple[int, int] | None:
-        """(bank, row) of a source; None: it was never written."""
-        physical = group.places[slot]
-        return None if physical is None else self._place(physical)
-
-    def _report(self, event: str, warp: int, register: int, physical: int) -> None:
-        self._probe.counters["renaming.maps" if event == "map" else "renaming.unmaps"] += 1
-        if self._probe.sink is not None:
-            self._probe.emit(event, warp, register, *self._place(physical))
+    def holding(self, warp: int) -> str:
+        """The physical registers of a warp, for the message of a deadlock."""
+        return f" and holds {self.reserve.held[warp]} physical registers"

@@ -28,7 +28,6 @@ class BdiBanks(CompressedBanks):
     lanes : lanes of a warp register.
     """
 
-    #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
 
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:

@@ -24,20 +24,20 @@ class GScalar(CompressedBanks):
 
     Latency: a read is granted in t, its note is there in t + 1, the arrays are read in t + 1, their bytes
     decompressed in t + 2 and delivered in t + 3. A write is compressed in t, written in t + 1 and there for a
-    read that is granted in t + 2. The model takes and gives values at once;
-    `warpbank.golden.hierarchy.compressed` keeps the time.
+    read that is granted in t + 2. The model takes and gives values at once; `warpbank.golden.storage.coded`
+    keeps the time.
 
     Parameters
     ----------
     config : banks and rows.
     lanes : lanes of a warp register.
+    parts : 1; 2: each half of a register has an encoding of its own (G-Scalar, section 4.3).
     """
 
-    #: Kinds of scalar execution that follow from its notes.
-    executes = frozenset(Scalar)
+    executes: frozenset[Scalar] = frozenset(Scalar)
 
-    def __init__(self, config: SubCoreConfig, lanes: int) -> None:
-        super().__init__(config, lanes)
+    def __init__(self, config: SubCoreConfig, lanes: int, parts: int = 1) -> None:
+        super().__init__(config, lanes, parts)
         self._compressor = Compressor(lanes, self.parts)
         self._decompressor = Decompressor(lanes, self.parts)
 
@@ -78,12 +78,6 @@ class GScalar(CompressedBanks):
             (BYTES - enc.bit_count()) * groups(mask >> part * size & ((1 << size) - 1), BYTE_LANES)
             for part, enc in enumerate(note.kept())
         )
-
-
-class GScalarHalf(GScalar):
-    """G-Scalar's banks with an encoding for each half of a register. G-Scalar, section 4.3."""
-
-    parts = 2
 
 
 def groups(mask: int, lanes: int) -> int:

@@ -9,8 +9,9 @@ from enum import IntEnum
 import numpy as np
 
 from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.compressor import SCALAR
-from warpbank.golden.values import Value
+from warpbank.golden.values import Value, poison
 
 
 class Fill(IntEnum):
@@ -58,18 +59,8 @@ class Metadata:
         return 0 if self.divergent else sum(1 << part for part, enc in enumerate(self.enc) if enc == SCALAR)
 
 
-class WithMetadata(np.ndarray):
-    """A register's value together with its note: what a compressing storage delivers. A collector may keep
-    it; whoever changes the value makes one without a note."""
-
-    note: Metadata
-
-
-def with_metadata(value: Value, note: Metadata) -> WithMetadata:
-    """The value with what is known of it."""
-    made = value.view(WithMetadata)
-    made.note = note
-    return made
+#: What is known of a value of which nothing is: one from plain banks, or a result that a collector has kept.
+EMPTY = Metadata(False, (), False, ())
 
 
 class CompressedBanks(ABC):
@@ -79,14 +70,17 @@ class CompressedBanks(ABC):
     ----------
     config : banks and rows.
     lanes : lanes of a warp register.
+    parts : of a register, which are compressed by themselves.
     """
 
-    #: Parts of a register that are compressed by themselves.
-    parts = 1
+    #: Kinds of scalar execution that follow from its notes.
+    executes: frozenset[Scalar]
 
-    def __init__(self, config: SubCoreConfig, lanes: int) -> None:
+    def __init__(self, config: SubCoreConfig, lanes: int, parts: int = 1) -> None:
+        self.parts = parts
+        self._pattern = poison(lanes)
         blank: Value = np.zeros(lanes, np.uint32)
-        note = Metadata(False, (0,) * self.parts, False, (0,) * self.parts)
+        note = Metadata(False, (0,) * parts, False, (0,) * parts)
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
         self._poisoned: set[tuple[int, int]] = set()
@@ -123,7 +117,15 @@ class CompressedBanks(ABC):
         self._notes[bank][row] = note
         self._poisoned.discard((bank, row))
 
-    def poison(self, bank: int, row: int, value: Value) -> None:
-        """Poison a row that is of no use any more: it reads as `value`. Its note stays, as in hardware."""
-        self._rows[bank][row] = value
+    @abstractmethod
+    def arrays_read(self, note: Metadata) -> int:
+        """Arrays that a read of a register with this note activates."""
+
+    @abstractmethod
+    def arrays_written(self, note: Metadata, mask: int) -> int:
+        """Arrays that a write of the lanes of `mask` with this note activates."""
+
+    def poison(self, bank: int, row: int) -> None:
+        """What the row held is of no use any more: it reads as `POISON`. Its note stays, as in hardware."""
+        self._rows[bank][row] = self._pattern
         self._poisoned.add((bank, row))

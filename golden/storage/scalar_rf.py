@@ -7,7 +7,7 @@ import numpy as np
 
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
-from warpbank.golden.values import Value, merge
+from warpbank.golden.values import Value, merge, poison
 
 
 class ScalarRf:
@@ -23,7 +23,7 @@ class ScalarRf:
     """
 
     #: Kinds of scalar execution.
-    executes = frozenset({Scalar.ALU})
+    executes: frozenset[Scalar] = frozenset({Scalar.ALU})
 
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:
         blank: Value = np.zeros(lanes, np.uint32)
@@ -31,6 +31,7 @@ class ScalarRf:
         self._words = [[0] * config.rows for _ in range(config.banks)]
         self._scalar = [[False] * config.rows for _ in range(config.banks)]
         self._lanes = lanes
+        self._pattern = poison(lanes)
 
     def holds(self, bank: int, row: int) -> bool:
         """Whether the register of this row is in the scalar bank."""
@@ -47,6 +48,11 @@ class ScalarRf:
     def write(self, bank: int, row: int, mask: int, value: Value) -> None:
         """Replace the lanes of `mask`."""
         self._rows[bank][row] = merge(self._rows[bank][row], value, mask)
+        self._scalar[bank][row] = False
+
+    def poison(self, bank: int, row: int) -> None:
+        """Nobody is to read this row before it is written again: it reads as `POISON`."""
+        self._rows[bank][row] = self._pattern
         self._scalar[bank][row] = False
 
     def write_scalar(self, bank: int, row: int, word: int) -> None:

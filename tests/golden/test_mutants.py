@@ -12,9 +12,11 @@ from warpbank.arch.uop import Unit
 from warpbank.golden import registry
 from warpbank.golden.collector.ocu import Ocu
 from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.interfaces import Home
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import OperandMismatch, simulate
 from warpbank.golden.storage.banks import Banks
+from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 from warpbank.program.random_programs.operations import random_trace
@@ -26,10 +28,10 @@ BASELINE = parse_scheme("baseline")
 class SwappedLanes(Banks):
     """Two lanes change places at a read."""
 
-    def read(self, bank: int, row: int) -> Value:
-        value = super().read(bank, row).copy()
+    def operand(self, bank: int, row: int) -> tuple[Value, Metadata]:
+        value = self.read(bank, row).copy()
         value[[1, 2]] = value[[2, 1]]
-        return value
+        return value, EMPTY
 
 
 class DroppedMask(Banks):
@@ -63,7 +65,7 @@ class SharedRows(Direct):
     def start(self, warp: int, row: int) -> None:
         super().start(warp, 0)
 
-    def locate(self, warp: int, register: int) -> tuple[int, int]:
+    def home(self, warp: int, register: int) -> Home | None:
         return register & self._bank_mask, register >> self._shift
 
 
@@ -92,16 +94,16 @@ class NoWaw(Scoreboard):
 class WrongSlot(Ocu):
     """The first two operands of a uop change places."""
 
-    def deliver(self, collector: int, slot: int, tag: int, value: Value) -> None:
+    def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         uop = self._uops[collector]
         assert uop is not None
-        super().deliver(collector, 1 - slot if slot < 2 <= len(uop.sources) else slot, tag, value)
+        super().deliver(collector, 1 - slot if slot < 2 <= len(uop.sources) else slot, tag, value, metadata)
 
 
 @pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])
 @pytest.mark.parametrize("machine", ["tiny", "turing"])
 def test_storage(broken: type[Banks], machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.STORAGES, "plain", broken)
+    monkeypatch.setattr(registry, "Banks", broken)
     with pytest.raises(OperandMismatch):
         simulate(random_trace(3), preset(machine), BASELINE)
 
@@ -135,7 +137,7 @@ def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.STORAGES, "plain", SwappedLanes)
+    monkeypatch.setattr(registry, "Banks", SwappedLanes)
     trace = TraceBuilder().launch([[alu(1), alu(2, 1)]]).build()
     with pytest.raises(OperandMismatch) as caught:
         simulate(trace, preset("turing"), BASELINE)
@@ -149,11 +151,11 @@ def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lanes_never_written_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     class Garbage(Banks):
-        def read(self, bank: int, row: int) -> Value:
-            value = super().read(bank, row)
-            return np.where(value == 0, np.uint32(0xDEAD), value)
+        def operand(self, bank: int, row: int) -> tuple[Value, Metadata]:
+            value = self.read(bank, row)
+            return np.where(value == 0, np.uint32(0xDEAD), value), EMPTY
 
-    monkeypatch.setitem(registry.STORAGES, "plain", Garbage)
+    monkeypatch.setattr(registry, "Banks", Garbage)
     program = [alu(1, mask=3), alu(2, 1, 9), alu(3, 1, mask=1)]
     result = simulate(TraceBuilder().launch([program]).build(), preset("turing"), BASELINE)
     assert result.operands_checked == 3

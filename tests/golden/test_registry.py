@@ -9,6 +9,7 @@ from warpbank.arch import schemes
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import Row, parse_scheme, register_scheme
 from warpbank.golden import registry
+from warpbank.golden.interfaces import Home
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import simulate
 from warpbank.program.random_programs.operations import random_trace
@@ -17,9 +18,10 @@ from warpbank.program.random_programs.operations import random_trace
 class Reversed(Direct):
     """The banks in reverse order."""
 
-    def locate(self, warp: int, register: int) -> tuple[int, int]:
-        bank, row = super().locate(warp, register)
-        return self._bank_mask - bank, row
+    def home(self, warp: int, register: int) -> Home | None:
+        home = super().home(warp, register)
+        assert home is not None
+        return self._bank_mask - home[0], home[1]
 
 
 def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,8 @@ def make_uop(warp: int, seq: int, **fields: Any) -> TraceUop:
         "passes": 0,
         "written": 0,
         "values": [],
+        "operands": [],
+        "metadata": [],
         "retired": False,
         "write_back": 3,
         "near": 0,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import COUNTERS
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
-from warpbank.golden.storage.gscalar import GScalar, GScalarHalf
+from warpbank.golden.storage.gscalar import GScalar
 from warpbank.golden.storage.metadata import CompressedBanks, Metadata
 from warpbank.program.errors import WarpbankError
 from warpbank.synth.energy import energy, read_table, table, tables
@@ -192,11 +194,15 @@ def test_compressed_banks_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "storage", "enc"),
-    [("gscalar", GScalar, (0,)), ("gscalar-half", GScalarHalf, (0, 0)), ("bdi", BdiBanks, (Delta.RAW,))],
+    [
+        ("gscalar", GScalar, (0,)),
+        ("gscalar-half", partial(GScalar, parts=2), (0, 0)),
+        ("bdi", BdiBanks, (Delta.RAW,)),
+    ],
 )
 @pytest.mark.parametrize(("machine", "lanes"), [("tiny", 4), ("turing", 32)])
 def test_a_bank_of_few_lanes_is_a_bank(
-    scheme: str, storage: type[CompressedBanks], enc: tuple[int, ...], machine: str, lanes: int
+    scheme: str, storage: Callable[..., CompressedBanks], enc: tuple[int, ...], machine: str, lanes: int
 ) -> None:
     """What is not compressed activates all arrays of a bank, and costs what a plain bank costs."""
     assert preset(machine).lanes == lanes

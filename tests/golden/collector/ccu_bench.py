@@ -10,6 +10,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.ccu import Ccu, Held
 from warpbank.golden.probe import Probe
+from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 
 #: Collectors of the sub-core.
@@ -111,7 +112,7 @@ class Bench:
                 if unit not in ports:
                     ports.add(unit)
                     self.requests.remove(request)
-                    self.ccu.deliver(unit, slot, 0, value(register))
+                    self.ccu.deliver(unit, slot, 0, value(register), EMPTY)
             self.edge()
 
     def go(self) -> list[tuple[int, TraceUop]]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.golden.collector.ccu_bench import ONE, RESULT, TWO, Bench, owner, value
+from warpbank.golden.storage.metadata import EMPTY
 
 
 def expected(*registers: int) -> list[list[int]]:
@@ -127,10 +128,10 @@ def test_ready_when_the_last_operand_is_there() -> None:
     bench = Bench(ONE)
     bench.issue(bench.uop(0, 1, 2))
     assert bench.go() == []
-    bench.ccu.deliver(0, 1, 0, value(2))
+    bench.ccu.deliver(0, 1, 0, value(2), EMPTY)
     bench.edge()
     assert bench.go() == []
-    bench.ccu.deliver(0, 0, 0, value(1))
+    bench.ccu.deliver(0, 0, 0, value(1), EMPTY)
     bench.edge()
     assert len(bench.go()) == 1
     assert bench.take("deliver") == [(0, 1), (0, 0)]

@@ -151,7 +151,7 @@ class Checked(Ccu):
             for line in lines:
                 if line.filled:
                     bank = self._registers._storage.read(  # type: ignore[attr-defined]
-                        *self._registers._mapping.locate(unit.owner, line.register)
+                        *self._registers._mapping.home(unit.owner, line.register)
                     )  # type: ignore[attr-defined]
                     assert np.array_equal(line.value, bank), "a copy is not what its bank holds"
                     Checked.values += 1

@@ -237,7 +237,7 @@ class Checked(ScalarLanes):
 @pytest.mark.parametrize("kernel", ["reduction", "bfs", "blackscholes", "pathfinder", "hotspot", "spmv"])
 def test_kernels(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the hardware takes for scalar is scalar, and dead values are dead, on real code."""
-    monkeypatch.setattr("warpbank.golden.hierarchy.compressed.ScalarLanes", Checked)
+    monkeypatch.setattr("warpbank.golden.storage.coded.ScalarLanes", Checked)
     monkeypatch.setattr(Checked, "seen", 0)
     scheme = parse_scheme("gscalar-half")
     trace = lockstep_cases.trace(kernel, "tiny", 64)

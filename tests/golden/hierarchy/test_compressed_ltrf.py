@@ -19,11 +19,9 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar
 from warpbank.golden.check import OperandMismatch
-from warpbank.golden.hierarchy.compressed import READ_DELAY
-from warpbank.golden.hierarchy.compressed_ltrf import CompressedLtrf
-from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
+from warpbank.golden.storage.coded import READ_DELAY, Coded
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.random_programs.hinted import random_for
@@ -74,7 +72,7 @@ def test_random_programs(cache: str, storage: str) -> None:
 @pytest.mark.parametrize("name", [pytest.param("reduction", marks=pytest.mark.long), "bfs", "spmv"])
 def test_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one lane executes has one result, and is the same as without a cache."""
-    monkeypatch.setattr("warpbank.golden.hierarchy.compressed_ltrf.ScalarLanes", Checked)
+    monkeypatch.setattr("warpbank.golden.storage.coded.ScalarLanes", Checked)
     monkeypatch.setattr(Checked, "seen", 0)
     _same_as_flat(name, "ltrf", "gscalar")
     assert Checked.seen
@@ -189,7 +187,8 @@ def mismatches(storage: str) -> bool:
 def test_mutants_are_caught(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches(storage)
     with monkeypatch.context() as context:  # compressed although some of its lanes are still to come
-        context.setattr(CompressedLtrf, "_outbound", Ltrf._outbound)
+        encode = Coded.encode
+        context.setattr(Coded, "encode", lambda self, value, compress: encode(self, value, True))
         assert mismatches(storage)
     if storage != "bdi":
         with monkeypatch.context() as context:  # D is ignored

@@ -8,8 +8,8 @@ from tests.eviction_trace import Case, eviction_trace
 from warpbank.arch.config import preset
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
-from warpbank.golden.hierarchy.compressed import Compressed, Stored
 from warpbank.golden.sm import Sm
+from warpbank.golden.storage.coded import Coded, Stored
 from warpbank.golden.storage.metadata import Fill
 from warpbank.golden.values import Value
 from warpbank.program.random_programs.hinted import RandomProgram
@@ -70,23 +70,22 @@ def test_the_check_of_combinations_sees_the_mutant(program: str, monkeypatch: py
 
     right = events()
     assert events() == right
-    monkeypatch.setattr(Compressed, "_put_back", noted_at_once)
+    monkeypatch.setattr(Coded, "_put_back", noted_at_once)
     assert events() != right
 
 
 def noted_at_once(
-    self: Compressed, bank: int, row: int, warp: int, register: int, value: Value, fill: Fill
+    self: Coded, bank: int, row: int, warp: int, register: int, value: Value, compress: bool
 ) -> Stored:
-    """A mutant of `Compressed._put_back`: the moves see what is evicted in the cycle of its eviction."""
-    self._noting.write(bank, row, self._every_lane, value, fill)
-    note = self._noting.note(bank, row)
-    assert self.moves is not None
+    """A mutant of `Coded._put_back`: the moves see what is evicted in the cycle of its eviction."""
+    note = self._banks.describe(value, self._every_lane, Fill.WHOLE if compress else Fill.MOVED)
+    self._banks.keep(bank, row, self._every_lane, value, note)
     self.moves.note(warp, register, note.compressed)
     return Stored(warp, register, bank, note, self._every_lane)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_mutant_a_move_that_sees_the_cycle(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compressed, "_put_back", noted_at_once)
+    monkeypatch.setattr(Coded, "_put_back", noted_at_once)
     wrong = {case for case, outcome in found(scheme).items() if outcome != EXPECTED[case]}
     assert wrong == {Case.BECOMES_COMPRESSED, Case.BECOMES_PLAIN}

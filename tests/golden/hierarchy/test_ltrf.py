@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import pytest
 
+from tests.golden_main import golden_main
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
-from warpbank.golden.hierarchy.ltrf import Ltrf, LtrfPlus
+from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
-from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.probe import Probe
 from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
-from warpbank.golden.storage.banks import Banks
 from warpbank.program.errors import ExecutionError
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.random_programs.intervals import with_prefetches
@@ -103,11 +102,12 @@ def first_operand_behind(sources: int) -> int:
     """Cycles from a uop with one source to its operand, right behind another uop of the same warp with
     `sources`."""
     config = _machine("tiny", "collectors=2", "cache.registers=8")
-    core = config.sub_core
-    cache = Ltrf(config, Direct(core), Banks(core, config.lanes), lambda warp: True, Probe(0, None))
+    probe = Probe(0, None)
+    cache = Ltrf(config, golden_main(config, probe), lambda warp: True, probe)
     cache.start(0, 0)
     cache.activate(0)
     cache.blocks[0].working = 0xFF
+    cache._complete()
     while not cache.may_issue:
         cache.step()
     for slot in range(sources):
@@ -126,7 +126,7 @@ def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A register counts as dead as soon as anybody reads it."""
     access = WarpControlBlock.access
     monkeypatch.setattr(
-        LtrfPlus,
+        Ltrf,
         "issue",
         lambda self, uop: access(
             self.blocks[uop.warp],
@@ -139,29 +139,29 @@ def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_mutant_valid_bits_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warp that is deactivated keeps its valid bits: its row may be another's by then."""
-    release = LtrfPlus._release
+    release = Ltrf._release
 
-    def keeps(self: LtrfPlus, warp: int) -> None:
+    def keeps(self: Ltrf, warp: int) -> None:
         block = self.blocks[warp]
         working = block.working
         release(self, warp)
         block.placed = working
 
-    monkeypatch.setattr(LtrfPlus, "_release", keeps)
+    monkeypatch.setattr(Ltrf, "_release", keeps)
     assert _fails(_machine("tiny", "cache.registers=8"))
 
 
 def test_mutant_a_bank_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every activation loses a bank of the row: in the end a working set does not fit any more."""
-    activate = LtrfPlus.activate
+    activate = Ltrf.activate
 
-    def loses(self: LtrfPlus, warp: int) -> None:
+    def loses(self: Ltrf, warp: int) -> None:
         activate(self, warp)
         unused = self.blocks[warp].unused.unused
         if unused:
             unused.popleft()
 
-    monkeypatch.setattr(LtrfPlus, "activate", loses)
+    monkeypatch.setattr(Ltrf, "activate", loses)
     trace = with_prefetches(random_trace(1, length=60), 8, 1)
     with pytest.raises(ExecutionError, match="no warp can ever proceed"):
         simulate(trace, _machine("tiny", "cache.registers=8"), parse_scheme("ltrf-plus"))

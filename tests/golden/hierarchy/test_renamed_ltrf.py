@@ -20,11 +20,11 @@ from warpbank.arch.events import Record, count
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.flat import Flat
+from warpbank.golden.hierarchy.ltrf import Ltrf
 from warpbank.golden.hierarchy.mover import Stage
-from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf, RenamedLtrfPlus
-from warpbank.golden.hierarchy.renaming_hooks import RenamingHooks
-from warpbank.golden.mapping.cache_renaming import CacheRelease, CacheRenaming
 from warpbank.golden.mapping.release import Release
+from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm, simulate
 from warpbank.program.errors import ExecutionError
@@ -39,7 +39,7 @@ SCHEMES = ("ltrf+renaming", "ltrf-plus+malekeh+renaming", "ltrf-strand+bow-wr+re
 happened: Counter[str] = Counter()
 
 
-class Watched(RenamedLtrf):
+class Watched(Ltrf):
     """A register goes only to the physical register that it has."""
 
     def _access(self, bank: int) -> None:
@@ -47,23 +47,20 @@ class Watched(RenamedLtrf):
         move = mover.move
         if mover.stage is Stage.STORE:
             assert move is not None
-            assert self._names.find(move.warp, move.register) == (bank, move.row), (
+            assert self._mapping.home(move.warp, move.register) == (bank, move.row), (
                 "a register goes to somebody else's place"
             )
-            happened["dying on its way"] += self._names.release.dying[move.warp] >> move.register & 1
+            if isinstance(self._mapping, Renaming):
+                happened["dying on its way"] += self._mapping.release.dying[move.warp] >> move.register & 1
             happened["stored"] += 1
         super()._access(bank)
-
-
-class WatchedPlus(Watched, RenamedLtrfPlus):
-    """With liveness."""
 
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     happened.clear()
-    monkeypatch.setitem(warpbank.golden.registry.CACHES[True, False], "ltrf", Watched)
-    monkeypatch.setitem(warpbank.golden.registry.CACHES[True, False], "ltrf_plus", WatchedPlus)
+    monkeypatch.setattr(warpbank.golden.registry, "Ltrf", Watched)
+    monkeypatch.setitem(warpbank.golden.registry.HIERARCHIES, "ltrf", Watched)
 
 
 def machine(*overrides: str) -> SmConfig:
@@ -186,7 +183,7 @@ def test_the_programs_pass() -> None:
 
 
 def test_mutant_released_while_it_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CacheRelease, "_in_use", Release._in_use)
+    monkeypatch.setattr(Release, "_in_use", lambda self, warp, register: register in self._readers[warp])
     assert fails(SLOW) is not None
 
 
@@ -197,10 +194,10 @@ def test_mutant_released_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mutant_what_moves_goes_on_after_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RenamedLtrf, "launch", RenamingHooks.launch)
+    monkeypatch.setattr(Ltrf, "launch", Flat.launch)
     assert fails(SLOW) is not None
 
 
 def test_mutant_not_moved_although_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CacheRenaming, "content", lambda *_: None)
+    monkeypatch.setattr(Renaming, "content", lambda *_: None)
     assert isinstance(fails(SLOW), OperandMismatch)

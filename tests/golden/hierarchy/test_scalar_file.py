@@ -14,8 +14,8 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import count
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar, Unit
-from warpbank.golden.hierarchy.scalar_file import ScalarFile
 from warpbank.golden.sm import OperandMismatch, simulate
+from warpbank.golden.storage.scalar_file import ScalarFile
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.similar import similar_trace
@@ -99,10 +99,11 @@ class ForgetsTheBit(ScalarRf):
 class TakesParts(ScalarFile):
     """Divergent results are kept as scalars, too."""
 
-    def _store(self, bank: int, row: int, uop: Any, register: int, value: Any) -> None:
+    def describe(self, uop: Any, value: Any) -> Any:
         part, uop.part = uop.part, False
-        super()._store(bank, row, uop, register, value)
+        metadata = super().describe(uop, value)
         uop.part = part
+        return metadata
 
 
 def mismatches() -> bool:
@@ -121,7 +122,7 @@ def mismatches() -> bool:
             "warpbank.golden.storage.decompress_moves.DecompressMoves.before",
             lambda self, uop, missing: None,
         ),  # the move is missing
-        ("warpbank.golden.registry.STORAGES", {"scalar_rf": ForgetsTheBit}),
+        ("warpbank.golden.registry.ScalarRf", ForgetsTheBit),
         ("warpbank.golden.registry.ScalarFile", TakesParts),
     ],
 )

@@ -21,7 +21,6 @@ from warpbank.golden.check import OperandMismatch
 from warpbank.golden.mapping import renaming
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
-from warpbank.golden.mapping.operand_lookup import Group
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.probe import Probe
@@ -166,7 +165,7 @@ class FreeTooEarly(Renaming):
     """A register is marked free when it is about to be released, although the uop that issues then keeps
     it."""
 
-    def edge(self) -> Group | None:
+    def edge(self) -> Any:
         kept = (
             0
             if self.release.choice is None

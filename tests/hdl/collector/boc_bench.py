@@ -14,8 +14,8 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.collector.boc import Boc as Golden
-from warpbank.golden.collector.boc import WriteThroughBoc as GoldenWriteThrough
 from warpbank.golden.front_end.scoreboard import Scoreboard
+from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 from warpbank.hdl.collector.boc import Boc
@@ -89,8 +89,13 @@ class Bench:
         self.log, self.units = Log(), Units()
         self.rtl: Any = unit(config, probe=True)
         self.scoreboard = Scoreboard(config.sub_core)
-        model = Golden if self.rtl.evicted else GoldenWriteThrough
-        self.model = model(config, self, self.scoreboard.read, self.log.probe)  # type: ignore[arg-type]
+        self.model = Golden(
+            config,
+            self,  # type: ignore[arg-type]
+            self.scoreboard.read,
+            self.log.probe,
+            write_through=not self.rtl.evicted,
+        )
         self.banks = [[self.value() for _ in range(REGISTERS)] for _ in range(self.warps)]
         self.state = [list(bank) for bank in self.banks]  # in program order
         self.requested: list[
@@ -199,8 +204,8 @@ class Bench:
 
     def _write(self, unit: int, uop: TraceUop, register: int, absorbed: bool) -> bool:
         """A result is written. Returns whether a collector keeps it."""
-        value, counters = uop.values[uop.written], self.log.probe.counters
-        before = counters["boc.writes"]
+        value, probe = uop.values[uop.written], self.log.probe
+        before = probe.count("boc.writes")
         self.model.result(unit, uop, register, value)
         if not absorbed:
             bank = self.banks[uop.warp]
@@ -212,7 +217,7 @@ class Bench:
         if uop.written == uop.count:
             self.results[unit].popleft()
             self.in_flight[uop.warp] -= 1
-        return counters["boc.writes"] > before
+        return probe.count("boc.writes") > before
 
     def _evict(self, ctx: Any) -> None:
         evicted, port = self.model.evicted, self.rtl.evicted[0]
@@ -282,7 +287,7 @@ class Bench:
             ctx.set(port.slot, slot)
             ctx.set(port.tag, tag)
             ctx.set(port.value, number(value))
-            self.model.deliver(warp, slot, tag, value)
+            self.model.deliver(warp, slot, tag, value, EMPTY)
         for warp, port in enumerate(self.rtl.deliver):
             ctx.set(port.valid, warp in served)
         self.waiting = left

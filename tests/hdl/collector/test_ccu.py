@@ -23,6 +23,7 @@ from warpbank.arch.config import with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.front_end.sthld import Sthld
+from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
@@ -163,7 +164,7 @@ def lockstep(
             if collector not in ports and rng.random() < 0.6:
                 world.requests.remove(request)
                 ports[collector] = slot, world.banks[warp][register]
-                model.deliver(collector, slot, 0, world.banks[warp][register])
+                model.deliver(collector, slot, 0, world.banks[warp][register], EMPTY)
         for collector, port in enumerate(rtl.deliver):
             ctx.set(port.valid, collector in ports)
             if collector in ports:

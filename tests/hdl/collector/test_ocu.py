@@ -12,6 +12,7 @@ from hypothesis import given
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.ocu import Ocu as Golden
+from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 from warpbank.hdl.collector.ocu import Ocu
 
@@ -107,7 +108,7 @@ def lockstep(machine: str, seed: int, unit: Any = Ocu, cycles: int = 300) -> Non
             port = rtl.deliver[collector]
             ctx.set(port.slot, slot)
             ctx.set(port.value, value)
-            model.deliver(collector, slot, 0, value)  # type: ignore[arg-type]
+            model.deliver(collector, slot, 0, value, EMPTY)  # type: ignore[arg-type]
         for collector, port in enumerate(rtl.deliver):
             ctx.set(port.valid, collector in busy)
             assert ctx.get(rtl.read_done[collector].slots) == (

@@ -12,6 +12,7 @@ from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop
 from tests.hdl.sub_core_bench import result_fields
 from warpbank.arch.config import with_overrides
 from warpbank.arch.uop import Unit
+from warpbank.golden.check import Checker
 from warpbank.golden.execute.pipelines import Pipelines as Golden
 from warpbank.hdl.execute.pipelines import Pipelines
 
@@ -23,9 +24,7 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
     log = Log()
     rtl = unit(config, probe=True)
     alone: list[bool] = []
-    model = Golden(
-        config, None, lambda cycle: None, log.probe, (lambda uop, collector: alone[-1]) if short else None
-    )
+    model = Golden(config, Checker(), lambda cycle: None, log.probe, lambda uop: short and alone[-1])
 
     async def bench(ctx: Any) -> None:
         away: list[Any] = []

@@ -12,7 +12,7 @@ from hypothesis import given, strategies
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes as Golden
-from warpbank.golden.storage.metadata import Metadata, with_metadata
+from warpbank.golden.storage.metadata import Metadata
 from warpbank.hdl.execute.scalar import ScalarLanes
 
 EVERY = frozenset(Scalar)
@@ -76,7 +76,8 @@ def lockstep(
                             "base": list(note.base),
                         },
                     )
-                    uop.operands.append(with_metadata(np.zeros(lanes, np.uint32), note))
+                    uop.operands.append(np.zeros(lanes, np.uint32))
+                    uop.metadata.append(note)
                     holding[collector][1] -= 1
             free = [collector for collector in range(core.collectors) if collector not in holding]
             issues = bool(free) and rng.random() < 0.8

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.golden_main import golden_main
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
-from warpbank.golden.mapping.direct import Direct
-from warpbank.golden.storage.banks import Banks
+from warpbank.golden.interfaces import Arrival
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 from warpbank.hdl.interfaces import UNITS
@@ -107,8 +106,9 @@ class Bench:
         self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]
         self.happened: Counter[str] = Counter()
 
-    #: What the scheme has besides.
+    #: What the scheme has besides, and golden's names of the mapping and the storage.
     storage = ""
+    mapping, room = "direct", "plain"
 
     def _machine(self, name: str) -> SmConfig:
         return LTRFS[name]
@@ -129,10 +129,10 @@ class Bench:
 
     def _model(self, plus: bool, quiet: Any) -> Any:
         """Golden's."""
-        kind = GoldenLtrfPlus if plus else GoldenLtrf
-        return kind(
-            self.config, Direct(self.core), Banks(self.core, self.config.lanes), quiet, self.log.probe
+        main = golden_main(
+            self.config, self.log.probe, self.mapping, self.room, lambda warp: self.warps[warp].pending
         )
+        return GoldenLtrf(self.config, main, quiet, self.log.probe, liveness=plus)
 
     def value(self) -> Value:
         """Any value."""
@@ -219,15 +219,15 @@ class Bench:
         if uop.written == uop.count:
             self.results[unit].popleft()
 
-    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
+    def _deliver(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
         """Operands arrive: golden's, and the newest values."""
         found = {
             number: (ctx.get(port.slot), ctx.get(port.value))
             for number, port in enumerate(self.rtl.deliver)
             if ctx.get(port.valid)
         }
-        assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
-        for collector, slot, _, value in arrived:
+        assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, where
+        for collector, slot, _, value, _ in arrived:
             warp, register, expected = self.missing[collector].pop(slot)
             assert pack(value) == pack(expected), f"{where}: R{register} of warp {warp} is old"
             self.warps[warp].reads[register] -= 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.golden_main import golden_main
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.config import preset, with_overrides
@@ -18,8 +19,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.hierarchy.rfc import Rfc as GoldenRfc
 from warpbank.golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
-from warpbank.golden.mapping.direct import Direct
-from warpbank.golden.storage.banks import Banks
+from warpbank.golden.interfaces import Arrival
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 from warpbank.hdl.interfaces import UNITS
@@ -120,8 +120,7 @@ class Bench:
         self.quiet = 0
         self.model = _MODELS[scheme](
             config,
-            Direct(core),
-            Banks(core, config.lanes),
+            golden_main(config, self.log.probe),
             lambda warp: bool(self.quiet >> warp & 1),
             self.log.probe,
         )
@@ -212,15 +211,15 @@ class Bench:
         if uop.written == uop.count:
             self.results[unit].popleft()
 
-    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
+    def _deliver(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
         """Operands arrive: golden's, and on the lanes that read them the newest values."""
         found = {
             number: (ctx.get(port.slot), ctx.get(port.value))
             for number, port in enumerate(self.rtl.deliver)
             if ctx.get(port.valid)
         }
-        assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, where
-        for collector, slot, _, value in arrived:
+        assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, where
+        for collector, slot, _, value, _ in arrived:
             uop, register, expected = self.missing[collector].pop(slot)
             for lane in range(self.config.lanes):
                 if uop.lane_mask >> lane & 1:

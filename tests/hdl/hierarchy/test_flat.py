@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.golden_main import golden_main
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.flat import Flat as Golden
-from warpbank.golden.main.arbiter import Arbiter as GoldenArbiter
-from warpbank.golden.mapping.direct import Direct as GoldenDirect
-from warpbank.golden.storage.banks import Banks as GoldenBanks
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import build_registers
@@ -27,13 +25,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, parse_scheme("baseline"), True)
-    model = Golden(
-        config,
-        GoldenDirect(core),
-        GoldenBanks(core, config.lanes),
-        GoldenArbiter(core.banks, log.probe),
-        log.probe,
-    )
+    model = Golden(golden_main(config, log.probe))
     rows = core.rows // core.warps
     registers = min(12, rows * core.banks)
     missing = [0] * core.collectors
@@ -53,7 +45,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                 if ctx.get(port.valid)
             }
             arrived = model.step()
-            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, (
                 f"cycle {cycle}"
             )
             for collector, *_ in arrived:

@@ -11,6 +11,7 @@ from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from warpbank.golden.hierarchy.mover import Move, Stage
 from warpbank.golden.hierarchy.mover import Mover as Golden
+from warpbank.golden.storage.metadata import EMPTY
 from warpbank.hdl.hierarchy.mover import Mover
 
 
@@ -64,7 +65,7 @@ def lockstep(machine: str, seed: int, unit: Any = Mover, cycles: int = 300) -> N
                 taken_out = rng.getrandbits(32)
                 model.store(Move(**order, value=taken_out))  # type: ignore[arg-type]
             elif stage is Stage.FETCH and access:
-                model.fetched(0, took)  # type: ignore[arg-type]
+                model.fetched(0, EMPTY, took)  # type: ignore[arg-type]
             elif filled or access:
                 model.done()
             elif stage in (Stage.SHIP_IN, Stage.SHIP_OUT):

@@ -13,9 +13,6 @@ from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, with_unit
 from tests.hdl.hierarchy.test_compressed_ltrf import STORAGES, CompressedBench
 from tests.hdl.hierarchy.test_renamed_ltrf import RenamedBench
-from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrf as Golden
-from warpbank.golden.hierarchy.renamed_compressed_ltrf import RenamedCompressedLtrfPlus as GoldenPlus
-from warpbank.golden.mapping.cache_renaming import CacheRenaming
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.registry import build_registers
 
@@ -24,13 +21,6 @@ class BothBench(CompressedBench, RenamedBench):
     """As both."""
 
     before = "+renaming"
-
-    def _model(self, plus: bool, quiet: Any) -> Any:
-        kind, core = GoldenPlus if plus else Golden, self.core
-        names = CacheRenaming(core, self.log.probe)
-        model = kind(self.config, names, self.kind(core, self.config.lanes), quiet, self.log.probe)
-        model.pending = lambda warp: self.warps[warp].pending
-        return model
 
 
 def lockstep(

@@ -3,7 +3,7 @@ included."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,7 @@ from tests.hdl.bench import FEW, SEEDS, fails, make_uop, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, REGISTERS, Bench, with_unit
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
-from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrf as Golden
-from warpbank.golden.hierarchy.renamed_ltrf import RenamedLtrfPlus as GoldenPlus
-from warpbank.golden.mapping.cache_renaming import CacheRenaming as GoldenRenaming
-from warpbank.golden.storage.banks import Banks
-from warpbank.golden.values import Value
+from warpbank.golden.interfaces import Arrival
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.registry import build_registers
@@ -37,6 +33,7 @@ class RenamedBench(Bench):
     written are zeros."""
 
     storage = "+renaming"
+    mapping = "renaming"
 
     def __init__(self, name: str, seed: int, plus: bool = True, build: Any = build_registers) -> None:
         super().__init__(name, seed, plus, build)
@@ -52,16 +49,6 @@ class RenamedBench(Bench):
         core = config.sub_core
         mapping = replace(core.mapping, release_flags="on")
         return replace(config, sub_core=replace(core, rows=max(4, PHYSICAL // core.banks), mapping=mapping))
-
-    def _model(self, plus: bool, quiet: Any) -> Any:
-        kind, core = GoldenPlus if plus else Golden, self.core
-        return kind(
-            self.config,
-            GoldenRenaming(core, self.log.probe),
-            Banks(core, self.config.lanes),
-            quiet,
-            self.log.probe,
-        )
 
     async def _cycle(self, ctx: Any, where: str) -> None:
         """What the warps are about to do comes first; a launch follows when all have drained."""
@@ -79,12 +66,13 @@ class RenamedBench(Bench):
             ctx.set(rtl.hazards[number].destination, uop.destination if uop else 0)
             ctx.set(rtl.hazards[number].count, uop.count if uop else 0)
         ctx.set(rtl.here, here)
-        model.look(self.first, here)
-        model.settle(here)
-        assert ctx.get(rtl.lacking) == model.lacking, where
-        self.happened["lacking"] += model.lacking.bit_count()
+        names = model._mapping
+        names.look([deque() if uop is None else deque([uop]) for uop in self.first], here)
+        names.settle(here)
+        assert ctx.get(rtl.lacking) == names.lacking, where
+        self.happened["lacking"] += names.lacking.bit_count()
         self.happened["held back"] += any(
-            model.blocks[warp].moving & dying for warp, dying in enumerate(model._names.release.dying)
+            model.blocks[warp].moving & dying for warp, dying in enumerate(names.release.dying)
         )
         ctx.set(rtl.slide, 0)
         self.finished, self.ends = {}, 0
@@ -101,14 +89,14 @@ class RenamedBench(Bench):
     def _written(self, uop: Any, register: int, unit: int) -> None:
         super()._written(uop, register, unit)
         self.finished[unit] = uop.warp, register
-        self.model.result_written(uop.warp, 1 << register)
+        self.model._mapping.result_written(uop.warp, 1 << register)
 
-    def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Value]], where: str) -> None:
+    def _deliver(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
         slots = [0] * len(self.missing)
-        for collector, slot, _, _ in arrived:
+        for collector, slot, *_ in arrived:
             slots[collector] |= 1 << slot
             warp, register, _ = self.missing[collector][slot]
-            self.model.operand_read(warp, register)
+            self.model._mapping.operand_read(warp, register)
         for port, mask in zip(self.rtl.done, slots, strict=True):
             ctx.set(port.slots, mask)
         super()._deliver(ctx, arrived, where)
@@ -125,7 +113,7 @@ class RenamedBench(Bench):
             if not self.drained[number] and not warp.live and not warp.pending and not +warp.reads:
                 self.drained[number] = True
                 ends |= 1 << number
-                model.end(number)
+                model._mapping.end(number)
         ctx.set(rtl.end, ends)
         model.edge()
         if self.launches:

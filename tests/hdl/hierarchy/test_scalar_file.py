@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const
 
+from tests.golden_main import golden_main
 from tests.hdl.bench import MACHINES, Log, fails, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
@@ -16,11 +17,8 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE
-from warpbank.golden.hierarchy.scalar_file import ScalarFile as Golden
-from warpbank.golden.main.arbiter import ScalarArbiter as GoldenArbiter
-from warpbank.golden.mapping.direct import Direct as GoldenDirect
-from warpbank.golden.storage.metadata import WithMetadata
-from warpbank.golden.storage.scalar_rf import ScalarRf as GoldenRf
+from warpbank.golden.hierarchy.flat import Flat as Golden
+from warpbank.golden.storage.scalar_file import ScalarFile as GoldenStorage
 from warpbank.hdl.interfaces import UNITS, Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import build_registers
@@ -38,13 +36,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     core = config.sub_core
     log = Log()
     rtl = build(config, SCHEME, True)
-    model = Golden(
-        config,
-        GoldenDirect(core),
-        GoldenRf(core, config.lanes),
-        GoldenArbiter(core.banks, log.probe),
-        log.probe,
-    )
+    main = golden_main(config, log.probe, storage="scalar_rf")
+    model, storage = Golden(main), main.storage
+    assert isinstance(storage, GoldenStorage)
     warps = min(2, core.warps)
     rows = core.rows // core.warps
     busy: set[tuple[int, int]] = set()  # registers with a write under way, or a read
@@ -60,7 +54,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         await ctx.tick()
         ctx.set(rtl.start.warps, 0)
         for cycle in range(cycles):
-            landed = model._land()
+            model.begin()
+            landed = [(warp, mask.bit_length() - 1) for warp, mask in model.landing]
+            model.landing.clear()
             waits = _write(ctx)
             ports = [port for port in rtl.landed if ctx.get(port.valid)]
             assert sorted((ctx.get(port.warp), ctx.get(port.register)) for port in ports) == sorted(landed), (
@@ -69,7 +65,9 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             for port in rtl.stored:
                 if ctx.get(port.valid):
                     scalar = ctx.get(port.compressed)
-                    assert scalar == model.moves._compressed[ctx.get(port.warp)] >> ctx.get(port.register) & 1
+                    assert (
+                        scalar == storage.moves._compressed[ctx.get(port.warp)] >> ctx.get(port.register) & 1
+                    )
                     heard.append(scalar)
             found = {
                 number: (ctx.get(port.slot), ctx.get(port.value))
@@ -77,11 +75,8 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                 if ctx.get(port.valid)
             }
             arrived = model.step()
-            notes = {
-                collector: value.note for collector, _, _, value in arrived if isinstance(value, WithMetadata)
-            }
-            assert len(notes) == len(arrived)
-            assert found == {collector: (slot, pack(value)) for collector, slot, _, value in arrived}, (
+            notes = {collector: note for collector, _, _, _, note in arrived}
+            assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, (
                 f"cycle {cycle}"
             )
             for number, port in enumerate(rtl.deliver):

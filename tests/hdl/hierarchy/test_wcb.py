@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
+from tests.golden_main import golden_main
 from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from warpbank.golden.hierarchy.ltrf import LtrfPlus as GoldenLtrfPlus
-from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.round_robin import first_from
-from warpbank.golden.storage.banks import Banks
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 #: Some of a warp's registers: low ones, and the highest.
@@ -31,14 +29,13 @@ class Bench:
         self.config = config = LTRFS[machine]
         self.rtl = unit(config, 2, plus)
         self.quiet = 0
-        model = GoldenLtrfPlus if plus else GoldenLtrf
-        core = config.sub_core
-        self.model = model(
+        probe = Log().probe
+        self.model = GoldenLtrf(
             config,
-            Direct(core),
-            Banks(core, config.lanes),
+            golden_main(config, probe),
             lambda warp: bool(self.quiet >> warp & 1),
-            Log().probe,
+            probe,
+            liveness=plus,
         )
         self.flying: dict[tuple[int, int], tuple[int, bool]] = {}  # (warp, register) -> row, into the cache
         self.live = self.active = 0  # warps that have not ended, and those that are active
@@ -53,6 +50,7 @@ class Bench:
 
     def _cycle(self, ctx: Any, where: str) -> None:
         rng, rtl, model = self.rng, self.rtl, self.model
+        model._complete()
         may_issue, may_activate = model.may_issue, model.may_activate
         self.quiet = rng.getrandbits(self.config.sub_core.warps)
         ctx.set(rtl.quiet, self.quiet)

@@ -19,8 +19,8 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
-from warpbank.golden.hierarchy import renaming_hooks
 from warpbank.golden.storage.banks import Banks as Golden
+from warpbank.golden.values import POISON as GOLDEN_POISON
 from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
@@ -38,7 +38,7 @@ SCHEME = parse_scheme("renaming")
 
 
 def test_the_pattern_is_goldens() -> None:
-    assert POISON == renaming_hooks.POISON
+    assert POISON == GOLDEN_POISON
 
 
 def lockstep(machine: str, seed: int, unit: Any = Banks) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.hdl.bench import FEW, MACHINES, SEEDS, machines, simulate
+from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, simulate
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.mapping.direct import Direct as Golden
 from warpbank.hdl.interfaces import Collection
@@ -21,7 +21,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    rtl, model = Direct(config, Collection(core.collectors), 2), Golden(core)
+    rtl, model = Direct(config, Collection(core.collectors), 2), Golden(core, Log().probe)
 
     async def bench(ctx: Any) -> None:
         for _ in range(20):
@@ -37,7 +37,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
                 warp, register = rng.randrange(core.warps), rng.randrange(min(255, max(1, rows * core.banks)))
                 ctx.set(port.warp, warp)
                 ctx.set(port.register, register)
-                assert (ctx.get(port.bank), ctx.get(port.row)) == model.locate(warp, register)
+                assert (ctx.get(port.bank), ctx.get(port.row)) == model.home(warp, register)
             warp, top = rng.randrange(core.warps), min(255, max(1, rows * core.banks))
             sources = [rng.randrange(top) for _ in range(MAX_SOURCES)]
             ctx.set(rtl.read.valid, 1)
@@ -47,7 +47,7 @@ def test_equals_golden(machine: str, seed: int) -> None:
             found = [
                 (ctx.get(request.banks[slot]), ctx.get(request.rows[slot])) for slot in range(MAX_SOURCES)
             ]
-            assert found == [model.locate(warp, register) for register in sources]
+            assert found == [model.home(warp, register) for register in sources]
             assert ctx.get(rtl.mapped) == 3
             assert not ctx.get(rtl.lacking)
 

@@ -178,18 +178,17 @@ def lockstep(
                 warp, register = rng.randrange(slots), rng.randrange(top)
                 ctx.set(rtl.locate[number].warp, warp)
                 ctx.set(rtl.locate[number].register, register)
-                place = model.find(warp, register)
+                place = model.home(warp, register)
                 assert ctx.get(rtl.mapped) >> number & 1 == (place is not None)
                 counts["exempt"] += exempt >> register & 1
                 if place is not None:
                     assert (ctx.get(rtl.locate[number].bank), ctx.get(rtl.locate[number].row)) == place
             done = _finish(ctx)
             issued = _issue(ctx, short)
-            group = model.edge()
-            assert ctx.get(rtl.request.valid) == (group is not None)
-            if group is not None:
-                for slot, _ in group.sources:
-                    place = model.place(group, slot)
+            named = model.edge()
+            assert ctx.get(rtl.request.valid) == bool(named)
+            if named:
+                for _, slot, _, place in named:
                     assert ctx.get(rtl.blank) >> slot & 1 == (place is None)
                     found = ctx.get(rtl.request.banks[slot]), ctx.get(rtl.request.rows[slot])
                     assert found == ((slot % core.banks, 0) if place is None else place)
@@ -199,8 +198,8 @@ def lockstep(
                 counts[name] = counts.get(name, 0) + 1
             done()
             issued()
-            if group is not None:
-                front.collecting[group.collector][2] = True
+            if named:
+                front.collecting[named[0][0]][2] = True
             _check(model, core.warp_registers)
             await ctx.tick()
 
@@ -225,7 +224,7 @@ def lockstep(
                 warp, register = pending.pop()
                 ctx.set(rtl.finished[number].warp, warp)
                 ctx.set(rtl.finished[number].register, register)
-                model.written(warp, 1 << register)
+                model.result_written(warp, 1 << register)
                 written.append((warp, register))
 
         def after() -> None:
@@ -293,7 +292,7 @@ def lockstep(
                 },
             )
             for slot, register in enumerate(uop.sources):
-                model.read(entry, slot, warp, register)
+                model.ask(entry, slot, warp, register, 0)
         model.issue(uop)
         return lambda: front.issue(warp, entry)
 

@@ -20,7 +20,6 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.golden.storage.bdi_banks import BdiBanks as GoldenBdi
 from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.gscalar import GScalar as Golden
-from warpbank.golden.storage.gscalar import GScalarHalf as GoldenHalf
 from warpbank.golden.storage.metadata import Fill, Metadata
 from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.storage import bdi_banks, gscalar
@@ -31,7 +30,7 @@ from warpbank.hdl.storage.metadata import CompressedBanks, metadata_layout
 ROWS = 5
 #: What makes a storage, and the model of it.
 Half = partial(GScalar, parts=2)
-MODELS: dict[Any, Any] = {GScalar: Golden, Half: GoldenHalf, BdiBanks: GoldenBdi}
+MODELS: dict[Any, Any] = {GScalar: Golden, Half: partial(Golden, parts=2), BdiBanks: GoldenBdi}
 
 
 def bits(note: Metadata) -> tuple[int, int, int]:
@@ -155,7 +154,7 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False, poi
                         bank, row = chosen[number]
                         ctx.set(port.bank, bank)
                         ctx.set(port.row, row)
-                        model.poison(bank, row, pattern)
+                        model.poison(bank, row)
                         written[bank][row] = (1 << lanes) - 1
                         freed.add((bank, row))
             await ctx.tick()
