@@ -21,14 +21,6 @@ _LOADS = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
 _STORES = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})
 _ATOMICS = frozenset({Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL})
 _SHARED = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
-_L1_COUNTERS = {
-    L1Result.HIT: "l1.hits",
-    L1Result.MISS: "l1.misses",
-    L1Result.MERGE: "l1.merges",
-    L1Result.STORE: "l1.stores",
-    L1Result.ATOMIC: "l1.atomics",
-}
-_STALL_COUNTERS = {cause: f"lsu.stall.{cause.name.lower()}" for cause in LsuStall}
 
 
 class Lsu:
@@ -242,9 +234,9 @@ class Lsu:
         uop.lines_left += 1
         return True
 
-    def _count_stall(self, start: int, end: int) -> None:
+    def _count_stall(self, cause: LsuStall, start: int, end: int) -> None:
         """Report a stall of the cycles from `start` to `end` - 1."""
-        self._probe.ports["lsu_stall"].emit_during(start, end, self._stalled)
+        self._probe.ports["lsu_stall"].emit_during(start, end, cause)
 
     def _next_cycle(self, cycle: int) -> int:
         """Return the next cycle in which anything can happen here."""
