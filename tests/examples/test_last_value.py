@@ -101,7 +101,7 @@ def test_loading_happens_once_and_has_a_digest(example: ModuleType, tmp_path: Pa
     assert extensions.load(FOLDER) is example
     before = extensions.digest()
     (tmp_path / "more.py").write_text(
-        "from arch.schemes import Row, register_scheme\n"
+        "from warpbank.arch.schemes import Row, register_scheme\n"
         "register_scheme(Row(name='like-baseline', description='x'))\n"
     )
     extensions.load(tmp_path / "more.py")
