@@ -1,5 +1,4 @@
-"""What crosses the seams of a register file: one abstract class for the units of each room, declared in full
-(DESIGN, section 4).
+"""Interfaces of a register file: one abstract class for the units of each room, declared in full.
 
 A scheme is another class behind one of these, entered in `warpbank.golden.registry`. A hook that a unit has
 no use for does nothing there; nobody asks a unit what it is.
@@ -24,8 +23,8 @@ Arrival = tuple[int, int, int, Value, Metadata]
 
 
 class Mapping(ABC):
-    """Seam 5, first half: where a register is. What a register without a home holds is zeros, and what is
-    written back to one is dropped.
+    """Register mapping, first half of the bank interface. What a register without a home holds is zeros, and
+    what is written back to one is dropped.
 
     Attributes
     ----------
@@ -91,11 +90,11 @@ class Mapping(ABC):
 
     @abstractmethod
     def operand_read(self, warp: int, register: int) -> None:
-        """An operand no longer hinders a write (seam 6)."""
+        """An operand no longer hinders a write (scoreboard release interface)."""
 
     @abstractmethod
     def result_written(self, warp: int, mask: int) -> None:
-        """Registers and predicates have been written (seam 6)."""
+        """Registers and predicates have been written (scoreboard release interface)."""
 
     @abstractmethod
     def moved(self, register: int) -> None:
@@ -115,17 +114,17 @@ class Mapping(ABC):
 
     @abstractmethod
     def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
-        """What is left of the cycle, and the clock edge. Returns the operands that have been found, as
+        """End the cycle at the clock edge. Returns the operands that have been found, as
         (collector, slot, tag, home)."""
 
     @abstractmethod
     def holding(self, warp: int) -> str:
-        """What a warp has, for the message of a deadlock."""
+        """Description of the registers that a warp has, for the message of a deadlock."""
 
 
 class Storage(ABC):
-    """Seam 5, second half: the banks, and the stages before and behind them. One access per bank and cycle;
-    the main register file sees to it.
+    """Register storage, second half of the bank interface: the banks, and the stages before and behind them.
+    One access per bank and cycle; the main register file sees to it.
 
     Attributes
     ----------
@@ -194,7 +193,7 @@ class Storage(ABC):
 
     @abstractmethod
     def poisoned(self, value: Value) -> Value:
-        """What a cache holds in the place of a register that nobody is to read."""
+        """Value that a cache holds in the place of a register that nobody is to read."""
 
     @abstractmethod
     def step(self) -> None:
@@ -217,7 +216,7 @@ class Storage(ABC):
 
 
 class Hierarchy(ABC):
-    """Seams 2 and 4: operands for the collectors, results from the execution units.
+    """Register hierarchy: serves the operand read interface, and takes results by the result interface.
 
     Attributes
     ----------
@@ -302,11 +301,11 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def edge(self) -> None:
-        """What is left of a cycle in which the mapping is busy, and the clock edge."""
+        """End a cycle in which the mapping is busy, at the clock edge."""
 
 
 class Units(ABC):
-    """Seam 3: what a collector sees of the execution units."""
+    """Execution units as a collector sees them through the dispatch interface."""
 
     @abstractmethod
     def accepts(self, unit: int, cycle: int) -> bool:
@@ -323,7 +322,7 @@ class Units(ABC):
 
 
 class Collector(ABC):
-    """Seams 1, 3 and 4: from issue to dispatch, and what of the results is kept.
+    """Operand collectors of a sub-core: from issue to dispatch, and the results that they keep.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ class Collection:
 
     @property
     def writers(self) -> int:
-        """Who writes registers: the units, and what evicts."""
+        """Number of writers of registers: the units, and what evicts."""
         return UNITS + self.evicts
 
 
@@ -597,7 +597,7 @@ class Whereabouts(wiring.Signature):
 
 
 class StoragePorts(wiring.Signature):
-    """Seam 5: a storage (seen from it).
+    """Ports of a storage (seen from it).
 
     Parameters
     ----------

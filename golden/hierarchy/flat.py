@@ -84,9 +84,9 @@ class Flat(Hierarchy):
         return self._main.step()
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
         self._main.read(collector, slot, warp, register, tag)
 
     def edge(self) -> None:
-        """What is left of a cycle in which the mapping is busy."""
+        """End a cycle in which the mapping is busy."""
         self._main.edge()

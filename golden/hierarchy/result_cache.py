@@ -232,7 +232,7 @@ class ResultCache(Hierarchy):
         self._probe.emit("row_free", warp, offset)
 
     def edge(self) -> None:
-        """What is left of a cycle in which the mapping is busy."""
+        """End a cycle in which the mapping is busy."""
         self._main.edge()
         for warp, register in self._mapping.dropped:
             self._poison(warp, register)

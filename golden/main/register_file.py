@@ -170,7 +170,7 @@ class MainRegisterFile:
     # --- Operands.
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (seam 2)."""
+        """Request an operand (operand read interface)."""
         home = self.mapping.ask(collector, slot, warp, register, tag)
         if home is not None:
             self._arbiter.request(home[0], home[1], collector, slot, tag)
@@ -245,7 +245,7 @@ class MainRegisterFile:
     # --- The clock edge.
 
     def edge(self) -> None:
-        """What is left of a cycle in which the mapping is busy: operands get their names, registers are
+        """End a cycle in which the mapping is busy: operands get their names, registers are
         released. What is released is poisoned."""
         for collector, slot, tag, home in self.mapping.edge():
             if home is None:

@@ -34,7 +34,7 @@ class Direct(Mapping):
         self.dropped = []
 
     def launch(self, registers: int, exempt: int, slots: int) -> bool:
-        """What is on its way goes on."""
+        """Begin a launch; what is on its way goes on."""
         return False
 
     def start(self, warp: int, row: int) -> None:
@@ -80,7 +80,7 @@ class Direct(Mapping):
         """Nothing follows from it."""
 
     def moved(self, register: int) -> None:
-        """Its home is computed."""
+        """Take note of a register that sets off: its home is computed."""
 
     def hold(self, warp: int, register: int) -> None:
         """Nothing is released."""

@@ -87,7 +87,7 @@ class Banks(Storage):
         self.write(bank, row, mask, value)
 
     def written(self, taken: int) -> int:
-        """What a bank takes it writes at once."""
+        """Mask of the banks that are written: what a bank takes it writes at once."""
         return taken
 
     def poison(self, bank: int, row: int) -> None:

@@ -101,7 +101,7 @@ class Coded(Storage):
     # --- Reads.
 
     def operand(self, bank: int, row: int) -> tuple[Value, Metadata]:
-        """What a row stands for, and what is known of it."""
+        """Read of a row for an operand: its value and metadata."""
         note = self._banks.note(bank, row)
         if self._before:
             note = self._before.get((bank, row), note)
@@ -110,7 +110,7 @@ class Coded(Storage):
         return self._banks.read(bank, row), note
 
     def fetch(self, bank: int, row: int) -> tuple[Value, Metadata]:
-        """What a row stands for, and what is known of it, for a cache."""
+        """Read of a row for a cache: its value and metadata."""
         note = self._banks.note(bank, row)
         self._read.append((bank, note))
         self.busy = True
@@ -168,7 +168,7 @@ class Coded(Storage):
         self.busy = True
 
     def written(self, taken: int) -> int:
-        """What a bank takes it writes, a cycle later than it seems: reads keep that distance."""
+        """Mask of the banks that are written: a cycle later than it seems, a distance that reads keep."""
         return taken
 
     def poison(self, bank: int, row: int) -> None:
@@ -176,8 +176,8 @@ class Coded(Storage):
         self._banks.poison(bank, row)
 
     def poisoned(self, value: Value) -> Value:
-        """It stays as it is, as in hardware: collectors merge what they evict with dead lanes, and metadata
-        is about all lanes."""
+        """Poisoned value of a cache: it stays as it is, as in hardware: collectors merge what they evict with
+        dead lanes, and metadata is about all lanes."""
         return value
 
     def step(self) -> None:

@@ -126,6 +126,6 @@ class CompressedBanks(ABC):
         """Arrays that a write of the lanes of `mask` with this note activates."""
 
     def poison(self, bank: int, row: int) -> None:
-        """What the row held is of no use any more: it reads as `POISON`. Its note stays, as in hardware."""
+        """Poison a row that is of no use any more: it reads as `POISON`. Its note stays, as in hardware."""
         self._rows[bank][row] = self._pattern
         self._poisoned.add((bank, row))

@@ -232,11 +232,11 @@ class ScalarFile(Storage):
         self._rows.poison(bank, row)
 
     def poisoned(self, value: Value) -> Value:
-        """It stays as it is: metadata is about all lanes."""
+        """Poisoned value of a cache: it stays as it is, since metadata is about all lanes."""
         return value
 
     def step(self) -> None:
-        """What was taken in this cycle has been compared."""
+        """End the cycle: what was taken in it has been compared."""
         for bank, result in self._entering:
             self._stages[bank] = result
         self._entering.clear()

@@ -353,7 +353,7 @@ class KeptScalarLanes(ScalarLanes):
 def scalar_lanes(
     config: SmConfig, parts: int, collection: Collection, executes: frozenset[Scalar], probe: bool
 ) -> ScalarLanes:
-    """Who decides, for collectors that keep values or do not."""
+    """Make the unit that decides who executes, for collectors that keep values or do not."""
     if collection.keeps:
         return KeptScalarLanes(config, parts, collection.entries, executes, probe)
     return ScalarLanes(config, parts, executes, probe)

@@ -1,4 +1,4 @@
-"""What a sub-core sees of its registers, whichever hierarchy they are in."""
+"""Ports of a register hierarchy, as a sub-core sees them, whichever it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from warpbank.hdl.storage.decompress_moves import Stored
 
 
 class HierarchyPorts(wiring.Signature):
-    """Seams 2 to 6: the registers of a sub-core (seen from them). A hierarchy leaves alone what does not
+    """Ports of the registers of a sub-core (seen from them). A hierarchy leaves alone what does not
     concern it; of what it never needs there is none.
 
     Parameters
@@ -39,14 +39,14 @@ class HierarchyPorts(wiring.Signature):
     Members
     -------
     those of `warpbank.hdl.mapping.ports.Hooks`, and
-    read : In(read_stream). Operands are requested (seam 2).
+    read : In(read_stream). Operands are requested (operand read interface).
     deliver : Out(Delivery) per collector. They arrive, with their metadata; from registers.
-    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
-        cycle.
+    result : In(result_stream) per unit. A result register is offered (result interface); `ready`: it is
+        written in this cycle.
     evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written, or dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write, keep : Out(WriteBack) per bank; per unit. What is written; its value comes in.
-    landed : Out(Written). A result is there from the next cycle on (seam 6).
+    landed : Out(Written). A result is there from the next cycle on (scoreboard release interface).
     stored : Out(Stored) per bank. So is a value in a bank, compressed or not.
     owed : Out(Owed). Asks whether a result of a register is to come.
     activate : In(1). Warp `activated` becomes active; only if `may_activate` has it.

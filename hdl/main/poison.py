@@ -12,7 +12,7 @@ POISON = 0xDEADBEEF
 
 
 def stale(m: Module, number: int, rows: int, freed: Any, row: Value, reads: Value, written: Value) -> Value:
-    """What of a row has not been written since its release: a bit for each bit of `written`. Not for
+    """Stale parts of a row, not written since its release: a bit for each bit of `written`. Not for
     synthesis: a memory with a port for each release of a cycle.
 
     Parameters

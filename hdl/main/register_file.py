@@ -33,7 +33,7 @@ from warpbank.hdl.storage.metadata import metadata_layout
 
 
 class Access(wiring.Signature):
-    """What a cache wants of a bank (seen from the cache).
+    """Access of a cache to a bank (seen from the cache).
 
     Members
     -------
@@ -64,7 +64,7 @@ class Access(wiring.Signature):
 
 
 class Moved(wiring.Signature):
-    """Where the register is that a cache is about to move (seen from the cache). Combinational.
+    """Look-up of the register that a cache is about to move (seen from the cache). Combinational.
 
     Members
     -------
@@ -110,16 +110,16 @@ class MainRegisterFile(wiring.Component):
     Members
     -------
     those of `warpbank.hdl.mapping.ports.Hooks`, and
-    read : In(read_stream). Operands are requested (seam 2).
+    read : In(read_stream). Operands are requested (operand read interface).
     deliver : Out(Delivery) per collector. They arrive; from registers.
-    result : In(result_stream) per unit. A result register is offered (seam 4); `ready`: it is written in this
-        cycle.
+    result : In(result_stream) per unit. A result register is offered (result interface); `ready`: it is
+        written in this cycle.
     evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written in this cycle, or
         dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
     landed : Out(Written) per bank; per unit if the collectors keep results. A result is there from the next
-        cycle on (seam 6).
+        cycle on (scoreboard release interface).
     stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
     owed : Out(Owed), if compressed values are evicted. Asks whether a result of the register is to come: then
         the value is kept as it is.

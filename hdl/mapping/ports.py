@@ -1,4 +1,4 @@
-"""What every mapping is asked and told: the pipeline hooks, and where registers are."""
+"""Ports of a register mapping: the pipeline hooks, and where registers are."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Moving(wiring.Signature):
 
 
 class Hooks(wiring.Signature):
-    """What happens to uops and warps, for a mapping, and whoever else follows it (seen from it).
+    """Pipeline hooks: what happens to uops and warps, for a mapping and whoever else follows it (seen from
+    it).
 
     Members
     -------
@@ -84,7 +85,7 @@ def follow(m: Module, outer: Any, inner: Any, config: SmConfig, entries: int) ->
 
 
 class MappingPorts(wiring.Signature):
-    """Seam 5: a mapping (seen from it).
+    """Ports of a mapping (seen from it).
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class MappingPorts(wiring.Signature):
     Members
     -------
     those of `Hooks`, and
-    read : In(read_stream). A uop's operands are requested (seam 2).
+    read : In(read_stream). A uop's operands are requested (operand read interface).
     request : Out(Requests). They are, at the banks. blank : Out, per slot: it is nowhere, and reads as zeros.
     locate : In(Location) per writer. mapped : Out, per writer: the register is somewhere.
     content : Out(1). The register of the last writer is somewhere, and what it holds is still wanted.
