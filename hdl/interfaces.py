@@ -496,6 +496,7 @@ class DeliveryInterface(Interface, Protocol):
     valid: Signal
     slot: Signal
     value: Signal
+    metadata: Record
     tag: Signal
 
 
@@ -697,7 +698,7 @@ class SchedulerPorts(wiring.Signature):
                 "away": In(warps if sets else 0),
                 "may_activate": In(warps),
                 "pick": Out(bits(warps)),
-                "active": Out(warps, init=-1),
+                "active": wiring.Member(Out, warps, init=-1),
                 "activated": Out(warps),
                 "deactivated": Out(warps),
             }
@@ -875,8 +876,8 @@ def issue_stream(config: SmConfig) -> Always:
     return Always(issue_layout(config))
 
 
-def optional(unit: wiring.Component, name: str) -> list[Any]:
-    """The member of that name, if the unit has one."""
+def optional(unit: Any, name: str) -> list[Any]:
+    """Return the member of that name, if the component has one."""
     return [getattr(unit, name)] if name in unit.signature.members else []
 
 

@@ -204,8 +204,8 @@ class Scoreboard(wiring.Component):
             write_at(m, pending, (uop.destination + number)[:REGISTER_WIDTH], state, enable)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
-        for owed, found in zip(self.owed, self._owed, strict=True):
-            found.append(read_at(m, pending, owed.register)[Pending.WRITE])
+        for owed, answers in zip(self.owed, self._owed, strict=True):
+            answers.append(read_at(m, pending, owed.register)[Pending.WRITE])
         found = Signal(width, name=f"found_{warp}")
         looked_up = [
             read_at(m, pending, hazards.registers[place]) for place in range(MAX_SOURCES + MAX_DESTINATIONS)
