@@ -34,7 +34,7 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, Control, Unit
 from warpbank.hdl.probe import EventsInterface
-from warpbank.hdl.typed import Interface, Record
+from warpbank.hdl.typed import Interface, Record, starting_at
 
 #: Units, in the order of `warpbank.arch.uop.Unit`: what is per unit below is an array of this size.
 UNITS = len(Unit)
@@ -698,7 +698,7 @@ class SchedulerPorts(wiring.Signature):
                 "away": In(warps if sets else 0),
                 "may_activate": In(warps),
                 "pick": Out(bits(warps)),
-                "active": wiring.Member(Out, warps, init=-1),
+                "active": starting_at(Out(warps), -1),
                 "activated": Out(warps),
                 "deactivated": Out(warps),
             }

@@ -37,3 +37,10 @@ def record(layout: data.Layout, *, name: str | None = None, **options: Any) -> R
     options : as `Signal` takes them: `init`, `reset_less`, `attrs`.
     """
     return cast("Record", Signal(layout, name=name, src_loc_at=1, **options))
+
+
+def starting_at(member: wiring.Member, value: int) -> wiring.Member:
+    """Port with an initial value. The stubs leave out the argument of `wiring.Flow` that gives one."""
+    port: Any = wiring.Member
+    made: wiring.Member = port(member.flow, member.shape, init=value)
+    return made
