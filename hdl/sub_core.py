@@ -1,17 +1,19 @@
 """A sub-core: assembly of the rooms.
 
-Within a cycle, in the order of the phases, which are also the private steps that build it:
+The phases of a cycle, in order; a private step of the same name builds each:
 
-0.  status, look: state of the clock edge; the mapping sees the warps' first uops
-1.  activate: which warps are active, in the scheduler and in the registers
-2.  write_back: results onto banks, into collectors and caches
-3.  land: the scoreboard hears of what is written
-4.  bank_read: operands from the registers to the collectors
-5.  dispatch: complete uops to the units, and who of their lanes executes them
-6.  fill: the instruction buffers
-7.  issue: the uop that the scheduler picks, or a move in its place
+1.  start: launches and warps begin, warps drain
+2.  look: what the warps' first uops wait for; the mapping sees them
+3.  activate: which warps are active, in the scheduler and in the registers
+4.  write_back: results take banks, or places in collectors and caches
+5.  keep: the values of those results come in
+6.  land: the scoreboard hears of what is written
+7.  bank_read: operands are requested, and arrive in the collectors
+8.  dispatch: complete uops go to the units, which are told of the lanes that execute them
+9.  fill: the instruction buffers take uops
+10. issue: the uop that the scheduler picks, or a move in its place
 
-All of it is combinational between two clock edges; a value written at one is seen after it.
+What one phase writes into registers, others see after the clock edge.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class Demonstrator(wiring.Component):
                 ).all()
                 with m.If(core.pipelines.result[unit].valid & same):
                     m.d.comb += question.value.eq(head)
-        if core.keeps:
+        if core.keep:
             m.d.comb += [self.sm.keep[0][unit].value.eq(head) for unit, head in heads.items()]
 
     def _enter(self, m: Module, unit: Unit) -> _Entered:
