@@ -139,7 +139,7 @@ class Harness(Elaboratable):
         crossing: int = 1,
     ) -> None:
         self.config = config = machine(latency, crossing)
-        self.inductive = inductive
+        self.inductive, self.liveness = inductive, liveness
         self.storage = OpenedBanks(config)
         collection = Collection(1)
         mapping = Placed(config, collection, collection.writers + 1, 0)
@@ -450,7 +450,7 @@ class Harness(Elaboratable):
         blocks, live = self.blocks, self.bit(self.live, self.warp)
         fresh = self.bit(blocks._fresh, self.warp)
         needed = (
-            live & (self.defined | self.pending) if self.unit.liveness else live & ~fresh
+            live & (self.defined | self.pending) if self.liveness else live & ~fresh
         )  # else all are alive to the end
         here = [self._in_row(row, self.warp) for row in range(ROWS)]
         staying = [held & ~blocks._leaving[row] for row, held in enumerate(here)]
