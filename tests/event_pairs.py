@@ -25,6 +25,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import COMPRESSED, Scheme, parse_scheme
 from warpbank.arch.uop import MOVE
 from warpbank.golden.mapping.direct import Direct
+from warpbank.golden.probe import Probe
 from warpbank.golden.sm import simulate
 from warpbank.golden.stream import Template, templates_of
 from warpbank.program.random_programs.hinted import SMALL, RandomProgram
@@ -143,7 +144,7 @@ class PairSink:
         self._core = config.sub_core
         self._started = 0
         self._slots: dict[tuple[int, int], _Slot] = {}
-        self._direct: dict[int, Direct] = defaultdict(lambda: Direct(config.sub_core))
+        self._direct: dict[int, Direct] = defaultdict(lambda: Direct(config.sub_core, Probe(-1, None)))
         self._places: dict[tuple[int, str, int, int], tuple[int, int]] = {}  # core, which, bank, row
         self._owner: dict[tuple[int, int], int] = {}  # (core, collector) -> its warp
         #: (core, collector) -> seq -> slots of the uop that no bank has served yet.
@@ -220,7 +221,7 @@ class PairSink:
         if self._scheme.mapping != "renaming":
             registers = int(self._trace.launches[int(found["launch"])]["registers"])
             for register in range(registers):
-                self._places[(core, "main", *mapping.locate(warp, register))] = warp, register
+                self._places[(core, "main", *mapping.home(warp, register))] = warp, register
 
     def _place(self, core: int, name: str, fields: dict[str, int]) -> None:
         """Follow which register lies where."""

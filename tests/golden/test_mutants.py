@@ -7,6 +7,7 @@ import pytest
 
 import warpbank.golden.sub_core
 from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.events import Hazard
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 from warpbank.golden import registry
@@ -72,23 +73,29 @@ class SharedRows(Direct):
 class NoWar(Scoreboard):
     """WAR hazards pass."""
 
-    def hazard(self, uop: TraceUop) -> int:
-        return 1 if self.writes[uop.warp] & uop.hazard else 0
+    def hazard(self, uop: TraceUop) -> Hazard:
+        return Hazard.SCOREBOARD if self.writes[uop.warp] & uop.hazard else Hazard.NONE
 
 
 class NoRaw(Scoreboard):
     """Only WAW and WAR count."""
 
-    def hazard(self, uop: TraceUop) -> int:
-        return 1 if (self.writes[uop.warp] | self.reads[uop.warp]) & uop.writes else 0
+    def hazard(self, uop: TraceUop) -> Hazard:
+        return (
+            Hazard.SCOREBOARD if (self.writes[uop.warp] | self.reads[uop.warp]) & uop.writes else Hazard.NONE
+        )
 
 
 class NoWaw(Scoreboard):
     """WAW hazards pass: an old slow result comes after a young quick one."""
 
-    def hazard(self, uop: TraceUop) -> int:
+    def hazard(self, uop: TraceUop) -> Hazard:
         sources = sum(1 << register for register in uop.sources)
-        return 1 if self.writes[uop.warp] & sources or self.reads[uop.warp] & uop.writes else 0
+        return (
+            Hazard.SCOREBOARD
+            if self.writes[uop.warp] & sources or self.reads[uop.warp] & uop.writes
+            else Hazard.NONE
+        )
 
 
 class WrongSlot(Ocu):

@@ -107,7 +107,7 @@ class KeepsNothing(DeadlockReserve):
 
 
 def test_without_a_reserve_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renaming, "Reserve", KeepsNothing)
+    monkeypatch.setattr(renaming, "DeadlockReserve", KeepsNothing)
     with pytest.raises(ExecutionError, match="no warp can ever proceed"):
         fewest(0, "lrr")
 
