@@ -364,8 +364,8 @@ BOTH = (
         "extension", E.ExtensionError, wb.load, ("none.py",), ("--load", "none.py", "kernels"), "none.py"
     ),
 )
-#: Sentences that name an argument as the API or as the command line has it, or that quote the system, which does
-#: not always say the same of a host that is not there.
+#: Sentences that name an argument as the API or as the command line has it, or that quote the system, which
+#: does not always say the same of a host that is not there.
 DIFFERENT = {"no_schemes", "scheduler"}
 
 
