@@ -5,33 +5,127 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from amaranth.lib import wiring
+from amaranth.hdl import Signal
+from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.arch.uop import MAX_SOURCES
+from warpbank.arch.uop import MAX_SOURCES, Scalar
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
 from warpbank.hdl.front_end.cache_aware import CacheAware
 from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
 from warpbank.hdl.front_end.lrr import Lrr
+from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.rfc import Rfc
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.interfaces import (
+    AlwaysInterface,
+    Collection,
+    DeliveryInterface,
+    ReadDoneInterface,
+    ResultOfferInterface,
+    SchedulerInterface,
+    StartInterface,
+    WriteBackInterface,
+    WrittenInterface,
+)
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
+from warpbank.hdl.storage.decompress_moves import StoredInterface
 from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.hdl.storage.scalar_rf import ScalarRf
+from warpbank.hdl.typed import Interface, Record
+
+
+class Collectors(Interface, Protocol):
+    """Collectors of a sub-core, whichever they are: the ports that `warpbank.hdl.collector` describes."""
+
+    issue: AlwaysInterface
+    entry: Signal
+    may_issue: Signal
+    may_slide: Signal
+    slide: Signal
+    start: Signal
+    holds: Signal
+    ready: Signal
+    idle: Signal
+    sthld: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    read_done: list[ReadDoneInterface]
+    dispatch: list[stream.Interface]
+    refused: Signal
+    operands: list[list[Signal]]
+    offered: list[Signal]
+    kept: list[list[Record]]
+    result: list[ResultOfferInterface]
+    evicted: list[stream.Interface]
+    first: Signal
+    keep: list[WriteBackInterface]
+
+    def tags(self, config: SmConfig) -> int:
+        """Uops that one collector can have in collection at a time."""
+
+    def place_width(self, config: SmConfig) -> int:
+        """Bits of the number of a place in a collector."""
+
+
+class Registers(Interface, Protocol):
+    """Register file of a sub-core, whatever it is made of.
+
+    It has the ports of `warpbank.hdl.hierarchy.ports`, and tells the units beside it what it compresses and
+    executes, and which collectors it serves.
+    """
+
+    parts: int
+    executes: frozenset[Scalar]
+    collection: Collection
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    result: list[stream.Interface]
+    evicted: list[stream.Interface]
+    first: Signal
+    write: list[WriteBackInterface]
+    keep: list[WriteBackInterface]
+    landed: list[WrittenInterface]
+    stored: list[StoredInterface]
+    owed: list[OwedInterface]
+    activate: Signal
+    activated: Signal
+    deactivate: Signal
+    ended: Signal
+    quiet: Signal
+    prefetch: Signal
+    prefetching: Signal
+    working: Signal
+    may_issue: Signal
+    may_activate: Signal
+
 
 #: Makes a unit; what a name stands for beyond a class is an argument.
 Factory = Callable[..., Any]
@@ -58,7 +152,7 @@ STORAGES: dict[str, Factory] = {
     "bdi": BdiBanks,
     "scalar_rf": ScalarRf,
 }
-SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
+SCHEDULERS: dict[str, Factory] = {
     "lrr": lambda config, _: Lrr(config.sub_core.warps),
     "gto": lambda config, _: Gto(config.sub_core.warps),
     "cache_aware": lambda config, _: CacheAware(config.sub_core.warps),
@@ -66,19 +160,19 @@ SCHEDULERS: dict[str, Callable[[SmConfig, bool], wiring.Component]] = {
 }
 
 
-def _unit(room: str, units: dict[str, Factory], name: str) -> Any:
+def _unit(room: str, units: dict[str, Factory], name: str) -> Factory:
     """What makes `name`. Raises ValueError if the RTL has none of that name."""
     if name not in units:
         raise ValueError(f"The RTL has no {room} named {name!r}; it has {', '.join(units)}.")
     return units[name]
 
 
-def _class(make: Any) -> tuple[Any, dict[str, Any]]:
+def _class(make: Factory) -> tuple[Any, dict[str, Any]]:
     """The class that a factory makes, and the arguments it gives it."""
     return (make.func, make.keywords) if isinstance(make, partial) else (make, {})
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Any:
+def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
     """The register file of one sub-core below its collectors: a hierarchy over a main register file, which
     joins a mapping and a storage."""
     kind, arguments = _class(_unit("collector", COLLECTORS, scheme.collector))
@@ -93,16 +187,20 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Any:
         config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
     )
     main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
-    return hierarchy(config, main, collection, probe=probe)
+    registers: Registers = hierarchy(config, main, collection, probe=probe)
+    return registers
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, parts: int, probe: bool) -> Any:
+def build_collectors(config: SmConfig, scheme: Scheme, parts: int, probe: bool) -> Collectors:
     """The collectors of one sub-core. Those that keep values keep their metadata beside them; `parts`: of a
     register, as the storage compresses them."""
-    return _unit("collector", COLLECTORS, scheme.collector)(config, probe, parts)
+    collectors: Collectors = _unit("collector", COLLECTORS, scheme.collector)(config, probe, parts)
+    return collectors
 
 
-def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> wiring.Component:
+def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> SchedulerInterface:
     """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
     policy = config.sub_core.front_end.scheduler
-    return _unit("scheduler", SCHEDULERS, scheme.scheduler if policy == "scheme" else policy)(config, probe)
+    name = scheme.scheduler if policy == "scheme" else policy
+    scheduler: SchedulerInterface = _unit("scheduler", SCHEDULERS, name)(config, probe)
+    return scheduler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
@@ -12,10 +12,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.cta_dispatch import CtaDispatch, Started, StartedInterface, launch_layout
 from warpbank.hdl.execute.lsu import Lines, LinesInterface, Lsu
-from warpbank.hdl.execute.pipelines import Pipelines
-from warpbank.hdl.execute.result_arbiter import ResultArbiter
 from warpbank.hdl.front_end.barrier import Barriers
-from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.interfaces import (
     UNITS,
@@ -25,36 +22,12 @@ from warpbank.hdl.interfaces import (
     ImmediateInterface,
     Start,
     StartInterface,
-    SubCoreInterface,
     WriteBack,
     WriteBackInterface,
     optional,
 )
 from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
-
-
-class _Collectors(Protocol):
-    waits: bool
-    dispatch: list[stream.Interface]
-    operands: list[list[Signal]]
-
-
-class _Registers(Protocol):
-    prefetches: bool
-
-
-class _SubCore(SubCoreInterface, Protocol):
-    """Sub-core as it is used from outside: its ports, which of them there are, and some of its units."""
-
-    keeps: bool
-    collectors: _Collectors
-    registers: _Registers
-    pipelines: Pipelines
-    results: ResultArbiter
-    scoreboard: Scoreboard
-
-    def elaborate(self, platform: object) -> Module: ...
 
 
 class Sm(wiring.Component):
@@ -114,7 +87,7 @@ class Sm(wiring.Component):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
         config = scheme.machine(config)
         self._apart = apart
-        self.cores = [cast("_SubCore", SubCore(config, scheme, probe)) for _ in range(config.sub_cores)]
+        self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)
@@ -207,7 +180,7 @@ class Sm(wiring.Component):
         return m
 
 
-def _instance(core: _SubCore) -> Instance:
+def _instance(core: SubCore) -> Instance:
     """Instance of the module `sub_core`, in the place of a sub-core."""
     ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     for path, found, value in core.signature.flatten(core):

@@ -22,7 +22,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Array, Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
@@ -33,11 +33,21 @@ from warpbank.hdl.execute.scalar import scalar_lanes
 from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
 from warpbank.hdl.front_end.issue import InFlight, Status
 from warpbank.hdl.front_end.scoreboard import Scoreboard
-from warpbank.hdl.interfaces import SubCorePorts, optional
-from warpbank.hdl.probe import Events, gather, reporting, total
+from warpbank.hdl.interfaces import (
+    AlwaysInterface,
+    ArrivalInterface,
+    FillInterface,
+    ImmediateInterface,
+    StartInterface,
+    SubCorePorts,
+    WriteBackInterface,
+    optional,
+)
+from warpbank.hdl.probe import Events, EventsInterface, gather, reporting, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
 from warpbank.hdl.round_robin import encode
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
+from warpbank.hdl.typed import Interface
 
 
 class SubCore(wiring.Component):
@@ -54,6 +64,21 @@ class SubCore(wiring.Component):
     ------
     ValueError : the scheme names a unit that has no RTL.
     """
+
+    start: StartInterface
+    launch: Signal
+    release: Signal
+    arrival: ArrivalInterface
+    drain: Signal
+    fill: FillInterface
+    write: list[WriteBackInterface]
+    issues: Signal
+    sthld: Signal
+    keep: list[WriteBackInterface]
+    immediate: ImmediateInterface
+    lsu: stream.Interface
+    returned: AlwaysInterface
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
@@ -121,8 +146,8 @@ class SubCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.start), status.start)
         wiring.connect(m, wiring.flipped(self.start), registers.start)
         wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
-        for part in (self.buffers, self.scheduler, in_flight, self.collectors):
-            m.d.comb += part.start.eq(self.start.warps)
+        for start in (self.buffers.start, self.scheduler.start, in_flight.start, self.collectors.start):
+            m.d.comb += start.eq(self.start.warps)
         m.d.comb += [
             *(registers.launch.eq(launch) for launch in optional(self, "launch")),
             status.release.eq(self.release),
@@ -175,12 +200,13 @@ class SubCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.returned), self.pipelines.returned)
         for head, result in zip(results.head, self.pipelines.result, strict=True):
             wiring.connect(m, result, head)
-        for offered, taker in (
+        pairs: list[tuple[Interface, Interface]] = [
             *zip(results.result, registers.result, strict=True),
             *zip(results.offer, collectors.result, strict=True),
             *zip(collectors.evicted, registers.evicted, strict=True),
             *zip(results.finished, registers.finished, strict=True),
-        ):
+        ]
+        for offered, taker in pairs:
             wiring.connect(m, offered, taker)
         m.d.comb += [
             registers.first.eq(results.first),
@@ -189,16 +215,15 @@ class SubCore(wiring.Component):
         ]
         for unit, retired in enumerate(results.retired):
             names = retired.signature.members
-            for part in (self.scoreboard, self.status, self.in_flight):
-                taker = part.retired[unit]
-                m.d.comb += [getattr(taker, name).eq(getattr(retired, name)) for name in names]
+            for takers in (self.scoreboard.retired, self.status.retired, self.in_flight.retired):
+                m.d.comb += [getattr(takers[unit], name).eq(getattr(retired, name)) for name in names]
 
     def _keep(self, m: Module) -> None:
         """Values of results come in: for a bank, or for a unit whose result a collector or a cache keeps."""
         for outer, inner in zip(self.write, self.registers.write, strict=False):
             wiring.connect(m, wiring.flipped(outer), inner)
         for unit, outer in enumerate(self.keep):
-            asks = [part.keep[unit] for part in (self.registers, self.collectors) if part.keep]
+            asks = [keep[unit] for keep in (self.registers.keep, self.collectors.keep) if keep]
             for ask in asks:
                 m.d.comb += ask.value.eq(outer.value)
             m.d.comb += outer.valid.eq(reduce(or_, (ask.valid for ask in asks)))
@@ -209,11 +234,12 @@ class SubCore(wiring.Component):
 
     def _land(self, m: Module) -> None:
         """The scoreboard hears of what is written, and is asked about what is not."""
-        for source, sink in (
+        pairs: list[tuple[Interface, Interface]] = [
             *zip(self.registers.landed, self.scoreboard.written, strict=True),
             *zip(self.registers.owed, self.scoreboard.owed, strict=True),
             *zip(self.registers.stored, self.moves.stored, strict=True),
-        ):
+        ]
+        for source, sink in pairs:
             wiring.connect(m, source, sink)
 
     def _bank_read(self, m: Module) -> None:
@@ -225,10 +251,10 @@ class SubCore(wiring.Component):
         ):
             wiring.connect(m, source, sink)
             m.d.comb += [known.valid.eq(source.valid), known.metadata.eq(source.metadata)]
-        for source, scored, followed in zip(
+        for done, scored, followed in zip(
             collectors.read_done, self.scoreboard.read, registers.done, strict=True
         ):
-            m.d.comb += [scored.slots.eq(source.slots), followed.slots.eq(source.slots)]
+            m.d.comb += [scored.slots.eq(done.slots), followed.slots.eq(done.slots)]
 
     def _dispatch(self, m: Module) -> None:
         """Complete uops go to their units, which are told of the lanes they have to clock."""
@@ -291,7 +317,7 @@ class SubCore(wiring.Component):
             collectors.idle.eq(~status.issues),
             *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
         ]
-        for part in (collectors, self.scoreboard, registers, self.scalar):
-            m.d.comb += [part.issue.valid.eq(status.issue.valid), part.issue.payload.eq(status.issue.payload)]
-        for part in (self.scoreboard, registers, self.scalar):
-            m.d.comb += part.entry.eq(collectors.entry)
+        for issue in (collectors.issue, self.scoreboard.issue, registers.issue, self.scalar.issue):
+            m.d.comb += [issue.valid.eq(status.issue.valid), issue.payload.eq(status.issue.payload)]
+        for entry in (self.scoreboard.entry, registers.entry, self.scalar.entry):
+            m.d.comb += entry.eq(collectors.entry)

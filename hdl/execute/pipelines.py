@@ -56,7 +56,7 @@ class Pipelines(wiring.Component):
     returned: AlwaysInterface
     result: list[stream.Interface]
     overflow: Signal
-    alone: Signal
+    alone: list[Signal]
     events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:

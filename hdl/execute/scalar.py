@@ -139,6 +139,8 @@ class ScalarLanes(wiring.Component):
     issue: AlwaysInterface
     entry: Signal
     deliver: list[ArrivingInterface]
+    kept: list[list[Record]]
+    offered: list[Signal]
     dispatch: list[DispatchedInterface]
     clocked: list[ClockedInterface]
     events: EventsInterface
@@ -285,9 +287,6 @@ class KeptScalarLanes(ScalarLanes):
     dispatch : In(Dispatched) per unit. A uop goes to its unit in this cycle.
     clocked : Out(Clocked) per unit. Lanes for that uop; from registers but for the choice of the collector.
     """
-
-    kept: list[list[Record]]
-    offered: list[Signal]
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
-from warpbank.hdl.interfaces import Collection, StoragePorts
+from warpbank.hdl.interfaces import BankPortInterface, Collection, FreedInterface, StoragePorts
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
 
@@ -36,6 +36,9 @@ class Banks(wiring.Component):
     parts, read_delay, write_delay, zeros = 0, 0, 0, 0
     #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
+
+    bank: list[BankPortInterface]
+    freed: list[FreedInterface]
 
     def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):

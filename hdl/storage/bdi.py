@@ -62,6 +62,15 @@ class BdiCompressor(wiring.Component):
     TypeError : no configuration.
     """
 
+    enable: Signal
+    value: Signal
+    mask: Signal
+    raw: Signal
+    given: enum.EnumView[Delta]
+    active: Signal
+    kind: enum.EnumView[Delta]
+    packed: Signal
+
     def __init__(self, config: SmConfig, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"BdiCompressor needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -132,6 +141,11 @@ class BdiDecompressor(wiring.Component):
     ------
     TypeError : no configuration.
     """
+
+    enable: Signal
+    kind: enum.EnumView[Delta]
+    packed: Signal
+    value: Signal
 
     def __init__(self, config: SmConfig) -> None:
         if not isinstance(config, SmConfig):

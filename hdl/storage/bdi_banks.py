@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.uop import Scalar
@@ -43,8 +45,8 @@ class BdiBanks(CompressedBanks):
     @property
     def zeros(self) -> int:
         """The note of a register of zeros: a base."""
-        note = {"divergent": 0, "enc": [Delta.NONE.value], "full": 0, "base": [0]}
-        return metadata_layout(self.parts).const(note).as_value().value
+        note: dict[int | str, Any] = {"divergent": 0, "enc": [Delta.NONE.value], "full": 0, "base": [0]}
+        return Const.cast(metadata_layout(self.parts).const(note)).value
 
     def noter(self) -> MetadataWriter:
         """A unit that finds the metadata which these banks would."""
@@ -105,7 +107,7 @@ class BdiBanks(CompressedBanks):
         with m.If(arrives):
             m.d.sync += bank.metadata.enc[0].eq(known)
         if self._probe:
-            every, stored = count(1 for _ in needed_in), count(groups(written, WORD_LANES))
+            every, stored = count(Const(1) for _ in needed_in), count(groups(written, WORD_LANES))
             for event, valid, found, activated, there in (
                 (self.events.array_read[number], reads, look.data, count(needed_in), every),
                 (

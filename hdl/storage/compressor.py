@@ -67,6 +67,15 @@ class Compressor(wiring.Component):
     ValueError : the lanes cannot be cut into so many parts.
     """
 
+    enable: Signal
+    value: Signal
+    mask: Signal
+    data: Signal
+    active: Signal
+    enc: list[Signal]
+    base: list[Signal]
+    full: Signal
+
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
         self._config = checked(self, config, parts, "compressed")
         self._parts = parts

@@ -38,6 +38,12 @@ class Decompressor(wiring.Component):
     ValueError : the lanes cannot be cut into so many parts.
     """
 
+    enable: Signal
+    data: Signal
+    enc: list[Signal]
+    base: list[Signal]
+    value: Signal
+
     def __init__(self, config: SmConfig, parts: int = 1) -> None:
         self._config = checked(self, config, parts, "decompressed")
         self._parts = parts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
 from warpbank.arch.parameters import SmConfig
@@ -14,6 +14,7 @@ from warpbank.hdl.probe import emit
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
+from warpbank.hdl.typed import Record, record
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
 #: not reordered.
@@ -59,8 +60,13 @@ class GScalar(CompressedBanks):
     @property
     def zeros(self) -> int:
         """The note of a register of zeros: a scalar."""
-        note = {"divergent": 0, "enc": [-1] * self.parts, "full": 1, "base": [0] * self.parts}
-        return metadata_layout(self.parts).const(note).as_value().value
+        note: dict[int | str, Any] = {
+            "divergent": 0,
+            "enc": [-1] * self.parts,
+            "full": 1,
+            "base": [0] * self.parts,
+        }
+        return Const.cast(metadata_layout(self.parts).const(note)).value
 
     def noter(self) -> MetadataWriter:
         """A unit that finds the metadata which these banks would."""
@@ -100,7 +106,7 @@ class GScalar(CompressedBanks):
         ]
 
         # The next one: arrays and notes.
-        note = Signal(metadata_layout(self.parts), name=f"written_{number}")
+        note = record(metadata_layout(self.parts), name=f"written_{number}")
         if self._told:
             m.d.comb += note.eq(bank.given)
         else:
@@ -136,7 +142,7 @@ class GScalar(CompressedBanks):
         if self._probe:
             self._events(m, number, reads, writes, found, note, kept_in, kept_out)
 
-    def _kept(self, m: Module, note: data.View, name: str) -> Signal:
+    def _kept(self, m: Module, note: Record, name: str) -> Signal:
         """The bytes of every part that are not in the banks. With D the encoding bits say nothing about
         that."""
         kept = Signal(BYTES * self.parts, name=f"kept_{name}")
@@ -186,8 +192,8 @@ class GScalar(CompressedBanks):
         number: int,
         reads: Value,
         writes: Value,
-        found: data.View,
-        note: data.View,
+        found: Record,
+        note: Record,
         kept_in: Value,
         kept_out: Value,
     ) -> None:
@@ -222,7 +228,7 @@ class GScalar(CompressedBanks):
         )
 
 
-def write_note(m: Module, note: data.View, compressor: Compressor, part: Value, moved: Value) -> None:
+def write_note(m: Module, note: Record, compressor: Compressor, part: Value, moved: Value) -> None:
     """Metadata of the value that the compressor has taken last."""
     m.d.comb += [note.divergent.eq(part & ~moved), note.full.eq(compressor.full & ~moved)]
     for index in range(len(compressor.base)):

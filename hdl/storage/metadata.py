@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.interfaces import NO_METADATA, Collection, StoragePorts
+from warpbank.hdl.interfaces import NO_METADATA, BankPortInterface, Collection, FreedInterface, StoragePorts
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
-from warpbank.hdl.probe import Events
+from warpbank.hdl.probe import Events, EventsInterface
 from warpbank.hdl.storage.compressor import BYTES
+from warpbank.hdl.typed import Record
 
 
 def metadata_layout(parts: int) -> data.StructLayout:
@@ -61,6 +62,12 @@ class MetadataWriter(wiring.Component):
     Latency: one cycle; `note` holds until the next value is taken.
     """
 
+    enable: Signal
+    value: Signal
+    mask: Signal
+    part: Signal
+    note: Record
+
     def __init__(self, config: SmConfig, parts: int) -> None:
         self._config, self._parts = config, parts
         super().__init__(
@@ -99,6 +106,10 @@ class CompressedBanks(wiring.Component, ABC):
     ------
     TypeError : no configuration.
     """
+
+    bank: list[BankPortInterface]
+    freed: list[FreedInterface]
+    events: EventsInterface
 
     #: The metadata are read first, and what is read is decompressed; a result is compressed first.
     read_delay, write_delay = 2, 1

@@ -14,9 +14,9 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import Collection, StoragePorts
+from warpbank.hdl.interfaces import BankPortInterface, Collection, StoragePorts, WhereaboutsInterface
 from warpbank.hdl.main.arbiter import ScalarArbiter
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
@@ -51,6 +51,10 @@ class ScalarRf(wiring.Component):
     TypeError : no configuration.
     ValueError : registers that are released, or written with metadata.
     """
+
+    bank: list[BankPortInterface]
+    where: list[WhereaboutsInterface]
+    events: EventsInterface
 
     #: A result is compared before it is written; what is read comes at once.
     parts, read_delay, write_delay, zeros = 1, 0, 1, 0
@@ -92,9 +96,9 @@ class ScalarRf(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         core = self._config.sub_core
-        shape = {"depth": core.rows << core.bank_width, "init": []}
-        scalars = m.submodules.scalars = Memory(shape=32, **shape)
-        whereabouts = m.submodules.whereabouts = Memory(shape=1, **shape)
+        places = core.rows << core.bank_width
+        scalars = m.submodules.scalars = Memory(shape=32, depth=places, init=[])
+        whereabouts = m.submodules.whereabouts = Memory(shape=1, depth=places, init=[])
         stages = [self._stage(m, number) for number in range(core.banks)]
         asking, pointer = Signal(core.banks), Signal(core.bank_width)
         m.d.comb += asking.eq(Cat(full & scalar for full, scalar, _, _ in stages))
