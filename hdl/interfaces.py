@@ -581,6 +581,26 @@ class BankPort(wiring.Signature):
         )
 
 
+class BankPortInterface(Interface, Protocol):
+    """Interface object of the signature `BankPort`."""
+
+    row: Signal
+    read_row: Signal
+    read: Signal
+    write: Signal
+    mask: Signal
+    value: Signal
+    part: Signal
+    moved: Signal
+    given: Record
+    data: Signal
+    metadata: Record
+    held: Signal
+    written: Signal
+    stored: Signal
+    compressed: Signal
+
+
 class Freed(wiring.Signature):
     """A physical register is released (seen from the mapping)."""
 
@@ -589,12 +609,28 @@ class Freed(wiring.Signature):
         super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "row": Out(core.row_width)})
 
 
+class FreedInterface(Interface, Protocol):
+    """Interface object of the signature `Freed`."""
+
+    valid: Signal
+    bank: Signal
+    row: Signal
+
+
 class Whereabouts(wiring.Signature):
     """Whether the register of a row is in the scalar bank (seen from who asks). Combinational."""
 
     def __init__(self, config: SmConfig) -> None:
         core = config.sub_core
         super().__init__({"bank": Out(core.bank_width), "row": Out(core.row_width), "scalar": In(1)})
+
+
+class WhereaboutsInterface(Interface, Protocol):
+    """Interface object of the signature `Whereabouts`."""
+
+    bank: Signal
+    row: Signal
+    scalar: Signal
 
 
 class StoragePorts(wiring.Signature):
@@ -632,15 +668,12 @@ class StoragePorts(wiring.Signature):
         )
 
 
-class BankPortInterface(Interface, Protocol):
-    """Interface object of the signature `BankPort`."""
+class StorageInterface(Interface, Protocol):
+    """Interface object of the signature `StoragePorts`."""
 
-    row: Signal
-    read: Signal
-    write: Signal
-    mask: Signal
-    value: Signal
-    data: Signal
+    bank: list[BankPortInterface]
+    where: list[WhereaboutsInterface]
+    freed: list[FreedInterface]
 
 
 class Immediate(wiring.Signature):
@@ -703,6 +736,21 @@ class SchedulerPorts(wiring.Signature):
                 "deactivated": Out(warps),
             }
         )
+
+
+class SchedulerInterface(Interface, Protocol):
+    """Interface object of the signature `SchedulerPorts`."""
+
+    start: Signal
+    eligible: Signal
+    holds: Signal
+    ready: Signal
+    away: Signal
+    may_activate: Signal
+    pick: Signal
+    active: Signal
+    activated: Signal
+    deactivated: Signal
 
 
 class ReadDone(wiring.Signature):
