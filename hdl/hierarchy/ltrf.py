@@ -9,23 +9,37 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, ResetInserter, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.ports import HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS, Collection, read_layout
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    Collection,
+    DeliveryInterface,
+    ReadDoneInterface,
+    StartInterface,
+    WriteBackInterface,
+    WrittenInterface,
+    read_layout,
+)
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
-from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.probe import Events, EventsInterface, emit, total
+from warpbank.hdl.round_robin import Choice, chosen, first_from
+from warpbank.hdl.storage.decompress_moves import StoredInterface
+from warpbank.hdl.typed import Numbers, record
 
 
 class Ltrf(LtrfEvents, wiring.Component):
@@ -57,6 +71,40 @@ class Ltrf(LtrfEvents, wiring.Component):
     waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant. A register
     that is fetched comes `read_delay` cycles later than its bank delivers it.
     """
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    result: list[stream.Interface]
+    evicted: list[stream.Interface]
+    first: Signal
+    write: list[WriteBackInterface]
+    keep: list[WriteBackInterface]
+    landed: list[WrittenInterface]
+    stored: list[StoredInterface]
+    owed: list[OwedInterface]
+    activate: Signal
+    activated: Signal
+    deactivate: Signal
+    ended: Signal
+    quiet: Signal
+    prefetch: Signal
+    prefetching: Signal
+    working: Signal
+    may_issue: Signal
+    may_activate: Signal
+    events: EventsInterface
 
     #: Only the cache reads the main register file.
     main_needs: Mapping[str, bool] = {"operands": False, "cached": True}
@@ -100,7 +148,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         follow(m, self, self._main, config, self._uops)
         delay, noted = self._main.storage.read_delay, self._metadata.size
         self._movers = [Mover(config, delay, noted) for _ in range(self._banks)]
-        self._caches = [
+        self._caches: list[Numbers] = [
             Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
             for _ in range(self._entries)
         ]
@@ -148,7 +196,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         """Uops wait in a queue; two operands of the oldest are found in a cycle, and asked for."""
         layout = read_layout(self._config, self._tags)
         queue = m.submodules.lookups = SyncFIFO(width=layout.size, depth=max(2, self._uops))
-        head = Signal(layout)
+        head = record(layout)
         done, left, rest = (Signal(MAX_SOURCES, name=f"{name}_sources") for name in ("done", "left", "rest"))
         m.d.comb += [
             queue.w_data.eq(self.read.payload.as_value()),
@@ -191,7 +239,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         come with values."""
         blocks, arbiter = self._blocks, self._arbiter
         contents: list[Value] = []
-        for number, (cache, grant) in enumerate(zip(self._caches, arbiter.read, strict=True)):
+        for number, (cache, read) in enumerate(zip(self._caches, arbiter.read, strict=True)):
             port, leaves = cache.read_port(), self._leaving[number]
             ports, found = [port], Value.cast(port.data)
             if self._metadata.size:
@@ -200,8 +248,8 @@ class Ltrf(LtrfEvents, wiring.Component):
                 found = Cat(found, ports[-1].data)
             for each in ports:
                 m.d.comb += [
-                    each.en.eq(grant.valid | leaves),
-                    each.addr.eq(Mux(leaves, blocks.offset, grant.row)),
+                    each.en.eq(read.valid | leaves),
+                    each.addr.eq(Mux(leaves, blocks.offset, read.row)),
                 ]
             contents.append(found)
         m.d.comb += arbiter.written.eq(self._written | self._leaving | self._cleared)
@@ -285,7 +333,7 @@ class Ltrf(LtrfEvents, wiring.Component):
         with m.If(choice.any):
             m.d.sync += pointer.eq(choice.after)
         m.d.comb += [mover.filled.eq(choice.one_hot[number]) for number, mover in enumerate(self._movers)]
-        self._filled = Signal(self._movers[0].move.shape(), name="filled_move")
+        self._filled = record(self._movers[0].move.shape(), name="filled_move")
         self._fill_value = Signal(self._config.value_width)
         self._fills = choice.any
         m.d.comb += [
@@ -302,7 +350,8 @@ class Ltrf(LtrfEvents, wiring.Component):
         self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
-        self._cache_choices, self._cache_ports = [], []
+        self._cache_choices: list[Choice] = []
+        self._cache_ports: list[WritePort[int, Value]] = []
         for number, cache in enumerate(self._caches):
             fills, offers = (
                 Signal(name=f"fills_{number}"),
@@ -335,7 +384,7 @@ class Ltrf(LtrfEvents, wiring.Component):
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
-                payload = payloads[choice.index]
+                payload = Value.cast(payloads[choice.index])
                 width = self._config.sub_core.warp_width
                 emit(
                     m,
@@ -369,7 +418,7 @@ class Ltrf(LtrfEvents, wiring.Component):
     def _keep_metadata(self, m: Module) -> None:
         """A bank's metadata follow a cycle after its value: of a result, of the register that arrived, of
         zeros."""
-        self._notes: list[tuple[Memory, Any]] = []
+        self._notes: list[tuple[Numbers, WritePort[int, Value]]] = []
         size, main = self._metadata.size, self._main
         if not size:
             return

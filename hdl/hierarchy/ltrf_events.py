@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from amaranth.hdl import Module, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Module, Signal, Value
 
-from warpbank.hdl.probe import emit, gather
+from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.interfaces import AlwaysInterface
+from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.register_file import MainRegisterFile
+from warpbank.hdl.probe import EventsInterface, Reporter, emit, gather
+from warpbank.hdl.typed import Record
 
 #: Registers whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
@@ -16,20 +20,20 @@ LOOKUPS = 2
 class LtrfEvents:
     """The events of `Ltrf`, apart from those that come with what they tell of."""
 
-    _arbiter: Any
-    _blocks: Any
+    _arbiter: Arbiter
+    _blocks: WarpControlBlocks
     _banks: int
     _entries: int
     _writers: int
-    _main: Any
-    _filled: Any
+    _main: MainRegisterFile
+    _filled: Record
     _fills: Value
-    events: Any
-    prefetch: Any
-    prefetching: Any
-    issue: Any
+    events: EventsInterface
+    prefetch: Signal
+    prefetching: Signal
+    issue: AlwaysInterface
 
-    def _reporters(self) -> list[wiring.Component]:
+    def _reporters(self) -> Sequence[Reporter]:
         """The units inside that have events."""
         return [self._arbiter, self._main]
 

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.typed import Record, record
 
 
 class Stage(enum.Enum, shape=3):
@@ -68,6 +69,23 @@ class Mover(wiring.Component):
     written into its bank in t + 1 + `crossing`.
     """
 
+    fetch: Signal
+    store: Signal
+    order: Record
+    idle: Signal
+    move: Record
+    reads: Signal
+    writes: Signal
+    access: Signal
+    cycles: Signal
+    arrives: Signal
+    filled: Signal
+    inbound: Signal
+    value: Signal
+    carried: Signal
+    note: Signal
+    known: Signal
+
     def __init__(self, config: SmConfig, delay: int = 0, with_metadata: int = 0) -> None:
         self._config, self._delay, self._noted = config, delay, with_metadata
         core = config.sub_core
@@ -100,7 +118,7 @@ class Mover(wiring.Component):
         left = self._left = Signal(range(crossing + self._delay + core.bank_latency // 100 + 2))
         fresh = self._fresh = Signal()  # the cache has read the value in the cycle before
         carried = Signal(self._config.value_width, reset_less=True)
-        move = Signal(move_layout(self._config), reset_less=True)
+        move = record(move_layout(self._config), reset_less=True)
         m.d.comb += [
             self.idle.eq(stage == Stage.IDLE),
             self.reads.eq(stage == Stage.FETCH),

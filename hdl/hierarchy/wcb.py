@@ -3,6 +3,8 @@ figure 7)."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -12,8 +14,9 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.interfaces import REGISTER_WIDTH, issue_stream
+from warpbank.hdl.interfaces import REGISTER_WIDTH, AlwaysInterface, issue_stream
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface
 
 
 class Find(wiring.Signature):
@@ -37,6 +40,16 @@ class Find(wiring.Signature):
                 "offset": In(bits(core.active_warps)),
             }
         )
+
+
+class FindInterface(Interface, Protocol):
+    """Interface object of the signature `Find`."""
+
+    warp: Signal
+    register: Signal
+    placed: Signal
+    entry: Signal
+    offset: Signal
 
 
 class WarpControlBlocks(wiring.Component):
@@ -79,6 +92,33 @@ class WarpControlBlocks(wiring.Component):
         cycle on.
     freed_warp, freed_offset : Out.
     """
+
+    start: Signal
+    activate: Signal
+    activated: Signal
+    deactivate: Signal
+    ended: Signal
+    may_issue: Signal
+    may_activate: Signal
+    quiet: Signal
+    issue: AlwaysInterface
+    prefetch: Signal
+    prefetching: Signal
+    registers: Signal
+    find: list[FindInterface]
+    inbound: Signal
+    carried: Signal
+    works: Signal
+    leaves: Signal
+    live: Signal
+    warp: Signal
+    moved: Signal
+    entry: Signal
+    offset: Signal
+    goes: Signal
+    freed: Signal
+    freed_warp: Signal
+    freed_offset: Signal
 
     #: Of a warp. The proofs make it smaller.
     registers_per_warp = 1 << REGISTER_WIDTH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Protocol, TypeAlias
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -15,8 +15,13 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
 from warpbank.hdl.interfaces import tag_fields
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface, Record, record
+
+#: Events of a bank: its grant, the conflict of its oldest request, that of the others; the field that names
+#: the bank; and the name of the field for its row.
+_EventPorts: TypeAlias = "tuple[EventInterface, EventInterface, EventInterface, dict[str, int], str]"
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,17 @@ class Requests(wiring.Signature):
         )
 
 
+class RequestsInterface(Interface, Protocol):
+    """Interface object of the signature `Requests`."""
+
+    tag: Signal
+    valid: Signal
+    collector: Signal
+    slots: Signal
+    banks: Record
+    rows: Record
+
+
 class Grant(wiring.Signature):
     """Grant at a collector's port (seen from the arbiter): which bank serves it, and for which slot (and
     which uop)."""
@@ -85,11 +101,27 @@ class Grant(wiring.Signature):
         )
 
 
+class GrantInterface(Interface, Protocol):
+    """Interface object of the signature `Grant`."""
+
+    valid: Signal
+    bank: Signal
+    slot: Signal
+    tag: Signal
+
+
 class BankRead(wiring.Signature):
     """Read of a bank (seen from the arbiter): its row."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__({"valid": Out(1), "row": Out(shape.row_width)})
+
+
+class BankReadInterface(Interface, Protocol):
+    """Interface object of the signature `BankRead`."""
+
+    valid: Signal
+    row: Signal
 
 
 class Arbiter(wiring.Component):
@@ -131,6 +163,15 @@ class Arbiter(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
+    request: RequestsInterface
+    written: Signal
+    waiting: Signal
+    opening: Signal
+    ports: Signal
+    read: list[BankReadInterface]
+    grant: list[GrantInterface]
+    events: EventsInterface
+
     def __init__(
         self,
         config: SmConfig,
@@ -150,7 +191,7 @@ class Arbiter(wiring.Component):
         self._cache, self._shared = cache, shared
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
-        members = {
+        members: dict[str, wiring.Member] = {
             "request": In(Requests(config, tags, shape)),
             "written": In(banks),
             "opening": In(banks),
@@ -219,7 +260,7 @@ class Arbiter(wiring.Component):
         m.d.comb += mine.eq(
             Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots))
         )
-        group = Signal(layout, name=f"group_{bank}")
+        group = record(layout, name=f"group_{bank}")
         m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
         if self._tags > 1:
             m.d.comb += group.tag.eq(request.tag)
@@ -262,7 +303,7 @@ class Arbiter(wiring.Component):
         m.d.sync += length.eq(length + sum(head.asked) - head.granted)
         emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=(length - 1)[: len(length)])
 
-    def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
+    def _ports(self, bank: int) -> _EventPorts:
         """A bank's events: grant, conflict of the oldest request and of the others; how they name the bank,
         and its row."""
         if self._cache:
@@ -292,7 +333,7 @@ class ScalarArbiter(Arbiter):
         banks = self._config.sub_core.banks
         return {"grant": banks, "conflict": 2 * banks, "scalar_grant": 1, "scalar_conflict": 2}
 
-    def _ports(self, bank: int) -> tuple[Any, Any, Any, dict[str, int], str]:
+    def _ports(self, bank: int) -> _EventPorts:
         if bank < self._config.sub_core.banks:
             return super()._ports(bank)
         conflicts = self.events.scalar_conflict
@@ -303,7 +344,7 @@ class _Head:
     """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
 
     def __init__(self, layout: data.StructLayout, bank: int, core: SubCoreConfig, row_width: int) -> None:
-        self.group = Signal(layout, name=f"head_{bank}")
+        self.group = record(layout, name=f"head_{bank}")
         self.waiting = Signal(name=f"waiting_{bank}")
         self.granted = Signal(name=f"granted_{bank}")
         self.asked = Signal(core.collector.slots, name=f"asked_{bank}")

@@ -23,6 +23,9 @@ class FractionalLatency(wiring.Component):
     cycles : Out. How many it takes, or would take. From registers.
     """
 
+    access: Signal
+    cycles: Signal
+
     def __init__(self, percent: int) -> None:
         if type(percent) is not int or percent < 100:
             raise TypeError(f"Pace needs a latency of at least 100 percent, not {percent!r}.")
@@ -58,6 +61,13 @@ class BankTiming(wiring.Component):
     busy : Out(banks). Banks that take no write. From registers.
     cycles : Out, per bank. How long an access takes, or would take. From registers.
     """
+
+    written: Signal
+    waiting: Signal
+    granted: Signal
+    opening: Signal
+    busy: Signal
+    cycles: list[Signal]
 
     def __init__(self, banks: int, percent: int) -> None:
         self._banks, self._percent = banks, percent

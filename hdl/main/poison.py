@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from amaranth.hdl import Module, Value
 from amaranth.lib.memory import Memory
+
+from warpbank.hdl.interfaces import FreedInterface
 
 #: What a released register reads as, in every lane.
 POISON = 0xDEADBEEF
 
 
-def stale(m: Module, number: int, rows: int, freed: Any, row: Value, reads: Value, written: Value) -> Value:
+def stale(
+    m: Module,
+    number: int,
+    rows: int,
+    freed: Iterable[FreedInterface],
+    row: Value,
+    reads: Value,
+    written: Value,
+) -> Value:
     """Stale parts of a row, not written since its release: a bit for each bit of `written`. Not for
     synthesis: a memory with a port for each release of a cycle.
 

@@ -4,32 +4,43 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MOVE
-from warpbank.hdl.front_end.scoreboard import Owed
+from warpbank.arch.uop import MOVE, Scalar
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
     UNITS,
+    AlwaysInterface,
     Collection,
     Delivery,
+    DeliveryInterface,
+    LocationInterface,
+    ReadDoneInterface,
+    StartInterface,
+    StorageInterface,
     WriteBack,
+    WriteBackInterface,
     Written,
+    WrittenInterface,
     evicted_stream,
     read_stream,
     result_stream,
 )
+from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.mapping.ports import Hooks, Moving, follow
-from warpbank.hdl.probe import Events, emit, gather, reporting, total
-from warpbank.hdl.round_robin import first_from
-from warpbank.hdl.storage.decompress_moves import Stored
-from warpbank.hdl.storage.metadata import metadata_layout
+from warpbank.hdl.mapping.ports import Hooks, MappingInterface, Moving, MovingInterface, follow
+from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
+from warpbank.hdl.round_robin import Choice, first_from
+from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
+from warpbank.hdl.storage.metadata import MetadataWriter, metadata_layout
+from warpbank.hdl.typed import Interface, Record, record
 
 
 class Access(wiring.Signature):
@@ -63,6 +74,21 @@ class Access(wiring.Signature):
         )
 
 
+class AccessInterface(Interface, Protocol):
+    """Interface object of the signature `Access`."""
+
+    read: Signal
+    write: Signal
+    row: Signal
+    value: Signal
+    warp: Signal
+    register: Signal
+    granted: Signal
+    cycles: Signal
+    data: Signal
+    metadata: Record
+
+
 class Moved(wiring.Signature):
     """Look-up of the register that a cache is about to move (seen from the cache). Combinational.
 
@@ -86,6 +112,57 @@ class Moved(wiring.Signature):
                 "content": In(1),
             }
         )
+
+
+class MovedInterface(Interface, Protocol):
+    """Interface object of the signature `Moved`."""
+
+    warp: Signal
+    register: Signal
+    goes: Signal
+    bank: Signal
+    row: Signal
+    content: Signal
+
+
+class Mapping(MappingInterface, Protocol):
+    """Mapping under a main register file: a component with the ports `MappingPorts`."""
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the mapping."""
+
+
+class Storage(StorageInterface, Protocol):
+    """Storage under a main register file: a component with the ports `StoragePorts`."""
+
+    @property
+    def parts(self) -> int:
+        """Parts of a register, each compressed by itself; 0 if nothing is compressed."""
+
+    @property
+    def read_delay(self) -> int:
+        """Cycles by which an operand comes later than its bank delivers it."""
+
+    @property
+    def write_delay(self) -> int:
+        """Cycles from taking a write to its end."""
+
+    @property
+    def zeros(self) -> int:
+        """Metadata of a register of zeros."""
+
+    @property
+    def executes(self) -> frozenset[Scalar]:
+        """Kinds of scalar execution."""
+
+    def arbiter(self, collection: Collection, shared: bool, probe: bool) -> Arbiter:
+        """Make the arbiter of the banks' reads; `shared`: a cache uses the collectors' ports, too."""
+
+    def noter(self) -> MetadataWriter:
+        """Make a unit that finds the metadata of a value. Only a storage with metadata has one."""
+
+    def elaborate(self, platform: object) -> Module:
+        """Build the storage."""
 
 
 class MainRegisterFile(wiring.Component):
@@ -137,11 +214,44 @@ class MainRegisterFile(wiring.Component):
     its grant, or `read_delay` cycles later.
     """
 
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    result: list[stream.Interface]
+    evicted: list[stream.Interface]
+    first: Signal
+    write: list[WriteBackInterface]
+    landed: list[WrittenInterface]
+    stored: list[StoredInterface]
+    owed: list[OwedInterface]
+    ports: Signal
+    writer: list[Signal]
+    spoiled: Signal
+    given: list[Record]
+    bank_of: list[Signal]
+    row_of: list[Signal]
+    exists: Signal
+    moved: MovedInterface
+    moving: list[MovingInterface]
+    access: list[AccessInterface]
+    events: EventsInterface
+
     def __init__(
         self,
         config: SmConfig,
-        mapping: Any,
-        storage: Any,
+        mapping: Mapping,
+        storage: Storage,
         collection: Collection,
         operands: bool = True,
         cached: bool = False,
@@ -149,13 +259,13 @@ class MainRegisterFile(wiring.Component):
     ) -> None:
         self._config, self._collection, self._cached, self._probe = config, collection, cached, probe
         self.mapping, self.storage = mapping, storage
-        self.arbiter = storage.arbiter(collection, cached, probe) if operands else None
+        self.arbiter: Arbiter | None = storage.arbiter(collection, cached, probe) if operands else None
         core, tags, evicts = config.sub_core, collection.tags, collection.evicts
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
         self.layout = metadata = metadata_layout(storage.parts)
         compresses = bool(storage.parts) and not cached
-        members = {
+        members: dict[str, wiring.Member] = {
             **Hooks(config, collection.entries).members,
             "read": In(read_stream(config, tags)),
             "deliver": Out(Delivery(config, tags, metadata)).array(core.collectors),
@@ -195,13 +305,13 @@ class MainRegisterFile(wiring.Component):
         follow(m, self, mapping, self._config, self._collection.entries)
         for freed, released in zip(storage.freed, mapping.released, strict=False):  # not in synthesis
             wiring.connect(m, released, freed)
-        self._timing = None
+        self._timing: BankTiming | None = None
         if core.bank_latency != 100:
             self._timing = m.submodules.timing = BankTiming(core.banks, core.bank_latency)
         self._write(m)
         if self.arbiter is not None:
-            self._request(m)
-            self._deliver(m)
+            self._request(m, self.arbiter)
+            self._deliver(m, self.arbiter)
         elif self._timing is not None:
             m.d.comb += self._timing.written.eq(self._accessed)
         if self._cached:
@@ -212,9 +322,9 @@ class MainRegisterFile(wiring.Component):
 
     # --- Operands.
 
-    def _request(self, m: Module) -> None:
+    def _request(self, m: Module, arbiter: Arbiter) -> None:
         """Have a uop's operands located, and their requests sent to the arbiter."""
-        m.submodules.arbiter = arbiter = self.arbiter
+        m.submodules.arbiter = arbiter
         asked, request = self.mapping.request, arbiter.request
         wiring.connect(m, wiring.flipped(self.read), self.mapping.read)
         m.d.comb += [
@@ -259,12 +369,12 @@ class MainRegisterFile(wiring.Component):
                 m.d.sync += blank.eq(self.mapping.blank)
         return (Array(blanks)[tag] if tags > 1 else blanks[0]).bit_select(slot, 1)
 
-    def _deliver(self, m: Module) -> None:
+    def _deliver(self, m: Module, arbiter: Arbiter) -> None:
         """The crossbar: a register of bank and slot numbers per collector, one for each cycle that a bank
         needs, and a choice of the banks' data."""
         contents = Array(bank.data for bank in self.storage.bank)
         metadata = Array(bank.metadata.as_value() for bank in self.storage.bank)
-        for number, (grant, delivery) in enumerate(zip(self.arbiter.grant, self.deliver, strict=True)):
+        for number, (grant, delivery) in enumerate(zip(arbiter.grant, self.deliver, strict=True)):
             tags = [grant.tag] if self._collection.tags > 1 else []
             signals = [grant.valid, grant.slot, grant.bank, *tags]
             for stage in range(1 + self.storage.read_delay):
@@ -289,7 +399,7 @@ class MainRegisterFile(wiring.Component):
 
     def _write(self, m: Module) -> None:
         """Give each bank to one writer, and write it."""
-        places = list(self.mapping.locate)[: self._writers]
+        places: list[LocationInterface] = list(self.mapping.locate)[: self._writers]
         writers = [*self.result, *self.evicted]
         exists = [Const(1, 1)] * UNITS + list(self.mapping.mapped[UNITS : self._writers])
         for place, writer in zip(places, writers, strict=True):
@@ -337,12 +447,14 @@ class MainRegisterFile(wiring.Component):
         busy = self.storage.bank[number].held
         return ~busy if self._timing is None else ~(busy | self._timing.busy[number])
 
-    def _access(self, m: Module, number: int, choice: Any, written: Value, row: Value, free: Value) -> Value:
+    def _access(
+        self, m: Module, number: int, choice: Choice, written: Value, row: Value, free: Value
+    ) -> Value:
         """A bank's one access: a write (of a result, or of an evicted value), or else what the cache wants,
         or the read that the arbiter grants. Returns whether it is the cache's."""
         bank, port = self.storage.bank[number], self.write[number]
         back = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
-        payload = Signal(self.result[0].payload.shape(), name=f"written_{number}")
+        payload = record(self.result[0].payload.shape(), name=f"written_{number}")
         payloads = Array(result.payload.as_value() for result in self.result)
         m.d.comb += [
             payload.as_value().eq(payloads[choice.index[: bits(UNITS)]]),
@@ -396,7 +508,7 @@ class MainRegisterFile(wiring.Component):
     def _access_events(self, m: Module, number: int, back: Value, row: Value) -> None:
         """What a cache reads and writes, and what a collector evicts, in a bank."""
         access = self.access[number]
-        whose = {"warp": access.warp, "register": access.register}
+        whose: dict[str, Value] = {"warp": access.warp, "register": access.register}
         reads, writes = access.granted & access.read, access.granted & access.write
         if self.arbiter is None:
             emit(m, self.events.fetch[number], reads, bank=number, row=access.row, **whose)
@@ -404,7 +516,7 @@ class MainRegisterFile(wiring.Component):
             whose = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in whose.items()}
         emit(m, self.events.write_back[number], back | writes, bank=number, row=row, **whose)
 
-    def _plain(self, evicted: data.View) -> Value:
+    def _plain(self, evicted: Record) -> Value:
         """Whether an evicted value is to be kept as it is: a write of its register is pending or issues,
         which might be a partial one that finds the bank as its decompress move has left it."""
         if not self.owed:
@@ -413,7 +525,7 @@ class MainRegisterFile(wiring.Component):
         writes = (evicted.register - issue.uop.destination)[:REGISTER_WIDTH] < issue.uop.count
         return self.owed[0].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
 
-    def _follow(self, m: Module, number: int, back: Value, payload: data.View) -> None:
+    def _follow(self, m: Module, number: int, back: Value, payload: Record) -> None:
         """Whose register is in the stage of a bank, until it is there."""
         bank, delay = self.storage.bank[number], self.storage.write_delay
         names: dict[str, Value] = {name: getattr(payload, name) for name in ("warp", "register")}
@@ -424,7 +536,9 @@ class MainRegisterFile(wiring.Component):
             with m.If(bank.write):
                 m.d.sync += [held[name].eq(value) for name, value in names.items()]
             names = dict(held)
-        ports = [] if self._collection.keeps else [self.landed[number]]
+        ports: list[WrittenInterface | StoredInterface] = (
+            [] if self._collection.keeps else [self.landed[number]]
+        )
         for port in ports + ([self.stored[number]] if self.stored else []):
             m.d.comb += [port.valid.eq(bank.stored), *(getattr(port, n).eq(v) for n, v in names.items())]
         if self.stored:
@@ -442,7 +556,7 @@ class MainRegisterFile(wiring.Component):
                 landed.register.eq(finished.register),
             ]
 
-    def _evict(self, m: Module, taken: Value, places: list[Any]) -> None:
+    def _evict(self, m: Module, taken: Value, places: list[LocationInterface]) -> None:
         """What follows from an evicted value besides its write."""
         for number, evicted in enumerate(self.evicted, UNITS):
             whose = {"warp": evicted.payload.warp, "register": evicted.payload.register}
