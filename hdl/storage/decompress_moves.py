@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -11,8 +13,9 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import REGISTER_WIDTH, uop_layout
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen
+from warpbank.hdl.typed import Interface, Record
 
 
 class Stored(wiring.Signature):
@@ -28,6 +31,15 @@ class Stored(wiring.Signature):
                 "compressed": Out(1),
             }
         )
+
+
+class StoredInterface(Interface, Protocol):
+    """Interface object of the signature `Stored`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
+    compressed: Signal
 
 
 class DecompressMoves(wiring.Component):
@@ -61,6 +73,15 @@ class DecompressMoves(wiring.Component):
     ------
     TypeError : no configuration.
     """
+
+    stored: list[StoredInterface]
+    warp: Signal
+    uop: Record
+    missing: Signal
+    issues: Signal
+    goes: Record
+    inserts: Signal
+    events: EventsInterface
 
     def __init__(self, config: SmConfig, banks: int, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
@@ -101,8 +122,10 @@ class DecompressMoves(wiring.Component):
         register = Signal(REGISTER_WIDTH)
         moved = Cat(register, self.warp)
         for stored in self.stored:
-            place = Cat(stored.register, stored.warp)
-            write_at(m, table, place, stored.compressed & ~(self.inserts & (place == moved)), stored.valid)
+            written = Cat(stored.register, stored.warp)
+            write_at(
+                m, table, written, stored.compressed & ~(self.inserts & (written == moved)), stored.valid
+            )
         write_at(m, table, moved, 0, self.inserts)
         m.d.comb += [
             self.inserts.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
