@@ -35,6 +35,13 @@ class AddressAllocation(wiring.Component):
     TypeError : `count` is no positive number.
     """
 
+    available: Signal
+    head: Signal
+    allocate: Signal
+    release: Signal
+    address: Signal
+    occupied: Signal
+
     def __init__(self, count: int) -> None:
         if type(count) is not int or count < 1:
             raise TypeError(f"AddressAllocation needs a number of addresses of at least 1, not {count!r}.")

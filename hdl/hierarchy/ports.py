@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from amaranth.lib import data, wiring
+from typing import Protocol
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.front_end.scoreboard import Owed
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     UNITS,
+    AlwaysInterface,
     Collection,
     Delivery,
+    DeliveryInterface,
+    ReadDoneInterface,
+    StartInterface,
     WriteBack,
+    WriteBackInterface,
     Written,
+    WrittenInterface,
     evicted_stream,
     read_stream,
     result_stream,
 )
 from warpbank.hdl.mapping.ports import Hooks
-from warpbank.hdl.storage.decompress_moves import Stored
+from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
+from warpbank.hdl.typed import Interface, starting_at
 
 
 class HierarchyPorts(wiring.Signature):
@@ -95,7 +106,44 @@ class HierarchyPorts(wiring.Signature):
                 "prefetch": In(1),
                 "prefetching": In(core.warp_width),
                 "working": In(prefetched),
-                "may_issue": Out(warps, init=-1),
-                "may_activate": Out(warps, init=-1),
+                "may_issue": starting_at(Out(warps), -1),
+                "may_activate": starting_at(Out(warps), -1),
             }
         )
+
+
+class HierarchyInterface(Interface, Protocol):
+    """Interface object of the signature `HierarchyPorts`."""
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    result: list[stream.Interface]
+    evicted: list[stream.Interface]
+    first: Signal
+    write: list[WriteBackInterface]
+    keep: list[WriteBackInterface]
+    landed: list[WrittenInterface]
+    stored: list[StoredInterface]
+    owed: list[OwedInterface]
+    activate: Signal
+    activated: Signal
+    deactivate: Signal
+    ended: Signal
+    quiet: Signal
+    prefetch: Signal
+    prefetching: Signal
+    working: Signal
+    may_issue: Signal
+    may_activate: Signal

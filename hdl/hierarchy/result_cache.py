@@ -11,19 +11,31 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ports import HierarchyPorts
-from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.interfaces import (
+    UNITS,
+    AlwaysInterface,
+    Collection,
+    DeliveryInterface,
+    ReadDoneInterface,
+    StartInterface,
+    WriteBackInterface,
+    WrittenInterface,
+)
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
-from warpbank.hdl.probe import Events, emit, gather, total
+from warpbank.hdl.probe import Events, EventsInterface, emit, gather, total
 from warpbank.hdl.round_robin import Choice, chosen, encode, first_from
+from warpbank.hdl.storage.decompress_moves import StoredInterface
+from warpbank.hdl.typed import Numbers, Record, record
 
 
 @dataclass
@@ -32,7 +44,7 @@ class Operands:
     of it."""
 
     valid: Value
-    payload: Any
+    payload: Record
     offset: Value
     hits: Value
     entries: list[Value]
@@ -72,6 +84,40 @@ class ResultCache(wiring.Component, ABC):
     ValueError : collectors that keep values.
     """
 
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    deliver: list[DeliveryInterface]
+    result: list[stream.Interface]
+    evicted: list[stream.Interface]
+    first: Signal
+    write: list[WriteBackInterface]
+    keep: list[WriteBackInterface]
+    landed: list[WrittenInterface]
+    stored: list[StoredInterface]
+    owed: list[OwedInterface]
+    activate: Signal
+    activated: Signal
+    deactivate: Signal
+    ended: Signal
+    quiet: Signal
+    prefetch: Signal
+    prefetching: Signal
+    working: Signal
+    may_issue: Signal
+    may_activate: Signal
+    events: EventsInterface
+
     #: Collectors read the main register file, beside the cache.
     main_needs: Mapping[str, bool] = {"operands": True, "cached": True}
 
@@ -106,12 +152,12 @@ class ResultCache(wiring.Component, ABC):
         for name in ("main", "cache"):
             m.submodules[name] = getattr(self, f"_{name}")
         follow(m, self, self._main, self._config, self._uops)
-        self._memories = [
-            Memory(shape=self._config.value_width, depth=max(2, self._rows), init=[])
+        self._memories: list[Numbers] = [
+            memory.Memory(shape=self._config.value_width, depth=max(2, self._rows), init=[])
             for _ in range(self._entries)
         ]
-        for number, memory in enumerate(self._memories):
-            m.submodules[f"cache_{number}"] = memory
+        for number, bank in enumerate(self._memories):
+            m.submodules[f"cache_{number}"] = bank
         self._warps(m)
         self._locked(m)
         self._request(m, self._operands(m))
@@ -292,12 +338,12 @@ class ResultCache(wiring.Component, ABC):
         payloads = Array(result.payload.as_value() for result in self.result)
         offsets = Array(offer.offset for offer in offers)
         self._written = Signal(self._entries, name="cache_written")
-        self._writes: list[tuple[Value, Value, Any]] = []  # per bank: whether, row, result
-        self._contents = []
-        for number, (memory, choice) in enumerate(zip(self._memories, near, strict=True)):
-            payload = Signal(self.result[0].payload.shape(), name=f"cached_{number}")
+        self._writes: list[tuple[Value, Value, Record]] = []  # per bank: whether, row, result
+        self._contents: list[Value] = []
+        for number, (bank, choice) in enumerate(zip(self._memories, near, strict=True)):
+            payload = record(self.result[0].payload.shape(), name=f"cached_{number}")
             offset = Signal(bits(self._rows), name=f"cached_row_{number}")
-            write = memory.write_port(granularity=32)
+            write = bank.write_port(granularity=32)
             m.d.comb += [
                 payload.as_value().eq(payloads[choice.index]),
                 offset.eq(offsets[choice.index]),
@@ -319,8 +365,8 @@ class ResultCache(wiring.Component, ABC):
                 )
         left, leaving_row = self._left()
         m.d.comb += self._cache.written.eq(self._written | left)
-        for number, (memory, read) in enumerate(zip(self._memories, self._cache.read, strict=True)):
-            port = memory.read_port()
+        for number, (bank, read) in enumerate(zip(self._memories, self._cache.read, strict=True)):
+            port = bank.read_port()
             m.d.comb += [
                 port.en.eq(read.valid | left[number]),
                 port.addr.eq(Mux(left[number], leaving_row, read.row)),

@@ -16,6 +16,7 @@ from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.interfaces import REGISTER_WIDTH, read_layout
 from warpbank.hdl.probe import emit
 from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.typed import Record, record
 
 
 def departing_layout(config: SmConfig) -> data.StructLayout:
@@ -42,6 +43,14 @@ class Departing(wiring.Component):
     drain : In(1). It is written into its bank.
     """
 
+    take: Signal
+    order: Record
+    value: Signal
+    held: Signal
+    waiting: Record
+    carried: Signal
+    drain: Signal
+
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         layout, width = departing_layout(config), config.value_width
@@ -61,7 +70,7 @@ class Departing(wiring.Component):
         m = Module()
         fresh = Signal()  # the cache has read the value in the cycle before
         kept = Signal(self._config.value_width, reset_less=True)
-        departing = Signal(departing_layout(self._config), reset_less=True)
+        departing = record(departing_layout(self._config), reset_less=True)
         m.d.comb += [self.waiting.eq(departing), self.carried.eq(Mux(fresh, self.value, kept))]
         m.d.sync += fresh.eq(self.take)
         with m.If(fresh):
@@ -103,7 +112,7 @@ class Rfc(ResultCache):
 
     def _operands(self, m: Module) -> Operands:
         valid, last = Signal(name="looks"), Signal.like(self.issue.payload.uop.dead, name="last_reads")
-        asked = Signal(read_layout(self._config), name="looked_for", reset_less=True)
+        asked = record(read_layout(self._config), name="looked_for", reset_less=True)
         m.d.sync += [
             valid.eq(self.read.valid),
             asked.eq(self.read.payload),
@@ -119,7 +128,8 @@ class Rfc(ResultCache):
                 tags.locked.eq(self._locks[number]),
                 self._comes[number].eq(tags.matched),
             ]
-        where, hits = [], Signal(len(asked.source_valid), name="hits")
+        where: list[Value] = []
+        hits = Signal(len(asked.source_valid), name="hits")
         for slot in range(len(asked.source_valid)):
             mask = Signal(self._entries, name=f"hit_{slot}")
             m.d.comb += [

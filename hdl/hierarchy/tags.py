@@ -11,6 +11,7 @@ from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import pick
+from warpbank.hdl.typed import Record
 
 
 class TagRow(wiring.Component):
@@ -40,6 +41,25 @@ class TagRow(wiring.Component):
     registers : In.
     clear : In(1). Nothing is in the row any more.
     """
+
+    look: Signal
+    sources: Record
+    source_valid: Signal
+    last: Signal
+    hits: Record
+    matched: Signal
+    offered: Record
+    found: Record
+    unused: Signal
+    valid: Signal
+    locked: Signal
+    ripe: Signal
+    leaver: Signal
+    live: Signal
+    drop: Signal
+    entered: Signal
+    registers: Record
+    clear: Signal
 
     def __init__(self, config: SmConfig) -> None:
         self._entries = config.sub_core.cache.registers
