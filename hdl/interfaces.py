@@ -589,6 +589,14 @@ class Freed(wiring.Signature):
         super().__init__({"valid": Out(1), "bank": Out(core.bank_width), "row": Out(core.row_width)})
 
 
+class FreedInterface(Interface, Protocol):
+    """Interface object of the signature `Freed`."""
+
+    valid: Signal
+    bank: Signal
+    row: Signal
+
+
 class Whereabouts(wiring.Signature):
     """Whether the register of a row is in the scalar bank (seen from who asks). Combinational."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, Protocol
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -17,6 +17,7 @@ from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
 from warpbank.hdl.interfaces import tag_fields
 from warpbank.hdl.probe import Events, emit
 from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.typed import Interface, Record
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,17 @@ class Requests(wiring.Signature):
                 "rows": Out(data.ArrayLayout(shape.row_width, core.collector.slots)),
             }
         )
+
+
+class RequestsInterface(Interface, Protocol):
+    """Interface object of the signature `Requests`."""
+
+    tag: Signal
+    valid: Signal
+    collector: Signal
+    slots: Signal
+    banks: Record
+    rows: Record
 
 
 class Grant(wiring.Signature):
