@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol, cast
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS
-from warpbank.hdl.front_end.instruction_buffer import Hazards
+from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
 from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
     UNITS,
+    AlwaysInterface,
     Collection,
     Freed,
+    FreedInterface,
     Location,
+    LocationInterface,
     ReadDone,
+    ReadDoneInterface,
     Start,
+    StartInterface,
     Written,
+    WrittenInterface,
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.main.arbiter import Requests
+from warpbank.hdl.main.arbiter import Requests, RequestsInterface
+from warpbank.hdl.typed import Interface, starting_at
 
 
 class Moving(wiring.Signature):
@@ -33,6 +40,14 @@ class Moving(wiring.Signature):
         super().__init__(
             {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
         )
+
+
+class MovingInterface(Interface, Protocol):
+    """Interface object of the signature `Moving`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
 
 
 class Hooks(wiring.Signature):
@@ -75,12 +90,30 @@ class Hooks(wiring.Signature):
         )
 
 
-def follow(m: Module, outer: Any, inner: Any, config: SmConfig, entries: int) -> None:
+class HooksInterface(Interface, Protocol):
+    """Interface object of the signature `Hooks`."""
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+
+
+def follow(m: Module, outer: HooksInterface, inner: HooksInterface, config: SmConfig, entries: int) -> None:
     """Pass the `Hooks` of a unit on to one inside."""
     signature = Hooks(config, entries)
-    for (_, member, sink), (_, _, source) in zip(
+    for (_, found, sink), (_, _, source) in zip(
         signature.flatten(inner), signature.flatten(outer), strict=True
     ):
+        member = cast("wiring.Member", found)  # the stubs say that it is the member's direction alone
         m.d.comb += sink.eq(source) if member.flow is In else source.eq(sink)
 
 
@@ -117,10 +150,24 @@ class MappingPorts(wiring.Signature):
                 "request": Out(Requests(config, collection.tags)),
                 "blank": Out(blanks),
                 "locate": In(Location(config)).array(writers),
-                "mapped": Out(writers, init=-1),
-                "content": Out(1, init=1),
+                "mapped": starting_at(Out(writers), -1),
+                "content": starting_at(Out(1), 1),
                 "moves": In(1),
                 "moving": In(Moving(config)).array(config.sub_core.banks),
                 "released": Out(Freed(config)).array(releases),
             }
         )
+
+
+class MappingInterface(HooksInterface, Protocol):
+    """Interface object of the signature `MappingPorts`."""
+
+    read: AlwaysInterface
+    request: RequestsInterface
+    blank: Signal
+    locate: list[LocationInterface]
+    mapped: Signal
+    content: Signal
+    moves: Signal
+    moving: list[MovingInterface]
+    released: list[FreedInterface]
