@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -13,6 +14,7 @@ from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.round_robin import chosen, encode, first_from, pick
+from warpbank.hdl.typed import Interface
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
 POLICIES = ("consolidate", "wear_level")
@@ -23,6 +25,13 @@ class Given(wiring.Signature):
 
     def __init__(self, registers: int) -> None:
         super().__init__({"valid": Out(1), "number": Out(bits(registers))})
+
+
+class GivenInterface(Interface, Protocol):
+    """Interface object of the signature `Given`."""
+
+    valid: Signal
+    number: Signal
 
 
 class Availability(wiring.Component):
@@ -59,6 +68,14 @@ class Availability(wiring.Component):
     TypeError : a number that is none, or below 1.
     ValueError : the policy is unknown.
     """
+
+    launch: Signal
+    reserved: Signal
+    choice: list[Signal]
+    free: Signal
+    take: Signal
+    give: list[GivenInterface]
+    taken: Signal
 
     def __init__(self, registers: int, policy: str, distance: int) -> None:
         for name, number in (("registers", registers), ("distance", distance)):

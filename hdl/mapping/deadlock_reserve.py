@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.round_robin import decode, encode
+from warpbank.hdl.typed import Interface
 
 
 class Change(wiring.Signature):
@@ -19,6 +21,13 @@ class Change(wiring.Signature):
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__({"warp": Out(config.sub_core.warp_width), "count": Out(3)})
+
+
+class ChangeInterface(Interface, Protocol):
+    """Interface object of the signature `Change`."""
+
+    warp: Signal
+    count: Signal
 
 
 class DeadlockReserve(wiring.Component):
@@ -43,6 +52,15 @@ class DeadlockReserve(wiring.Component):
     first : Out. The warp that is served first; combinational, as `floor`.
     floor : Out. Registers that the others leave free.
     """
+
+    launch: Signal
+    needs: Signal
+    everybody: Signal
+    here: Signal
+    taken: ChangeInterface
+    given: ChangeInterface
+    first: Signal
+    floor: Signal
 
     def __init__(self, config: SmConfig) -> None:
         if not isinstance(config, SmConfig):
@@ -81,8 +99,8 @@ class DeadlockReserve(wiring.Component):
         ]
         m.d.sync += last.eq(self.first)
 
-        takes = decode(m, self.taken.warp, 1, warps, "takes")
-        gives = decode(m, self.given.warp, 1, warps, "gives")
+        takes = decode(m, self.taken.warp, Const(1), warps, "takes")
+        gives = decode(m, self.given.warp, Const(1), warps, "gives")
         for warp, count in enumerate(left):
             m.d.sync += count.eq(
                 count - Mux(takes[warp], self.taken.count, 0) + Mux(gives[warp], self.given.count, 0)

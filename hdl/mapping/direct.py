@@ -7,8 +7,18 @@ from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import Collection
-from warpbank.hdl.mapping.ports import MappingPorts
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.interfaces import (
+    AlwaysInterface,
+    Collection,
+    FreedInterface,
+    LocationInterface,
+    ReadDoneInterface,
+    StartInterface,
+    WrittenInterface,
+)
+from warpbank.hdl.main.arbiter import RequestsInterface
+from warpbank.hdl.mapping.ports import MappingPorts, MovingInterface
 
 
 class Direct(wiring.Component):
@@ -34,6 +44,28 @@ class Direct(wiring.Component):
     ------
     TypeError : `writers` is no positive number.
     """
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    request: RequestsInterface
+    blank: Signal
+    locate: list[LocationInterface]
+    mapped: Signal
+    content: Signal
+    moves: Signal
+    moving: list[MovingInterface]
+    released: list[FreedInterface]
 
     def __init__(
         self,

@@ -3,12 +3,15 @@ computed."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.typed import Interface
 
 
 class Place(wiring.Signature):
@@ -31,6 +34,15 @@ class Place(wiring.Signature):
                 "physical": In(bits(core.warp_registers)),
             }
         )
+
+
+class PlaceInterface(Interface, Protocol):
+    """Interface object of the signature `Place`."""
+
+    warp: Signal
+    register: Signal
+    exempt: Signal
+    physical: Signal
 
 
 class Exempt(wiring.Component):
@@ -60,6 +72,13 @@ class Exempt(wiring.Component):
 
     #: Registers of a warp. The proofs make it smaller; register numbers are then below it.
     registers = 256
+
+    launch: Signal
+    mask: Signal
+    slots: Signal
+    count: Signal
+    reserved: Signal
+    find: list[PlaceInterface]
 
     def __init__(self, config: SmConfig, ports: int) -> None:
         if type(ports) is not int or ports < 1:

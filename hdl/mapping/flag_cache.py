@@ -41,6 +41,15 @@ class FlagCache(wiring.Component):
     #: Bits of a pc.
     pc_width = 32
 
+    start: Signal
+    fill: Signal
+    warp: Signal
+    pc: Signal
+    covered: Signal
+    first: Signal
+    asks: Signal
+    hit: Signal
+
     def __init__(self, warps: int) -> None:
         check_warps("FlagCache", warps)
         self._warps = warps
@@ -78,11 +87,11 @@ class FlagCache(wiring.Component):
             own.eq(Mux(self.hit, found, victim)),
             replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
         ]
-        for warp, entry in enumerate(uses):
+        for warp, used in enumerate(uses):
             with m.If(self.start[warp]):
-                m.d.sync += entry.eq(0)
+                m.d.sync += used.eq(0)
             with m.Elif(self.fill & (self.warp == warp)):
-                m.d.sync += entry.eq(Mux(self.covered, own, 0))
+                m.d.sync += used.eq(Mux(self.covered, own, 0))
         for entry, tag in enumerate(tags):
             with m.If(replaces[entry]):
                 m.d.sync += tag.eq(self.first)

@@ -3,6 +3,8 @@ banks."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
@@ -10,10 +12,11 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import read_layout, read_stream, tag_fields
-from warpbank.hdl.mapping.exempt import Place
-from warpbank.hdl.mapping.table import TABLE_BANKS, Find
+from warpbank.hdl.interfaces import AlwaysInterface, read_layout, read_stream, tag_fields
+from warpbank.hdl.mapping.exempt import Place, PlaceInterface
+from warpbank.hdl.mapping.table import TABLE_BANKS, Find, FindInterface
 from warpbank.hdl.round_robin import chosen
+from warpbank.hdl.typed import Interface, Record, record
 
 
 class Named(wiring.Signature):
@@ -41,6 +44,18 @@ class Named(wiring.Signature):
                 "physical": Out(data.ArrayLayout(bits(core.warp_registers), MAX_SOURCES)),
             }
         )
+
+
+class NamedInterface(Interface, Protocol):
+    """Interface object of the signature `Named`."""
+
+    valid: Signal
+    collector: Signal
+    warp: Signal
+    tag: Signal
+    slots: Signal
+    mapped: Signal
+    physical: Record
 
 
 class OperandLookup(wiring.Component):
@@ -74,6 +89,12 @@ class OperandLookup(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
+    read: AlwaysInterface
+    find: list[FindInterface]
+    place: list[PlaceInterface]
+    looked_up: Signal
+    named: NamedInterface
+
     def __init__(self, config: SmConfig, groups: int, tags: int = 1) -> None:
         if type(groups) is not int or groups < 1:
             raise TypeError(f"Names needs a number of groups of at least 1, not {groups!r}.")
@@ -95,8 +116,8 @@ class OperandLookup(wiring.Component):
         layout = read_layout(self._config, self._tags)
         fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups - 1)
         group, head = (
-            Signal(layout),
-            Signal(layout, reset_less=True),
+            record(layout),
+            record(layout, reset_less=True),
         )  # the first that waits stands in front of the FIFO
         some, asks, waits = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -109,7 +130,7 @@ class OperandLookup(wiring.Component):
             Signal(MAX_SOURCES),
             Signal(MAX_SOURCES),
         )  # slots looked up in earlier cycles; those of them with a name
-        places = Signal(self.named.physical.shape(), reset_less=True)
+        places = record(self.named.physical.shape(), reset_less=True)
         now, found, asked = Signal(MAX_SOURCES), Signal(MAX_SOURCES), Signal(MAX_SOURCES)
         exempt = Signal(MAX_SOURCES)
         m.d.comb += exempt.eq(Cat(place.exempt for place in self.place) & group.source_valid)
@@ -126,9 +147,9 @@ class OperandLookup(wiring.Component):
                     for slot in range(MAX_SOURCES)
                 )
             )
-            slot = chosen(m, mine, f"slot_{bank}")
-            m.d.comb += [find.warp.eq(group.warp), find.register.eq(group.sources[slot.index])]
-            answers.append((slot.one_hot, find))
+            choice = chosen(m, mine, f"slot_{bank}")
+            m.d.comb += [find.warp.eq(group.warp), find.register.eq(group.sources[choice.index])]
+            answers.append((choice.one_hot, find))
         for slot in range(MAX_SOURCES):
             place = Signal(len(self.find[0].physical), name=f"place_{slot}")
             m.d.comb += place.eq(places[slot])

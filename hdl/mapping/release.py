@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -11,10 +12,20 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ReadDone, Written, issue_stream
-from warpbank.hdl.mapping.ports import Moving
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    UNITS,
+    AlwaysInterface,
+    ReadDone,
+    ReadDoneInterface,
+    Written,
+    WrittenInterface,
+    issue_stream,
+)
+from warpbank.hdl.mapping.ports import Moving, MovingInterface
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.round_robin import chosen, decode, first_from
+from warpbank.hdl.typed import Interface
 
 
 class Mark(wiring.Signature):
@@ -26,6 +37,14 @@ class Mark(wiring.Signature):
         )
 
 
+class MarkInterface(Interface, Protocol):
+    """Interface object of the signature `Mark`."""
+
+    valid: Signal
+    warp: Signal
+    registers: Signal
+
+
 class Released(wiring.Signature):
     """A register is released (seen from who does it)."""
 
@@ -33,6 +52,14 @@ class Released(wiring.Signature):
         super().__init__(
             {"valid": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
         )
+
+
+class ReleasedInterface(Interface, Protocol):
+    """Interface object of the signature `Released`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
 
 
 class Release(wiring.Component):
@@ -82,6 +109,19 @@ class Release(wiring.Component):
 
     #: Registers of a warp. The proofs make it smaller.
     registers = 256
+
+    launch: Signal
+    issue: AlwaysInterface
+    entry: Signal
+    mark: MarkInterface
+    read: list[ReadDoneInterface]
+    written: list[WrittenInterface]
+    end: Signal
+    mapped: list[Signal]
+    moving: list[MovingInterface]
+    dying: list[Signal]
+    ended: Signal
+    released: list[ReleasedInterface]
 
     def __init__(self, config: SmConfig, entries: int, movers: int = 0) -> None:
         if type(entries) is not int or entries < 1:

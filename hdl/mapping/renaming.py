@@ -12,15 +12,26 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Collection
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.interfaces import (
+    REGISTER_WIDTH,
+    AlwaysInterface,
+    Collection,
+    FreedInterface,
+    LocationInterface,
+    ReadDoneInterface,
+    StartInterface,
+    WrittenInterface,
+)
+from warpbank.hdl.main.arbiter import RequestsInterface
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
-from warpbank.hdl.mapping.ports import MappingPorts
+from warpbank.hdl.mapping.ports import MappingPorts, MovingInterface
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
-from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.probe import Events, EventsInterface, emit
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
@@ -63,6 +74,29 @@ class Renaming(wiring.Component):
         Release,
         Exempt,
     )
+
+    start: StartInterface
+    launch: Signal
+    here: Signal
+    hazards: list[HazardsInterface]
+    missing: list[Signal]
+    lacking: Signal
+    issue: AlwaysInterface
+    slide: Signal
+    entry: Signal
+    done: list[ReadDoneInterface]
+    finished: list[WrittenInterface]
+    end: Signal
+    read: AlwaysInterface
+    request: RequestsInterface
+    blank: Signal
+    locate: list[LocationInterface]
+    mapped: Signal
+    content: Signal
+    moves: Signal
+    moving: list[MovingInterface]
+    released: list[FreedInterface]
+    events: EventsInterface
 
     def __init__(
         self,
@@ -186,14 +220,15 @@ class Renaming(wiring.Component):
                     bank=bank,
                     row=row,
                 )
-        for bank, enter in enumerate(self.table.enter):
-            number = Signal(bits(MAX_DESTINATIONS), name=f"number_{bank}")  # destination that is in this bank
-            m.d.comb += number.eq(bank - issue.uop.destination)
+        for table_bank, enter in enumerate(self.table.enter):
+            # The destination that is in this bank.
+            which = Signal(bits(MAX_DESTINATIONS), name=f"number_{table_bank}")
+            m.d.comb += which.eq(table_bank - issue.uop.destination)
             m.d.comb += [
-                enter.valid.eq(self.issue.valid & missing.bit_select(number, 1)),
+                enter.valid.eq(self.issue.valid & missing.bit_select(which, 1)),
                 enter.warp.eq(issue.warp),
-                enter.register.eq(Array(registers)[number]),
-                enter.physical.eq(Array(physical)[number]),
+                enter.register.eq(Array(registers)[which]),
+                enter.physical.eq(Array(physical)[which]),
             ]
 
     def _declare(self, m: Module) -> None:
@@ -274,8 +309,8 @@ class Renaming(wiring.Component):
         wiring.connect(m, wiring.flipped(self.read), names.read)
         for source, sink in zip(names.find, self.table.find, strict=True):
             wiring.connect(m, source, sink)
-        for source, sink in zip(names.place, list(self.exempt.find)[:MAX_SOURCES], strict=True):
-            wiring.connect(m, source, sink)
+        for asked, place in zip(names.place, list(self.exempt.find)[:MAX_SOURCES], strict=True):
+            wiring.connect(m, asked, place)
         m.d.comb += [
             request.valid.eq(named.valid),
             request.collector.eq(named.collector),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -13,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.typed import Interface
 
 #: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank
 #: once.
@@ -42,6 +44,15 @@ class Find(wiring.Signature):
         )
 
 
+class FindInterface(Interface, Protocol):
+    """Interface object of the signature `Find`."""
+
+    warp: Signal
+    register: Signal
+    mapped: Signal
+    physical: Signal
+
+
 class Enter(wiring.Signature):
     """A register of `warp` gets a physical register (seen from who enters it)."""
 
@@ -57,6 +68,15 @@ class Enter(wiring.Signature):
         )
 
 
+class EnterInterface(Interface, Protocol):
+    """Interface object of the signature `Enter`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
+    physical: Signal
+
+
 class Drop(wiring.Signature):
     """A register of `warp` loses its physical register (seen from who drops it), which is `physical`."""
 
@@ -70,6 +90,15 @@ class Drop(wiring.Signature):
                 "physical": In(bits(core.warp_registers)),
             }
         )
+
+
+class DropInterface(Interface, Protocol):
+    """Interface object of the signature `Drop`."""
+
+    valid: Signal
+    warp: Signal
+    register: Signal
+    physical: Signal
 
 
 class RenamingTable(wiring.Component):
@@ -103,6 +132,13 @@ class RenamingTable(wiring.Component):
     ------
     TypeError : `results` is no positive number.
     """
+
+    find: list[FindInterface]
+    result: list[FindInterface]
+    launch: Signal
+    enter: list[EnterInterface]
+    drop: list[DropInterface]
+    mapped: list[Signal]
 
     def __init__(self, config: SmConfig, results: int, registers: int = 256) -> None:
         if type(results) is not int or results < 1:
@@ -156,9 +192,9 @@ class RenamingTable(wiring.Component):
             m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
         return m
 
-    def _row(self, port: wiring.PureInterface) -> Value:
+    def _row(self, port: FindInterface | EnterInterface | DropInterface) -> Value:
         """Address of a register in its bank."""
         return Cat(port.register[_BANK_WIDTH : bits(self.registers)], port.warp)
 
-    def _bit(self, mapped: Array, port: wiring.PureInterface) -> Value:
+    def _bit(self, mapped: Array[Signal], port: FindInterface) -> Value:
         return (mapped[port.warp] >> port.register)[0]
