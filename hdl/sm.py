@@ -85,9 +85,9 @@ class Sm(wiring.Component):
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False, apart: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"Sm needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
-        config = scheme.machine(config)
         self._apart = apart
         self.cores = [SubCore(config, scheme, probe) for _ in range(config.sub_cores)]
+        config = self.cores[0].config  # the machine as the scheme changes it
         self.lsu = Lsu(config, probe=probe)
         self.barriers = Barriers(config, probe=probe)
         self.ctas = CtaDispatch(config, probe=probe)

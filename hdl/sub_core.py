@@ -65,6 +65,8 @@ class SubCore(wiring.Component):
     ValueError : the scheme names a unit that has no RTL.
     """
 
+    #: Machine as the scheme changes it.
+    config: SmConfig
     start: StartInterface
     launch: Signal
     release: Signal
@@ -83,7 +85,7 @@ class SubCore(wiring.Component):
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"SubCore needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
-        config = scheme.machine(config)
+        self.config = config = scheme.machine(config)
         self.buffers = InstructionBuffers(config, probe)
         self.status = Status(config, probe)
         self.in_flight = InFlight(config)

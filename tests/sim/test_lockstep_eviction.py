@@ -9,8 +9,8 @@ from tests.golden.hierarchy.test_evictions import SCHEMES, noted_at_once
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
-from warpbank.golden.hierarchy.compressed import Compressed
 from warpbank.golden.sm import Sm
+from warpbank.golden.storage.coded import Coded
 from warpbank.program.random_programs.hinted import SMALL
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import Outcome, lockstep
@@ -32,7 +32,7 @@ def test_both_insert_the_same_moves(scheme: str) -> None:
 
 def test_mutant_a_model_that_sees_the_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first difference is in the cycle of the first case's eviction."""
-    monkeypatch.setattr(Compressed, "_put_back", noted_at_once)
+    monkeypatch.setattr(Coded, "_put_back", noted_at_once)
     records: list[Record] = []
     Sm(eviction_trace(), TINY, parse_scheme(SCHEMES[0]), events=records.append).run()
     divergence = compare(SCHEMES[0]).divergence

@@ -35,7 +35,7 @@ FULL = 0b11
 
 
 @dataclass(eq=False)
-class WithMetadata(Window):
+class Recorded(Window):
     """Golden's window, and what it did."""
 
     config: SmConfig
@@ -60,9 +60,9 @@ def mask_of(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in set(numbers))
 
 
-def drawn(rng: random.Random, config: SmConfig) -> WithMetadata:
+def drawn(rng: random.Random, config: SmConfig) -> Recorded:
     """A collector in any state: no register is in the window twice, and what is dirty is valid."""
-    window = WithMetadata(config)
+    window = Recorded(config)
     depth, count = config.sub_core.collector.window, len(window.entries)
     pinned, young = rng.random(), rng.random()
     for entry, register in zip(window.entries, rng.sample(range(count + 4), count), strict=True):
@@ -101,7 +101,7 @@ def drawn_uop(rng: random.Random, config: SmConfig) -> TraceUop:
 
 
 def given_to(
-    ctx: Any, unit: Any, rng: random.Random, window: WithMetadata, uop: TraceUop, config: SmConfig
+    ctx: Any, unit: Any, rng: random.Random, window: Recorded, uop: TraceUop, config: SmConfig
 ) -> None:
     """The same state and uop for the RTL, the uop as one that issues or that waits, beside any other."""
     entries, waits = window.entries, rng.random() < 0.4
@@ -177,7 +177,7 @@ def lockstep(
     return happened
 
 
-def _same(ctx: Any, unit: Any, window: WithMetadata, collected: Collected, done: Insertion) -> None:
+def _same(ctx: Any, unit: Any, window: Recorded, collected: Collected, done: Insertion) -> None:
     """The uop got the same entries."""
     assert ctx.get(unit.found) == mask_of(done.found)
     assert ctx.get(unit.read) == mask_of(done.read)
@@ -193,9 +193,7 @@ def _same(ctx: Any, unit: Any, window: WithMetadata, collected: Collected, done:
     assert counts == [done.reserved, done.overwritten, done.transient]
 
 
-def _same_state(
-    ctx: Any, unit: Any, window: WithMetadata, before: dict[int, tuple[bool, bool, bool]]
-) -> None:
+def _same_state(ctx: Any, unit: Any, window: Recorded, before: dict[int, tuple[bool, bool, bool]]) -> None:
     """The collector, doing what the unit says, comes into golden's state."""
     taken, dropped, invalid, clean, sets, clears = (
         ctx.get(port)
