@@ -384,7 +384,7 @@ class Ltrf(LtrfEvents, wiring.Component):
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
-                payload = Value.cast(payloads[choice.index])
+                payload: Any = payloads[choice.index]  # the stubs know no slices of a choice
                 width = self._config.sub_core.warp_width
                 emit(
                     m,
