@@ -176,7 +176,7 @@ def mapped(
         (folder / "pair.v").write_text(_pair(flop, "left", "  \\$_NOT_ invert (.A(Q), .Y(N));\n"))
         (folder / "both.v").write_text(_pair(flop, "N", ""))
         passes += [
-            "techmap -map memory_paths.v",
+            "techmap -map apart.v",
             "opt_merge",
             "extract -map pair.v",
             "techmap -map both.v",
