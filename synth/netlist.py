@@ -28,9 +28,11 @@ SIMULATION = [
 #: testbench looks into stay: without them the SM would have no operands.
 READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
 
-#: Of RTLIL, what concerns no bit: wires, and what is connected to them.
+#: Of RTLIL, what concerns no bit: wires, what is connected to them, and choices between values of no bit.
 _NOTHING = re.compile(
-    r"(?:^ *attribute [^\n]*\n)*^ *wire width 0 [^\n]*\n\n?|^connect \S+ \{ *\}\n", re.MULTILINE
+    r"(?:^ *attribute [^\n]*\n)*^ *wire width 0 [^\n]*\n\n?|^connect \S+ \{ *\}\n"
+    r"|^ *cell \$mux \S+\n *parameter \\WIDTH 0\n(?: *connect [^\n]*\n)* *end\n\n?",
+    re.MULTILINE,
 )
 
 
