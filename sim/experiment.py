@@ -21,6 +21,7 @@ from warpbank.program.description import load_job
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.launch import Job
+from warpbank.program.options import DEFAULT_OPTIONS, MIN_REGISTERS, CompileOptions
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import Progress
@@ -28,8 +29,6 @@ from warpbank.sim.engines.golden import GoldenEngine
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
-#: Fewest registers per thread the allocator accepts.
-MIN_REGISTERS = 16
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class Experiment:
     job : the kernel with its data and launches.
     config : the machine; `preset` is the name it started from.
     scheme : the register file.
-    max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch
-        fit.
+    compile : options of the compiler; without `max_registers`, as many registers per thread as let one CTA of
+        the largest launch fit.
     max_instructions : warp instructions after which the job counts as endless.
     trace : the job's trace, where it does not come from the emulator (`warpbank.sim.traced`).
     """
@@ -51,7 +50,7 @@ class Experiment:
     config: SmConfig
     preset: str
     scheme: Scheme
-    max_registers: int | None = None
+    compile: CompileOptions = DEFAULT_OPTIONS
     max_instructions: int = MAX_INSTRUCTIONS
     trace: Trace | None = None
 
@@ -88,7 +87,7 @@ class Report:
             "engine": self.engine,
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
-            "max_registers": self.trace.meta["max_registers"],
+            **{name: self.trace.meta.get(name) for name in DEFAULT_OPTIONS.to_dict()},
             "registers": self.registers,
             "memory": self.trace.meta["memory"],
             **self.result.to_dict(),
@@ -105,10 +104,10 @@ def find(
     file: Path | None,
     scheme: str,
     overrides: list[str] | None,
-    max_registers: int | None,
+    options: CompileOptions | None,
     max_instructions: int,
 ) -> Experiment:
-    """The experiment that a command's arguments name.
+    """The experiment that a command's arguments name; without `options`, code is compiled as usual.
 
     Raises
     ------
@@ -125,7 +124,8 @@ def find(
     name = str(file) if file is not None else preset_name or DEFAULT_PRESET
     config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
     check_machine(chosen, config)
-    return Experiment(find_job(kernel, size, launch), config, name, chosen, max_registers, max_instructions)
+    job = find_job(kernel, size, launch)
+    return Experiment(job, config, name, chosen, options or DEFAULT_OPTIONS, max_instructions)
 
 
 def check_machine(scheme: Scheme, config: SmConfig) -> None:
@@ -235,7 +235,7 @@ def hinted(experiment: Experiment, trace: Trace) -> Trace:
 
 def compile_options(experiment: Experiment) -> runner.Options:
     """Compile options of the job for the machine."""
-    limit = experiment.max_registers
-    if limit is None:
-        limit = register_limit(experiment.job, experiment.config)
-    return runner.Options(max_registers=limit, max_instructions=experiment.max_instructions)
+    chosen = experiment.compile.to_dict()
+    if experiment.compile.max_registers is None:
+        chosen["max_registers"] = register_limit(experiment.job, experiment.config)
+    return runner.Options(**chosen, max_instructions=experiment.max_instructions)

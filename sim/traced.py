@@ -10,6 +10,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.program.accelsim import read_accelsim
 from warpbank.program.errors import TraceError
 from warpbank.program.launch import Job
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.sim import experiment as exp
 
 #: Hints that a pass finds in the trace itself.
@@ -25,7 +26,7 @@ def choose(
     file: Path | None,
     scheme: str,
     overrides: list[str] | None,
-    max_registers: int | None,
+    options: CompileOptions,
     max_instructions: int,
     trace: Path | None,
 ) -> tuple[exp.Experiment, list[str]]:
@@ -39,13 +40,11 @@ def choose(
             raise ArgumentError(
                 "name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE"
             )
-        return exp.find(
-            kernel, size, launch, preset, file, scheme, overrides, max_registers, max_instructions
-        ), []
-    if kernel is not None or launch is not None or max_registers is not None:
+        return exp.find(kernel, size, launch, preset, file, scheme, overrides, options, max_instructions), []
+    if kernel is not None or launch is not None or options != DEFAULT_OPTIONS:
         raise ArgumentError(
             "--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
-            "and --max-registers"
+            "and the options of the compiler (--max-registers, --code-order, --constants, --free-registers)"
         )
     return find(trace, preset, file, scheme, overrides)
 

@@ -21,6 +21,7 @@ from warpbank.program import runner
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
 from warpbank.program.ptx.parser import parse
 from warpbank.results import (
     KernelInfo,
@@ -67,8 +68,6 @@ StrPath = str | Path
 Overrides = Mapping[str, int | str] | Sequence[str]
 
 _Value = TypeVar("_Value")
-#: Registers per thread that the allocator takes.
-_REGISTERS = (exp.MIN_REGISTERS, 255)
 
 
 def run(
@@ -81,6 +80,9 @@ def run(
     scheme: str = "baseline",
     overrides: Overrides = (),
     max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "golden",
     fast: bool = True,
@@ -103,6 +105,10 @@ def run(
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
         largest launch fit.
+    code_order : "scheduled": the list scheduler orders each block; "source": as the PTX has it.
+    constants : "bank": parameters and constants are read from the constant bank; "registers": they are loaded
+        into registers when a thread starts.
+    free_registers : registers per thread that the list scheduler may use without need, 0 to 255.
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : "golden", the model in Python; "verilator" or "pysim", simulators of the RTL.
     fast : Verilator: compile for speed; False: a build in half the time.
@@ -140,7 +146,7 @@ def run(
         _optional(_path, "config", config),
         _text("scheme", scheme),
         _overrides(overrides),
-        _optional(_registers, "max_registers", max_registers),
+        _compile_options(code_order, constants, free_registers, max_registers),
         _whole("max_instructions", max_instructions),
         _optional(_path, "trace", trace),
     )
@@ -164,6 +170,10 @@ def compare(
     size: str = "small",
     preset: str | None = None,
     overrides: Overrides = (),
+    max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     engine: str = "golden",
     output: StrPath | None = None,
     workers: int | None = None,
@@ -183,6 +193,8 @@ def compare(
     size : problem size of shipped kernels: "tiny", "small" or "full".
     preset : the machine (`warpbank.presets`); None: "turing".
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    max_registers, code_order, constants, free_registers : options of the compiler, for all schemes alike
+        (`run`).
     engine : "golden", "verilator" or "pysim".
     output : folder for `compare.html` and `compare.json`; None: nothing is written.
     workers : processes on this machine; None: one per core.
@@ -209,6 +221,7 @@ def compare(
         size=_size(size),
         preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
         overrides=_overrides(overrides),
+        options=_compile_options(code_order, constants, free_registers, max_registers),
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
         workers=_optional(_whole, "workers", workers),
@@ -331,6 +344,9 @@ def lockstep(
     scheme: str = "baseline",
     overrides: Overrides = (),
     max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "verilator",
     fast: bool = False,
@@ -349,6 +365,10 @@ def lockstep(
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
         largest launch fit.
+    code_order : "scheduled": the list scheduler orders each block; "source": as the PTX has it.
+    constants : "bank": parameters and constants are read from the constant bank; "registers": they are loaded
+        into registers when a thread starts.
+    free_registers : registers per thread that the list scheduler may use without need, 0 to 255.
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : simulator of the RTL: "verilator" or "pysim".
     fast : Verilator: compile for speed; False: a build in half the time.
@@ -376,7 +396,7 @@ def lockstep(
         _optional(_path, "config", config),
         _text("scheme", scheme),
         _overrides(overrides),
-        _optional(_registers, "max_registers", max_registers),
+        _compile_options(code_order, constants, free_registers, max_registers),
         _whole("max_instructions", max_instructions),
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
@@ -477,8 +497,15 @@ def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> i
     return value
 
 
-def _registers(name: str, value: object) -> int:
-    return _whole(name, value, *_REGISTERS)
+def _compile_options(
+    code_order: object, constants: object, free_registers: int, max_registers: int | None
+) -> CompileOptions:
+    return CompileOptions(
+        choice(CodeOrder, "code_order", code_order),
+        choice(ConstantPlace, "constants", constants),
+        free_registers,
+        max_registers,
+    )
 
 
 def _size(value: object) -> str:

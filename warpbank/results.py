@@ -20,7 +20,7 @@ from warpbank.sim.runs import Outcome
 from warpbank.studies.compare.measures import hit_ratio
 from warpbank.studies.frames import frame
 from warpbank.studies.sweep import Sweep, write
-from warpbank.studies.sweep.table import columns, measured, row
+from warpbank.studies.sweep.table import DESCRIPTION, columns, measured, row
 from warpbank.synth.energy import Energy
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ class Run:
         Raises MissingPackageError if pandas is not installed.
         """
         data = self.to_dict()
-        names = ("kernel", "size", "scheme", "preset", "engine", "max_registers")
-        found = {name: data[name] for name in names} | measured(data, self.energy)
+        found = {name: data[name] for name in DESCRIPTION} | measured(data, self.energy)
         return frame([found | {"hit_ratio": self.hit_ratio}])
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from warpbank.arch.config import config_hash, preset
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CompileOptions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import Outcome, RunSpec, execute, store
 from warpbank.sim.runs.execute import LOCAL
@@ -109,7 +110,7 @@ def test_keys_tell_runs_apart() -> None:
         RunSpec("vectoradd", "tiny", "bow"),
         RunSpec("vectoradd", "tiny", preset="pascal"),
         RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
-        RunSpec("vectoradd", "tiny", max_registers=16),
+        RunSpec("vectoradd", "tiny", compile=CompileOptions(max_registers=16)),
         RunSpec("vectoradd", "tiny", engine="verilator"),
         RunSpec("vectoradd", "tiny", observer="warpbank.studies.reproduce.observe:Stages"),
     ]

@@ -11,10 +11,14 @@ from rich.console import RenderableType
 
 from warpbank.cli import output
 from warpbank.cli.options import (
+    CodeOrderOption,
+    ConstantsOption,
     EngineName,
     EngineOption,
+    FreeRegistersOption,
     JsonOption,
     PresetOption,
+    RegistersOption,
     SchedulerOption,
     SetOption,
     Size,
@@ -24,6 +28,7 @@ from warpbank.cli.options import (
 )
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim.experiment import DEFAULT_PRESET
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as make
@@ -59,6 +64,10 @@ def compare(
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,
     overrides: SetOption = None,
+    max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     engine: EngineOption = EngineName.GOLDEN,
     folder: Annotated[
         Path | None,
@@ -88,6 +97,7 @@ def compare(
             size=size,
             preset=preset or DEFAULT_PRESET,
             overrides=overrides or [],
+            options=CompileOptions(code_order, constants, free_registers, max_registers),
             engine=engine,
             workers=workers,
             scheduler=scheduler,

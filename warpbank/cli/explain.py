@@ -11,6 +11,7 @@ from warpbank.cli import explain_tables, output
 from warpbank.cli.options import JsonOption, KernelArgument, LaunchOption, LimitOption, Size, SizeOption
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CodeOrder
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
 from warpbank.studies import explain as explaining
@@ -51,7 +52,11 @@ def explain(
     draws the register-intervals.
     """
     job = exp.find_job(kernel, size, launch)
-    options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
+    options = runner.Options(
+        max_registers=max_registers,
+        allocate=not virtual,
+        code_order=CodeOrder.SOURCE if virtual else CodeOrder.SCHEDULED,
+    )
     code = runner.compile_job(job, options)
     if intervals and release:
         raise WarpbankError("--intervals makes a drawing and --release tables; choose one")

@@ -6,8 +6,11 @@ import typer
 
 from warpbank.cli import lockstep_tables, output, progress
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
     FastOption,
+    FreeRegistersOption,
     InstructionsOption,
     JsonOption,
     KernelArgument,
@@ -22,6 +25,7 @@ from warpbank.cli.options import (
     SizeOption,
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines import rtl_engine
 from warpbank.sim.lockstep import run_lockstep
@@ -36,6 +40,9 @@ def lockstep(
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: RtlOption = RtlName.VERILATOR,
     fast: FastOption = False,
@@ -45,9 +52,8 @@ def lockstep(
 
     The exit code is 0 only if they are equal.
     """
-    experiment = exp.find(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions
-    )
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
+    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, options, max_instructions)
     with progress.reporter() as report:
         outcome = run_lockstep(
             experiment,

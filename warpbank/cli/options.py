@@ -10,6 +10,7 @@ import typer
 
 from warpbank.arch.config import PRESETS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import MAX_REGISTERS, MIN_REGISTERS, CodeOrder, ConstantPlace
 from warpbank.sim.engines import ENGINES
 from warpbank.sim.experiment import DEFAULT_PRESET
 from warpbank.synth.energy import tables
@@ -65,8 +66,8 @@ RegistersOption = Annotated[
     typer.Option(
         "--max-registers",
         metavar="N",
-        min=16,
-        max=255,
+        min=MIN_REGISTERS,
+        max=MAX_REGISTERS,
         help="Registers per thread.",
         show_default="as many as let one CTA fit",
     ),
@@ -74,7 +75,33 @@ RegistersOption = Annotated[
 LimitOption = Annotated[
     int,
     typer.Option(
-        "--max-registers", metavar="N", min=16, max=255, help="Registers per thread, of the allocator."
+        "--max-registers",
+        metavar="N",
+        min=MIN_REGISTERS,
+        max=MAX_REGISTERS,
+        help="Registers per thread, of the allocator.",
+    ),
+]
+CodeOrderOption = Annotated[
+    CodeOrder,
+    typer.Option(
+        "--code-order", help="Code of a block as the list scheduler orders it, or as the PTX has it."
+    ),
+]
+ConstantsOption = Annotated[
+    ConstantPlace,
+    typer.Option(
+        "--constants", help="Parameters and constants: in the constant bank, or loaded into registers."
+    ),
+]
+FreeRegistersOption = Annotated[
+    int,
+    typer.Option(
+        "--free-registers",
+        metavar="N",
+        min=0,
+        max=MAX_REGISTERS,
+        help="Registers per thread that the list scheduler may use without need.",
     ),
 ]
 InstructionsOption = Annotated[

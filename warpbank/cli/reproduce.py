@@ -12,9 +12,20 @@ from rich.text import Text
 
 from warpbank.arch.names import unknown
 from warpbank.cli import output
-from warpbank.cli.options import JsonOption, SchedulerOption, Size, SizeOption, listed
+from warpbank.cli.options import (
+    CodeOrderOption,
+    ConstantsOption,
+    FreeRegistersOption,
+    JsonOption,
+    RegistersOption,
+    SchedulerOption,
+    Size,
+    SizeOption,
+    listed,
+)
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.studies.reproduce import PAPERS, Reproduction
 from warpbank.studies.reproduce import reproduce as make
 from warpbank.studies.reproduce.paper import table_rows
@@ -34,6 +45,10 @@ def reproduce(
         list[str] | None,
         typer.Option("--figure", help="A figure, such as fig10; may be repeated.", show_default="all"),
     ] = None,
+    max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     folder: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")
     ] = None,
@@ -50,10 +65,21 @@ def reproduce(
     if figure and paper == "all":
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
     named = [*(kernel or []), *listed(kernels)]
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
     made = []
     for choice in chosen:
         with runs() as report:
-            made.append(make(choice, named, size, figures=figure or [], scheduler=scheduler, progress=report))
+            made.append(
+                make(
+                    choice,
+                    named,
+                    size,
+                    figures=figure or [],
+                    options=options,
+                    scheduler=scheduler,
+                    progress=report,
+                )
+            )
         if folder is not None:
             write(made[-1], folder)
     output.listing("papers", made, as_json, _tables)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.console import RenderableType
 
 from warpbank.arch.events import COUNTERS
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
     EnergyOption,
     EngineName,
     EngineOption,
     FastOption,
+    FreeRegistersOption,
     InstructionsOption,
     JsonOption,
     LaunchOption,
@@ -32,6 +36,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
 from warpbank.synth.energy import COMMON, Energy
@@ -46,6 +51,9 @@ def run(
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: EngineOption = EngineName.GOLDEN,
     fast: FastOption = True,
@@ -61,8 +69,9 @@ def run(
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
     experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
+        kernel, size, launch, preset, config, scheme, overrides, options, max_instructions, trace
     )
     for note in notes:
         output.note(note)
@@ -97,6 +106,7 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
         ("registers per thread", registers),
+        ("code", _code(data)),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
         ("cycles", data["cycles"]),
@@ -118,6 +128,16 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
     yield output.table("Counters", ("counter", "unit", "count"), counters, numbers=1)
     for energy in (measured.energy, *measured.energy_own):
         yield _energy(energy)
+
+
+def _code(data: Mapping[str, Any]) -> str:
+    """How the code of a run was compiled."""
+    if data["code_order"] is None:
+        return "as the trace has it"
+    return (
+        f"{data['code_order']} order, constants in {data['constants']}, {data['free_registers']} free "
+        f"registers, at most {data['max_registers']}"
+    )
 
 
 def _energy(energy: Energy) -> RenderableType:

@@ -10,7 +10,10 @@ import typer
 
 from warpbank.cli import output
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
+    FreeRegistersOption,
     InstructionsOption,
     LaunchOption,
     OptionalKernel,
@@ -24,6 +27,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import traced
 from warpbank.sim.output import write_text
 from warpbank.sim.view.follow import follow
@@ -47,6 +51,9 @@ def view(
     scheme: SchemeOption = "baseline",
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     cycles: Annotated[
         str, typer.Option("--cycles", metavar="FIRST:END", help="Cycles to show, END not included.")
@@ -69,8 +76,9 @@ def view(
     docs/view.md shows both.
     """
     first, end = window(cycles)
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
     experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
+        kernel, size, launch, preset, config, scheme, overrides, options, max_instructions, trace
     )
     timeline = follow(experiment, first, end)
     target = file or default_name(experiment, form)

@@ -86,7 +86,7 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ('kernels = ["nn"]\nengine = "spice"', "Unknown engine"),
         ('kernels = ["nn", "nn"]', "kernels has a value twice"),
         ('kernels = ["nn"]\nschemes = []', "schemes has no values"),
-        ('kernels = ["nn"]\nmax_registers = 4', "takes numbers from 16 to 255, not 4"),
+        ('kernels = ["nn"]\nmax_registers = 4', "takes a whole number from 16 to 255, not 4"),
         ('kernels = ["nn"]\n[fields]\n"sub_core.bank" = [1]', "field of sub_core 'bank'. Did you mean banks"),
         (
             'kernels = ["nn"]\n[fields]\n"sub_core.banks" = ["four"]',

@@ -9,6 +9,7 @@ from typing import Any
 from warpbank import workloads
 from warpbank.arch.config import SmConfig
 from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import RunSpec, execute
@@ -33,6 +34,7 @@ def compare(
     size: str = "small",
     preset: str = exp.DEFAULT_PRESET,
     overrides: Sequence[str] = (),
+    options: CompileOptions = DEFAULT_OPTIONS,
     engine: str = "golden",
     scheduler: str | None = None,
     workers: int | None = None,
@@ -45,6 +47,7 @@ def compare(
     schemes : scheme strings, or "all" for every registered one. The baseline is always first.
     kernels : shipped kernels or PTX files with a launch description beside them; "all": every shipped one.
     size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
+    options : how every kernel is compiled, for all schemes alike.
     scheduler, workers, progress : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the
@@ -54,7 +57,7 @@ def compare(
     chosen = tuple(dict.fromkeys((BASELINE.name, *names)))
     jobs = tuple(dict.fromkeys(workloads.names() if list(kernels) == [ALL] else kernels))
     tasks = {
-        (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), engine=engine)
+        (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), options, engine)
         for kernel in jobs
         for scheme in chosen
     }
@@ -90,12 +93,14 @@ def compare(
         "--engine",
         engine,
         *(word for text in overrides for word in ("--set", text)),
+        *options.words(),
     ]
     hashes = sorted({f"{run['preset']} {run['config_hash']}" for run in runs.values()})
     made_by = {
         "command": shlex.join(words),
         "engine": engine,
         "size": size,
+        "compile": options.to_dict(),
         "configurations": hashes,
         "versions": tool_versions(),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.names import unknown
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
-from warpbank.sim.runs import RunSpec, Task, execute
+from warpbank.sim.runs import AnalysisSpec, RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
 
@@ -54,6 +55,7 @@ def reproduce(
     size: str,
     *,
     figures: Sequence[str] = (),
+    options: CompileOptions = DEFAULT_OPTIONS,
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -63,6 +65,7 @@ def reproduce(
     ----------
     kernels : shipped kernels; empty: all.
     figures : names of figures; empty: all.
+    options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
     scheduler, progress : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
@@ -72,12 +75,16 @@ def reproduce(
         if kernel not in workloads.names():
             raise WarpbankError(unknown("kernel", kernel, workloads.names()))
     made = [_figure(paper, name) for name in figures] or list(paper.figures)
-    tasks = [
-        task for figure in made for kernel in figure.kernels or chosen for task in figure.tasks(kernel, size)
-    ]
-    outcomes = execute(tasks, scheduler=scheduler, progress=progress)
-    results = {outcome.task: outcome.result for outcome in outcomes if outcome.result is not None}
-    failures = {outcome.task: outcome.error for outcome in outcomes if outcome.result is None}
+    tasks = {
+        task: _compiled(task, options)
+        for figure in made
+        for kernel in figure.kernels or chosen
+        for task in figure.tasks(kernel, size)
+    }
+    done = execute(tasks.values(), scheduler=scheduler, progress=progress)
+    outcomes = dict(zip(tasks, done, strict=True))
+    results = {task: outcome.result for task, outcome in outcomes.items() if outcome.result is not None}
+    failures = {task: outcome.error for task, outcome in outcomes.items() if outcome.result is None}
     comparisons = tuple(compare(paper, figure, chosen, size, results, failures) for figure in made)
     hashes = sorted(
         {
@@ -90,15 +97,23 @@ def reproduce(
     words += [word for kernel in kernels for word in ("--kernel", kernel)]
     words += [word for figure in figures for word in ("--figure", figure)]
     made_by = {
-        "command": shlex.join(words),
+        "command": shlex.join([*words, *options.words()]),
         "size": size,
+        "compile": options.to_dict(),
         "kernels": chosen,
         "configurations": hashes,
         "versions": tool_versions(),
-        "seed": _seeds(tasks),
+        "seed": _seeds(list(tasks)),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
     return Reproduction(paper, comparisons, made_by)
+
+
+def _compiled(task: Task, options: CompileOptions) -> Task:
+    """Task with other compile options, if it compiles a kernel and they are not the usual ones."""
+    if isinstance(task, RunSpec | AnalysisSpec) and options != DEFAULT_OPTIONS:
+        return replace(task, compile=options)
+    return task
 
 
 def _seeds(tasks: Sequence[Task]) -> str:

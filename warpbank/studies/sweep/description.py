@@ -11,15 +11,18 @@ from typing import Any
 
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.config import with_overrides
-from warpbank.arch.errors import ConfigError
+from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.overrides import field_paths
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
 from warpbank.program.toml_table import Table
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import RunSpec
 from warpbank.studies.errors import SweepError
 
+#: Compile options that a sweep takes values of, in the order of its points.
+_COMPILE = ("max_registers", "code_order", "constants", "free_registers")
 #: Value of a configuration field.
 Value = int | str
 
@@ -35,7 +38,8 @@ class Sweep:
     sizes : problem sizes of shipped kernels.
     presets : machines.
     fields : dotted path of a configuration field -> its values.
-    max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
+    max_registers, code_order, constants, free_registers : options of the compiler, with the values of
+        `warpbank.run`.
     engine : golden, verilator or pysim.
 
     Raises SweepError for an empty list or a value of the wrong kind, and KernelError, SchemeError,
@@ -49,6 +53,9 @@ class Sweep:
     presets: tuple[str, ...] = (exp.DEFAULT_PRESET,)
     fields: dict[str, tuple[Value, ...]] = field(default_factory=dict)
     max_registers: tuple[int | None, ...] = (None,)
+    code_order: tuple[str, ...] = (CodeOrder.SCHEDULED.value,)
+    constants: tuple[str, ...] = (ConstantPlace.BANK.value,)
+    free_registers: tuple[int, ...] = (FREE_REGISTERS,)
     engine: str = "golden"
 
     def __post_init__(self) -> None:
@@ -57,7 +64,7 @@ class Sweep:
             "schemes": self.schemes,
             "size": self.sizes,
             "preset": self.presets,
-            "max_registers": self.max_registers,
+            **{name: getattr(self, name) for name in _COMPILE},
             **self.fields,
         }
         for name, values in lists.items():
@@ -71,11 +78,10 @@ class Sweep:
             for value in lists[name]:
                 if not isinstance(value, str):
                     raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
-        for count in self.max_registers:
-            if count is not None and (type(count) is not int or not exp.MIN_REGISTERS <= count <= 255):
-                raise SweepError(
-                    f"sweep: max_registers takes numbers from {exp.MIN_REGISTERS} to 255, not {count!r}"
-                )
+        try:
+            list(self._compiled())
+        except ArgumentError as error:
+            raise SweepError(f"sweep: {error}") from None
         for kernel, size, preset in product(self.kernels, self.sizes, self.presets):
             RunSpec(kernel, size, preset=preset, engine=self.engine).check()
         for scheme in self.schemes:
@@ -89,16 +95,18 @@ class Sweep:
     def points(self) -> Iterator[tuple[RunSpec, dict[str, Value]]]:
         """Points of the sweep, runs and the values of their fields, in order: kernels change slowest, fields
         fastest."""
-        machines = [
-            (registers, values)
-            for registers in self.max_registers
-            for values in product(*self.fields.values())
-        ]
+        machines = list(product(self._compiled(), product(*self.fields.values())))
         for kernel, size, scheme, preset in product(self.kernels, self.sizes, self.schemes, self.presets):
-            for registers, values in machines:
+            for options, values in machines:
                 chosen = dict(zip(self.fields, values, strict=True))
                 overrides = tuple(f"{path}={value}" for path, value in chosen.items())
-                yield RunSpec(kernel, size, scheme, preset, overrides, registers, self.engine), chosen
+                yield RunSpec(kernel, size, scheme, preset, overrides, options, self.engine), chosen
+
+    def _compiled(self) -> Iterator[CompileOptions]:
+        """Compile options of the points, in order. Raises ArgumentError for a value that cannot be."""
+        for registers, order, constants, free in product(*(getattr(self, name) for name in _COMPILE)):
+            place = choice(ConstantPlace, "constants", constants)
+            yield CompileOptions(choice(CodeOrder, "code_order", order), place, free, registers)
 
 
 def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
@@ -132,11 +140,8 @@ def read_sweep(path: Path) -> Sweep:
     if not kernels:
         top.fail("kernels", "names at least one kernel")
     fields = top.take("fields", (dict,), {})
-    engine, registers = top.take("engine", (str,), "golden"), top.take("max_registers", (int, list), None)
-    counts: tuple[Any, ...] = tuple(registers) if isinstance(registers, list) else (registers,)
-    for count in counts:
-        if registers is not None and (not isinstance(count, int) or not 16 <= count <= 255):
-            top.fail("max_registers", f"takes numbers from 16 to 255, not {count!r}")
+    engine = top.take("engine", (str,), "golden")
+    options = {name: _values(top, name) for name in _COMPILE if name in content}
     lists = {
         name: _texts(top, key, default)
         for name, key, default in (
@@ -147,9 +152,7 @@ def read_sweep(path: Path) -> Sweep:
     }
     top.done()
     try:
-        return Sweep(
-            kernels, fields=dict(_flat(top, fields, "")), max_registers=counts, engine=engine, **lists
-        )
+        return Sweep(kernels, fields=dict(_flat(top, fields, "")), engine=engine, **lists, **options)
     except WarpbankError as error:
         raise SweepError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
 
@@ -157,6 +160,12 @@ def read_sweep(path: Path) -> Sweep:
 def _kernel(path: Path, name: str) -> str:
     """A PTX file is found from the folder of the sweep's file."""
     return str(path.parent / name) if name.endswith(".ptx") else name
+
+
+def _values(table: Table, key: str) -> tuple[Any, ...]:
+    """Values of a compile option; a single one is a list of one."""
+    values = table.take(key, (int, str, list))
+    return tuple(values) if isinstance(values, list) else (values,)
 
 
 def _texts(table: Table, key: str, default: tuple[str, ...]) -> tuple[str, ...]:

@@ -26,6 +26,9 @@ DESCRIPTION = {
     "preset": "text",
     "engine": "text",
     "max_registers": "int",
+    "code_order": "text",
+    "constants": "text",
+    "free_registers": "int",
 }
 #: Before the path of a configuration field, since a counter may have the same name.
 FIELD = "field."
@@ -60,7 +63,7 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
         "scheme": exp.find_scheme(spec.scheme).name,
         "preset": spec.preset,
         "engine": spec.engine,
-        "max_registers": spec.max_registers,
+        **spec.compile.to_dict(),
         "failed": result is None,
         "error": outcome.error,
         **{FIELD + path: value for path, value in fields.items()},
