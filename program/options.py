@@ -42,7 +42,7 @@ def choice(kind: type[Choice], name: str, value: object) -> Choice:
     """Choice that a user's text names, for the option `name`. Raises ArgumentError for any other text."""
     if value not in list(kind):
         raise ArgumentError(unknown(name, str(value), list(kind)))
-    return kind(value)
+    return kind(str(value))
 
 
 @dataclass(frozen=True)

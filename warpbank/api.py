@@ -188,8 +188,8 @@ def compare(
     Parameters
     ----------
     schemes : register files (`warpbank.schemes`), or "all". The baseline always comes first.
-    kernels : shipped kernels (`warpbank.kernels`) and PTX files with a launch description beside them, or
-        "all" for all that are shipped.
+    kernels : shipped kernels (`warpbank.kernels`), groups of them ("core", "register-sensitive",
+        "deep-learning", "all"), and PTX files with a launch description beside them.
     size : problem size of shipped kernels: "tiny", "small" or "full".
     preset : the machine (`warpbank.presets`); None: "turing".
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
@@ -414,8 +414,8 @@ def kernels() -> Listing[KernelInfo]:
     -------
     Listing : names, what the kernels compute, and where their algorithms come from.
     """
-    shipped = map(workloads.get, workloads.names())
-    return Listing(tuple(KernelInfo(w.name, w.summary, w.origin, workloads.SIZES) for w in shipped))
+    shipped = map(workloads.get, workloads.names(workloads.ALL))
+    return Listing(tuple(KernelInfo(w.name, w.summary, w.origin, workloads.SIZES, w.group) for w in shipped))
 
 
 def schemes() -> Listing[SchemeInfo]:

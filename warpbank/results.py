@@ -304,12 +304,14 @@ class KernelInfo:
     summary : what it computes.
     origin : the benchmark whose algorithm it has.
     sizes : problem sizes there are.
+    group : core, register-sensitive or deep-learning (docs/kernels.md).
     """
 
     name: str
     summary: str
     origin: str
     sizes: tuple[str, ...]
+    group: str
 
 
 @dataclass(frozen=True)

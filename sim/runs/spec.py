@@ -72,8 +72,8 @@ class RunSpec:
         """Raise WarpbankError that says which field is wrong."""
         if self.kernel.endswith(".ptx"):
             exp.find_job(self.kernel, self.size, None)
-        elif self.kernel not in workloads.names():
-            raise KernelError(unknown("kernel", self.kernel, workloads.names()))
+        elif self.kernel not in (known := workloads.names(workloads.ALL)):
+            raise KernelError(unknown("kernel", self.kernel, known))
         if self.size not in workloads.SIZES:
             raise KernelError(unknown("size", self.size, workloads.SIZES))
         if self.engine not in engines.ENGINES:

@@ -56,8 +56,8 @@ def compare(
         str,
         typer.Option(
             "--kernels",
-            metavar="NAME,FILE.ptx|all",
-            help="Kernels (`warpbank kernels`).",
+            metavar="NAME,FILE.ptx|GROUP|all",
+            help="Kernels, or groups of them (`warpbank kernels`).",
             show_default=", ".join(DEFAULT_KERNELS),
         ),
     ] = ",".join(DEFAULT_KERNELS),

@@ -36,10 +36,11 @@ def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER|all", help=f"A paper: {', '.join(PAPERS)}; or all.")],
     size: SizeOption = Size.SMALL,
     kernel: Annotated[
-        list[str] | None, typer.Option("--kernel", help="A kernel; may be repeated.", show_default="all")
+        list[str] | None,
+        typer.Option("--kernel", help="A kernel, or a group; may be repeated.", show_default="core"),
     ] = None,
     kernels: Annotated[
-        str, typer.Option("--kernels", metavar="NAME,NAME", help="Kernels, separated by commas.")
+        str, typer.Option("--kernels", metavar="NAME,NAME", help="Kernels or groups, separated by commas.")
     ] = "",
     figure: Annotated[
         list[str] | None,

@@ -45,7 +45,8 @@ def compare(
     Parameters
     ----------
     schemes : scheme strings, or "all" for every registered one. The baseline is always first.
-    kernels : shipped kernels or PTX files with a launch description beside them; "all": every shipped one.
+    kernels : shipped kernels, groups of them (`warpbank.workloads.GROUPS`, or "all"), or PTX files with a
+        launch description beside them.
     size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
     options : how every kernel is compiled, for all schemes alike.
     scheduler, workers, progress : see `warpbank.sim.runs.execute`.
@@ -55,7 +56,7 @@ def compare(
     """
     names = list(SCHEMES) if list(schemes) == [ALL] else [exp.find_scheme(text).name for text in schemes]
     chosen = tuple(dict.fromkeys((BASELINE.name, *names)))
-    jobs = tuple(dict.fromkeys(workloads.names() if list(kernels) == [ALL] else kernels))
+    jobs = workloads.expand(kernels)
     tasks = {
         (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), options, engine)
         for kernel in jobs
@@ -100,6 +101,7 @@ def compare(
         "command": shlex.join(words),
         "engine": engine,
         "size": size,
+        "groups": workloads.groups(jobs),
         "compile": options.to_dict(),
         "configurations": hashes,
         "versions": tool_versions(),

@@ -63,17 +63,17 @@ def reproduce(
 
     Parameters
     ----------
-    kernels : shipped kernels; empty: all.
+    kernels : shipped kernels, or groups of them; empty: the core group.
     figures : names of figures; empty: all.
     options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
     scheduler, progress : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """
-    chosen = list(kernels) or list(workloads.names())
+    chosen, known = list(workloads.expand(kernels or [workloads.CORE])), workloads.names(workloads.ALL)
     for kernel in chosen:
-        if kernel not in workloads.names():
-            raise WarpbankError(unknown("kernel", kernel, workloads.names()))
+        if kernel not in known:
+            raise WarpbankError(unknown("kernel", kernel, (*workloads.GROUPS, workloads.ALL, *known)))
     made = [_figure(paper, name) for name in figures] or list(paper.figures)
     tasks = {
         task: _compiled(task, options)
@@ -101,6 +101,7 @@ def reproduce(
         "size": size,
         "compile": options.to_dict(),
         "kernels": chosen,
+        "groups": workloads.groups(chosen),
         "configurations": hashes,
         "versions": tool_versions(),
         "seed": _seeds(list(tasks)),

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from warpbank import workloads
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.config import with_overrides
 from warpbank.arch.errors import ArgumentError, ConfigError
@@ -136,13 +137,13 @@ def read_sweep(path: Path) -> Sweep:
     except tomllib.TOMLDecodeError as error:
         raise SweepError(f"{path} is not TOML: {error}") from None
     top = Table(str(path), "", content, SweepError)
-    kernels = tuple(_kernel(path, name) for name in _texts(top, "kernels", ()))
+    kernels = tuple(_kernel(path, name) for name in workloads.expand(_texts(top, "kernels", ())))
     if not kernels:
         top.fail("kernels", "names at least one kernel")
     fields = top.take("fields", (dict,), {})
     engine = top.take("engine", (str,), "golden")
-    options = {name: _values(top, name) for name in _COMPILE if name in content}
-    lists = {
+    options: dict[str, Any] = {name: _values(top, name) for name in _COMPILE if name in content}
+    lists: dict[str, Any] = {
         name: _texts(top, key, default)
         for name, key, default in (
             ("schemes", "schemes", Sweep.schemes),
