@@ -79,9 +79,9 @@ def names(group: str = CORE) -> tuple[str, ...]:
 
 
 def expand(wanted: Iterable[str]) -> tuple[str, ...]:
-    """Names with every group, or `ALL`, replaced by its kernels, each once; other names stay as they are."""
+    """Names with every group, or `ALL`, replaced by its kernels; other names stay as they are."""
     listed = (names(name) if name in (*GROUPS, ALL) else (name,) for name in wanted)
-    return tuple(dict.fromkeys(name for several in listed for name in several))
+    return tuple(name for several in listed for name in several)
 
 
 def groups(kernels: Collection[str]) -> dict[str, int]:

@@ -16,7 +16,9 @@ _TILE = 32
 
 def _build(size: str) -> Job:
     rng = np.random.default_rng(60)
-    buffers, expected, launches = {}, {}, []
+    buffers: dict[str, np.ndarray] = {}
+    expected: dict[str, Expected] = {}
+    launches: list[Launch] = []
     for i, (m, n, k) in enumerate(_SHAPES[size]):
         a = rng.uniform(-1, 1, (m, k)).astype(np.float32)
         b = rng.uniform(-1, 1, (k, n)).astype(np.float32)

@@ -120,6 +120,8 @@ def test_what_is_not_known_is_told(tmp_path: Path) -> None:
         (("run", "--trace", "x.traceg"), "no trace x.traceg"),
         (("run", "--trace", "x.g"), "x.g"),
         (("run", "--trace", "x.traceg", "--max-registers", "32"), "--max-registers"),
+        (("run", "--trace", "x.traceg", "--code-order", "source"), "--code-order"),
+        (("view", "--trace", "x.traceg", "--constants", "registers"), "--constants"),
     ],
 )
 def test_wrong_arguments(arguments: tuple[str, ...], says: str) -> None:

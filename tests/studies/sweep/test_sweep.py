@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 from tests.cli.command import warpbank
+from warpbank import workloads
 from warpbank.arch.events import COUNTERS
 from warpbank.arch.overrides import field_paths
 from warpbank.arch.presets import preset
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim.runs import RunSpec
 from warpbank.sim.runs.worker import perform
 from warpbank.studies.sweep import Sweep, read_sweep, sweep, write
@@ -60,7 +62,7 @@ def test_points_are_all_combinations_in_order() -> None:
 def test_a_file_says_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         'kernels = "nn"\nschemes = ["bow"]\nsize = ["tiny", "small"]\npreset = "pascal"\n'
-        "max_registers = [16, 32]\n"
+        'max_registers = [16, 32]\ncode_order = "source"\nfree_registers = [0, 24]\n'
         '[fields]\n"sub_core.banks" = 4\n[fields.sub_core.collector]\nboc_entries = ["half", 12]\n'
     )
     assert read_sweep(tmp_path / "s.toml") == Sweep(
@@ -70,7 +72,22 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ("pascal",),
         {"sub_core.banks": (4,), "sub_core.collector.boc_entries": ("half", 12)},
         (16, 32),
+        ("source",),
+        free_registers=(0, 24),
     )
+
+
+def test_compile_options_are_crossed() -> None:
+    made = Sweep(("nn",), code_order=("source",), constants=("bank", "registers"), free_registers=(0, 24))
+    options = [spec.compile for spec, _ in made.points()]
+    assert options == [
+        CompileOptions(CodeOrder.SOURCE, place, free) for place in ConstantPlace for free in (0, 24)
+    ]
+
+
+def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('kernels = ["nn", "deep-learning"]\n')
+    assert read_sweep(tmp_path / "s.toml").kernels == ("nn", *workloads.names("deep-learning"))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +104,9 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ('kernels = ["nn", "nn"]', "kernels has a value twice"),
         ('kernels = ["nn"]\nschemes = []', "schemes has no values"),
         ('kernels = ["nn"]\nmax_registers = 4', "takes a whole number from 16 to 255, not 4"),
+        ('kernels = ["nn"]\nfree_registers = 300', "takes a whole number from 0 to 255, not 300"),
+        ('kernels = ["nn"]\ncode_order = "sauce"', "Unknown code_order 'sauce'. Did you mean source"),
+        ('kernels = ["nn"]\nconstants = 3', "Unknown constants '3'"),
         ('kernels = ["nn"]\n[fields]\n"sub_core.bank" = [1]', "field of sub_core 'bank'. Did you mean banks"),
         (
             'kernels = ["nn"]\n[fields]\n"sub_core.banks" = ["four"]',

@@ -56,7 +56,7 @@ def compare(
     """
     names = list(SCHEMES) if list(schemes) == [ALL] else [exp.find_scheme(text).name for text in schemes]
     chosen = tuple(dict.fromkeys((BASELINE.name, *names)))
-    jobs = workloads.expand(kernels)
+    jobs = tuple(dict.fromkeys(workloads.expand(kernels)))
     tasks = {
         (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), options, engine)
         for kernel in jobs

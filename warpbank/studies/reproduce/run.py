@@ -70,7 +70,10 @@ def reproduce(
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """
-    chosen, known = list(workloads.expand(kernels or [workloads.CORE])), workloads.names(workloads.ALL)
+    chosen, known = (
+        list(dict.fromkeys(workloads.expand(kernels or [workloads.CORE]))),
+        workloads.names(workloads.ALL),
+    )
     for kernel in chosen:
         if kernel not in known:
             raise WarpbankError(unknown("kernel", kernel, (*workloads.GROUPS, workloads.ALL, *known)))
