@@ -85,7 +85,7 @@ def expand(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def groups(kernels: Collection[str]) -> dict[str, int]:
-    """How many of these kernels each group has, groups without any left out."""
+    """Counts of these kernels by group, groups without any left out."""
     counts = {group: len(set(kernels) & set(names(group))) for group in GROUPS}
     return {group: count for group, count in counts.items() if count}
 
