@@ -447,6 +447,7 @@ register_scheme(
                 golden="warpbank.golden.storage.gscalar:gscalar",
                 hdl="warpbank.hdl.storage.gscalar:GScalar",
                 encodes=True,
+                late=True,
                 arrays=(4, 16),  # bytes of a position
                 exported="gscalar",
                 size=Size("fermi", quick=True),
@@ -476,6 +477,7 @@ register_scheme(
                 hdl="warpbank.hdl.storage.gscalar:GScalar",
                 arguments={"parts": 2},
                 encodes=True,
+                late=True,
                 arrays=(8, 32),  # bytes of a position of a half
                 exported="gscalar",
                 parts=(
@@ -500,6 +502,7 @@ register_scheme(
                 golden="warpbank.golden.storage.scalar_file:scalar_file",
                 hdl="warpbank.hdl.storage.scalar_rf:ScalarRf",
                 encodes=True,
+                late=True,
                 single_cycle=True,
                 exported="scalar_rf",
                 size=Size("fermi", quick=True),
@@ -520,6 +523,7 @@ register_scheme(
                 golden="warpbank.golden.storage.bdi_banks:bdi",
                 hdl="warpbank.hdl.storage.bdi_banks:BdiBanks",
                 encodes=True,
+                late=True,
                 exported="bdi_banks",
                 size=Size("fermi", quick=True),
                 parts=(Part("bdi_compressor", shown=True), Part("bdi_decompressor", shown=True)),

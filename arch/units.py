@@ -140,6 +140,7 @@ class StorageUnit(RoomUnit):
     Parameters
     ----------
     encodes : how a register is kept depends on its value.
+    late : a result is there a cycle later than in plain banks.
     single_cycle : it is built for banks whose accesses take a cycle.
     arrays : arrays of a bank that stand side by side, and lanes that each holds.
     whole : name of the exported register file, from collectors to banks, with this storage; "": there is
@@ -149,6 +150,7 @@ class StorageUnit(RoomUnit):
     room = "storage"
 
     encodes: bool = False
+    late: bool = False
     single_cycle: bool = False
     arrays: tuple[int, int] = (1, 4)
     whole: str = ""
