@@ -175,7 +175,7 @@ def register_unit(unit: RoomUnit) -> RoomUnit:
     return unit
 
 
-class Factories(dict[str, Factory]):
+class Factories(dict[str, Any]):
     """What makes the units of a room, by name, in model or RTL. A unit is imported when it is asked for; what
     is entered here by hand goes before its row.
 
@@ -190,7 +190,7 @@ class Factories(dict[str, Factory]):
         super().__init__()
         self._room, self._side, self._called = room, side, called
 
-    def __missing__(self, name: str) -> Factory:
+    def __missing__(self, name: str) -> Any:
         units = UNITS[self._room]
         where: str | Factory = getattr(units[name], self._side) if name in units else ""
         if not where:
@@ -199,8 +199,7 @@ class Factories(dict[str, Factory]):
         if not isinstance(where, str):
             return where
         module, _, member = where.partition(":")
-        made: Factory = getattr(import_module(module), member)
-        return made
+        return getattr(import_module(module), member)
 
     def make(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Make the unit `name` with these arguments and those of its row."""
