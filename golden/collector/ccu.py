@@ -60,7 +60,7 @@ class Ccu(Collector):
     read : scoreboard release interface, called with (warp, register) for every source of a uop that is
         dispatched.
     probe : receives `allocate`, `forward`, `flush`, `deliver`, `collector_write`, `invalidate`, `window`.
-    far_first : lines and units whose values are not reused soon are given away first, as told above; False:
+    far_first : lines and units whose values are not reused soon are given away first; False:
         customary policies, for comparison: least recently used replacement, every result kept, any free unit
         for a warp that owns none, no waiting. Malekeh, section VI-C.
 

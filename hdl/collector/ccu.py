@@ -67,7 +67,7 @@ class Ccu(wiring.Component):
     parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
         window, occupied).
-    far_first : lines and units whose values are not reused soon are given away first, as told above; False:
+    far_first : lines and units whose values are not reused soon are given away first; False:
         customary policies, for comparison: least recently used replacement, every result kept, any free unit
         for a warp that owns none, no waiting. Malekeh, section VI-C.
 

@@ -88,7 +88,7 @@ class Banks(wiring.Component):
         return read.data
 
     def _found(self, m: Module, number: int, data: Value) -> Value:
-        """What bank `number` answers, given what its memory holds."""
+        """Answer of bank `number`, given what its memory holds."""
         if not self.freed:
             return data
         bank, lanes = self.bank[number], self._config.lanes
