@@ -11,9 +11,8 @@ from amaranth.lib import stream
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.units import ROOMS, Factories
-from warpbank.arch.uop import MAX_SOURCES, Scalar
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.front_end.scoreboard import OwedInterface
+from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.hierarchy.ports import Hierarchy
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Collection,
@@ -21,13 +20,10 @@ from warpbank.hdl.interfaces import (
     ReadDoneInterface,
     ResultOfferInterface,
     SchedulerInterface,
-    StartInterface,
     WriteBackInterface,
-    WrittenInterface,
 )
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.storage.decompress_moves import StoredInterface
 from warpbank.hdl.typed import Interface, Record
 
 
@@ -64,51 +60,6 @@ class Collectors(Interface, Protocol):
         """Bits of the number of a place in a collector."""
 
 
-class Registers(Interface, Protocol):
-    """Register file of a sub-core, whatever it is made of.
-
-    It has the ports of `warpbank.hdl.hierarchy.ports`, and tells the units beside it what it compresses and
-    executes, and which collectors it serves.
-    """
-
-    parts: int
-    executes: frozenset[Scalar]
-    collection: Collection
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    deliver: list[DeliveryInterface]
-    result: list[stream.Interface]
-    evicted: list[stream.Interface]
-    first: Signal
-    write: list[WriteBackInterface]
-    keep: list[WriteBackInterface]
-    landed: list[WrittenInterface]
-    stored: list[StoredInterface]
-    owed: list[OwedInterface]
-    activate: Signal
-    activated: Signal
-    deactivate: Signal
-    ended: Signal
-    quiet: Signal
-    prefetch: Signal
-    prefetching: Signal
-    working: Signal
-    may_issue: Signal
-    may_activate: Signal
-
-
 #: What is called to make a unit:
 #:
 #: - a collector with the machine, `probe`, and the parts in which the storage compresses a register; its
@@ -127,7 +78,7 @@ COLLECTORS, HIERARCHIES, MAPPINGS, STORAGES, SCHEDULERS = (
 )
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
+def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     """Register file of one sub-core below its collectors: a hierarchy over a main register file, which joins
     a mapping and a storage."""
     collection: Collection = COLLECTORS[scheme.collector].collection(
@@ -141,7 +92,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
         scheme.mapping, config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
     )
     main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
-    registers: Registers = HIERARCHIES.make(scheme.hierarchy, config, main, collection, probe=probe)
+    registers: Hierarchy = HIERARCHIES.make(scheme.hierarchy, config, main, collection, probe=probe)
     return registers
 
 
