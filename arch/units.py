@@ -176,7 +176,7 @@ def register_unit(unit: RoomUnit) -> RoomUnit:
 
 
 class Factories(dict[str, Any]):
-    """What makes the units of a room, by name, in model or RTL. A unit is imported when it is asked for; what
+    """Factories of a room's units, by name, in model or RTL. A unit is imported when it is asked for; what
     is entered here by hand goes before its row.
 
     Parameters
