@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.probe import emit
+from warpbank.hdl.probe import EventsInterface, emit
 from warpbank.hdl.storage.arrays import WORD_LANES, count, groups
 from warpbank.hdl.storage.banks import Banks
 
@@ -17,6 +17,8 @@ class ZeroRegistersRtl(Banks):
 
     Ports and latency are those of `Banks`.
     """
+
+    events: EventsInterface
 
     def _reported(self) -> dict[str, int]:
         """Accesses of every bank's arrays."""

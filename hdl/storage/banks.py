@@ -12,7 +12,7 @@ from warpbank.arch.uop import Scalar
 from warpbank.hdl.interfaces import BankPortInterface, Collection, FreedInterface, StoragePorts
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
-from warpbank.hdl.probe import Events, EventsInterface
+from warpbank.hdl.probe import Events
 
 
 class Banks(wiring.Component):
@@ -41,7 +41,6 @@ class Banks(wiring.Component):
 
     bank: list[BankPortInterface]
     freed: list[FreedInterface]
-    events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
