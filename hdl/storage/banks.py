@@ -49,7 +49,7 @@ class Banks(wiring.Component):
         members = dict(StoragePorts(config, poison=poison).members)
         reported = self._reported() if probe else {}
         if reported:
-            members["events"] = Out(Events(config, reported))
+            members.update(events=Out(Events(config, reported)))
         super().__init__(members)
 
     def _reported(self) -> dict[str, int]:
