@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from warpbank.arch.events import COUNTERS
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
     CodeOrderOption,
@@ -48,7 +49,7 @@ def run(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     code_order: CodeOrderOption = CodeOrder.SCHEDULED,

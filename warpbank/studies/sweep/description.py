@@ -15,6 +15,7 @@ from warpbank.arch.config import with_overrides
 from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.overrides import field_paths
+from warpbank.arch.schemes import BASELINE
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
 from warpbank.program.toml_table import Table
@@ -49,7 +50,7 @@ class Sweep:
     """
 
     kernels: tuple[str, ...]
-    schemes: tuple[str, ...] = ("baseline",)
+    schemes: tuple[str, ...] = (BASELINE.name,)
     sizes: tuple[str, ...] = ("small",)
     presets: tuple[str, ...] = (exp.DEFAULT_PRESET,)
     fields: dict[str, tuple[Value, ...]] = field(default_factory=dict)
