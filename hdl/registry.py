@@ -132,7 +132,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     needs = _class(hierarchy)[0].main_needs
     cached, operands = needs["cached"], needs["operands"]
     storage = _unit("storage", STORAGES, scheme.storage)(
-        config, probe, TABLE_BANKS if probe and config.takes_flags else 0, cached
+        config, probe, TABLE_BANKS if probe and config.takes_flags else 0, cached and not operands
     )
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(
         config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
