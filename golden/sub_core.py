@@ -174,7 +174,14 @@ class SubCore:
             reason = status.stall(refused, active)
         # account
         self._ready_pending = 0 if eligible else (status.ready & ~self._active).bit_count()
-        self._account(reason, cycle)
+        self.stalls[reason] += 1
+        self._accounted = cycle + 1
+        if self.probe.sink is not None:
+            self._reasons.emit(reason)
+        if self._occupied:
+            self._occupancy.emit(self._occupied)
+        if self._ready_pending:
+            self._pends.emit(self._ready_pending)
         # edge
         self._occupied = collectors.edge()
         if mapping.busy:
@@ -263,17 +270,6 @@ class SubCore:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
             self.mapping.end(warp)
             self._at_drain(self.number, warp)
-
-    def _account(self, reason: Stall, cycle: int) -> None:
-        """Account for a cycle: what held in it is reported."""
-        self.stalls[reason] += 1
-        self._accounted = cycle + 1
-        if self.probe.sink is not None:
-            self._reasons.emit(reason)
-        if self._occupied:
-            self._occupancy.emit(self._occupied)
-        if self._ready_pending:
-            self._pends.emit(self._ready_pending)
 
     def settle(self, end: int) -> None:
         """Account for the cycles slept before cycle `end`."""

@@ -58,6 +58,8 @@ class Rfc(ResultCache):
         self._buffers: list[Departing | None] = [None] * config.sub_core.banks
         self._leaves: tuple[int, Departing] | None = None
         self._pointer = 0
+        self._arrived: list[tuple[int, int]] = []  # registers whose buffer was emptied in the cycle before
+        self._fresh: list[tuple[int, int]] = []  # results that the cache takes in this cycle
 
     @property
     def busy(self) -> bool:
@@ -66,6 +68,7 @@ class Rfc(ResultCache):
             super().busy
             or bool(self._asked)
             or any(self._buffers)
+            or bool(self._arrived)
             or any(row.unused is None for row in self.tags)
         )
 
@@ -74,13 +77,9 @@ class Rfc(ResultCache):
         self._leaves = None
 
     def before(self, uop: TraceUop) -> TraceUop | None:
-        """The move that must issue in the place of a uop: before one that writes some lanes of a bank."""
-        offset = self._row_of[uop.warp]
-        if not uop.part or offset is None:
-            return None
-        row, first = self.tags[offset], uop.destination
-        safe = sum(1 << place for place in range(uop.count) if row.find(first + place) is not None)
-        return self._main.before(uop, safe)
+        """The move that must issue in the place of a uop: before one that may write some lanes of a bank. The
+        tags are not asked whether the cache has the register, which might leave before the result comes."""
+        return self._main.before(uop) if uop.part else None
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says which registers it reads for the last time."""
@@ -126,6 +125,9 @@ class Rfc(ResultCache):
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
         self._entered.append((offset, entry, register))
+        warp = self._owner[offset]
+        assert warp is not None
+        self._fresh.append((warp, register))
 
     def _empty(self, offset: int) -> bool:
         warp = self._owner[offset]
@@ -133,6 +135,9 @@ class Rfc(ResultCache):
         return self._quiet(warp) if self._over[offset] else not self.tags[offset].valid
 
     def _before_reads(self) -> None:
+        for warp, register in self._arrived:
+            self._mapping.let_go(warp, register)
+        self._arrived.clear()
         self._look_up()
         self._evict()
         self._drain()
@@ -191,12 +196,14 @@ class Rfc(ResultCache):
         )
 
     def _drain(self) -> None:
-        """Registers that have left go into their banks, where no result does."""
+        """Registers that have left go into their banks, where no result does. One whose next result comes in
+        this cycle is kept as it is: at the clock edge that was still pending."""
         for bank, buffer in enumerate(self._buffers):
             if buffer is None or self._main.taken >> bank & 1:
                 continue
-            self._main.evict(bank, buffer.row, buffer.warp, buffer.register, buffer.value)
-            self._mapping.let_go(buffer.warp, buffer.register)
+            whose = (buffer.warp, buffer.register)
+            self._main.evict(bank, buffer.row, *whose, buffer.value, whose not in self._fresh)
+            self._arrived.append(whose)
             self._buffers[bank] = None
 
     def _close(self) -> None:
@@ -210,6 +217,7 @@ class Rfc(ResultCache):
                 row.registers[entry] = register
                 self._allocated(offset, entry, register)
         self._entered.clear()
+        self._fresh.clear()
         for row in self.tags:
             row.edge()
         if self._leaves is not None:
