@@ -46,7 +46,7 @@ class _Node:
 
     Parameters
     ----------
-    kind : name, constant, slice, index, concatenation, repeat, unary, binary, choice, call.
+    kind : name, constant, slice, index, concatenation, repeat, signed, unary, binary, choice, call.
     width : of the expression by itself.
     text : name, constant or operator.
     parts : operands.
@@ -65,6 +65,30 @@ class _Unreadable(Exception):
     """Text that is no expression known here; it is left as it is."""
 
 
+#: Sum whose upper bits go to a wire without a name, and what else is assigned to it.
+_CARRY = re.compile(
+    r"^  assign \{ (?P<wire>_\d+_)\[\d+(?::\d+)?\], (?P<name>\\\S+ |\w+) \} = (?P<right>[^?><&|]+;)$",
+    re.MULTILINE,
+)
+
+
+def _without_carries(text: str) -> str:
+    """Sums are cut to the bits that are used: a wire that only holds the others goes."""
+    uses = Counter(_ANONYMOUS.findall(text))
+    gone = []
+
+    def cut(match: re.Match[str]) -> str:
+        lower = rf"^  assign {match['wire']}\[\d+(?::\d+)?\] = {re.escape(match['name'].strip())} ?;$"
+        if uses[match["wire"]] != 3 or not re.search(lower, text, re.MULTILINE):
+            return match[0]
+        gone.append(lower)
+        gone.append(rf"^  wire (?:signed )?\[\d+:0\] {match['wire']};$")
+        return f"  assign {match['name']} = {match['right']}"
+
+    text = _CARRY.sub(cut, text)
+    return re.sub("(?:" + "|".join(gone) + ")\n", "", text, flags=re.MULTILINE) if gone else text
+
+
 def folded(verilog: str) -> str:
     """Verilog text with the single-use wires without a name folded into the expressions that use them."""
     out: list[str] = []
@@ -72,7 +96,7 @@ def folded(verilog: str) -> str:
     for line in verilog.splitlines():
         module.append(line)
         if line == "endmodule":
-            out += _Module(module).lines()
+            out += _Module(_without_carries("\n".join(module) + "\n").splitlines()).lines()
             module = []
     return "\n".join([*out, *module]) + "\n"
 
@@ -85,6 +109,7 @@ class _Module:
         self._widths: dict[str, int] = {}
         self._memories: dict[str, int] = {}
         self._functions: dict[str, int] = {}
+        self._signed: set[str] = set()
         #: Statements that were read: line number, texts between expressions, the expressions, their contexts.
         self._statements: dict[int, list[str | tuple[_Node, int]]] = {}
         #: Wires without a name that are assigned here: line numbers, and what is assigned.
@@ -103,8 +128,10 @@ class _Module:
                 name, width = match["name"].strip(), int(match["high"] or 0) + 1
                 if re.match(r" ?\[", match["rest"]):
                     self._memories[name] = width
-                elif not match["signed"]:  # a signed one would be extended with its sign
+                else:
                     self._widths[name] = width
+                    if match["signed"]:
+                        self._signed.add(name)
             elif match := re.match(r"  function (?:\[(\d+):0\] )?(\S+);", line):
                 self._functions[match[2]] = int(match[1] or 0) + 1
 
@@ -211,6 +238,9 @@ class _Module:
                     continue
                 at = _expect(tokens, at, ")")
                 return _Node("call", self._functions[token], token, tuple(arguments)), at
+        if token == "$signed":
+            inner, at = self._choice(tokens, _expect(tokens, at, "("))
+            return _Node("signed", inner.width, parts=(inner,)), _expect(tokens, at, ")")
         if token in self._memories:
             index, at = self._choice(tokens, _expect(tokens, at, "["))
             row = _Node("index", self._memories[token], token, (index,))
@@ -259,7 +289,7 @@ class _Module:
                 continue
             expected, parts = self._widths[name], []
             for _, high, low, right in sorted(pieces, key=lambda piece: -piece[1]):
-                value = _of_width(right, high - low + 1)
+                value = None if self._is_signed(right) else _of_width(right, high - low + 1)
                 if high != expected - 1 or value is None:
                     break
                 parts.append(value)
@@ -268,6 +298,16 @@ class _Module:
                 if not expected:
                     self._driven[name] = parts[0] if len(parts) == 1 else _concatenated(parts)
         self._cut()
+
+    def _is_signed(self, node: _Node) -> bool:
+        """Whether the signs of operands count, which depends on all that stands around an expression."""
+        if node.kind in ("slice", "index", "concatenation", "repeat", "call"):
+            return False
+        if node.kind in ("name", "signed"):
+            return node.kind == "signed" or node.text in self._signed
+        if node.kind == "binary" and node.text in _BOOLEAN:
+            return False
+        return any(self._is_signed(part) for part in node.parts)
 
     def _cut(self) -> None:
         """Leave a wire wherever an expression would grow too long."""
@@ -337,6 +377,8 @@ class _Module:
         if node.kind in ("concatenation", "repeat"):
             inner = ", ".join(self._shown(part, 0, needed) for part in node.parts)
             return f"{{{node.text}{inner}}}" if node.kind == "repeat" else f"{{ {inner} }}"
+        if node.kind == "signed":
+            return f"$signed({self._shown(node.parts[0], 0, needed)})"
         if node.kind == "call":
             return f"{node.text}({', '.join(self._shown(part, 0, needed) for part in node.parts)})"
         if node.kind == "unary":
