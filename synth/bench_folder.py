@@ -12,6 +12,7 @@ from typing import Any
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
+from warpbank.hdl.sm import Sm
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import exported
@@ -21,6 +22,7 @@ from warpbank.synth.units import find, make
 KINDS = ("cocotb",)
 #: Units that have a bench, and which module of `warpbank.synth.benches` it is.
 BENCHES: dict[str, str] = {
+    "sm": "sm",
     "boc": "collectors",
     "boc_write_through": "collectors",
     "ccu": "collectors",
@@ -58,6 +60,8 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
     what = find(unit).what
     if unit not in BENCHES:
         raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
+    if unit == "sm" and (needs := _needs(config, scheme)):
+        raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
     verilog = exported(unit, config, scheme, kind=".v", probe=probe)
     test = f"test_{unit}"
     return {
@@ -69,6 +73,18 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
         f"{unit}.core": _CORE.replace("UNIT", unit).replace("WHAT", json.dumps(what)),
         "README.md": _README.replace("UNIT", unit).replace("WHAT", what),
     }
+
+
+def _needs(config: SmConfig, scheme: Scheme) -> str:
+    """What a program has to hold for this machine that the SM's bench has not; "" if nothing."""
+    machine = scheme.machine(config)
+    if machine.takes_flags:
+        return "release flags, which the compiler writes"
+    return (
+        "PREFETCH instructions, which the compiler writes"
+        if "immediate" in Sm(config, scheme).signature.members
+        else ""
+    )
 
 
 def _source(module: str) -> str:
@@ -88,7 +104,15 @@ def _described(component: Any, config: SmConfig, verilog: str) -> str:
         }
         for port in netlist.ports(component)
     ]
-    parameters = {"lanes": config.lanes, "cache_registers": config.sub_core.cache.registers}
+    core = config.sub_core
+    parameters = {
+        "lanes": config.lanes,
+        "cache_registers": core.cache.registers,
+        "sub_cores": config.sub_cores,
+        "warps": core.warps,
+        "banks": core.banks,
+        "rows": core.rows,
+    }
     clock = "\n  input clk;\n" in verilog
     return json.dumps({"ports": ports, "parameters": parameters, "clock": clock}, indent=1) + "\n"
 

@@ -57,7 +57,9 @@ class World:
         if self.keeps:
             bins += ["found", "kept"]
         if self.evicts:
-            bins += ["absorbed", "not absorbed", "evicted", "eviction waits", "slide", "held", "out of order"]
+            bins += ["absorbed", "not absorbed", "evicted", "eviction waits"]
+        if self.tags > 1:
+            bins += ["slide", "held", "out of order"]
         self.coverage = Coverage(*bins)
         self.banks = [[self.value() for _ in range(REGISTERS)] for _ in range(self.warps)]
         self.seqs = [0] * self.warps
@@ -147,7 +149,7 @@ class World:
             self.collecting[entry] = uop
         self.request()
         self.edge(started, uop, gone)
-        self.coverage.hit("slide", slides) if self.evicts else None
+        self.coverage.hit("slide", slides) if self.tags > 1 else None
         await unit.edge()
 
     def start(self, busy: bool) -> int | None:
@@ -261,8 +263,8 @@ class World:
         for number in self.offers:
             held = self.keeps and unit.get(f"result__{number}__held")
             absorbed = bool(self.evicts and unit.get(f"result__{number}__absorbed"))
-            assert not held or self.evicts, "a result is held where none has to be kept"
-            self.coverage.hit("held", held) if self.evicts else None
+            assert not held or self.tags > 1, "a result is held where none has to be kept"
+            self.coverage.hit("held", held) if self.tags > 1 else None
             takes = not held and (absorbed or not busy or unit.chance(0.6))
             unit.set(f"result__{number}__taken", takes)
             if takes:
@@ -308,7 +310,7 @@ class World:
             older = [
                 each for each in self.collecting.values() if each.warp == uop.warp and each.seq < uop.seq
             ]
-            self.coverage.hit("out of order", older) if self.evicts else None
+            self.coverage.hit("out of order", older) if self.tags > 1 else None
             gone.append(uop)
         assert unit.get("refused") == refused
         self.coverage.hit("refused", refused)
