@@ -12,10 +12,9 @@ from typing import Any
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.hdl.sm import Sm
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
-from warpbank.synth.export import exported
+from warpbank.synth.export import verilog
 from warpbank.synth.units import find, make
 
 #: Kinds of benches.
@@ -60,13 +59,14 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
     what = find(unit).what
     if unit not in BENCHES:
         raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
-    if unit == "sm" and (needs := _needs(config, scheme)):
+    component = make(unit, config, scheme, probe=probe)
+    text = verilog(unit, component, config, scheme)
+    if unit == "sm" and (needs := _needs(component)):
         raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
-    verilog = exported(unit, config, scheme, kind=".v", probe=probe)
     test = f"test_{unit}"
     return {
-        f"{unit}.v": verilog,
-        "unit.json": _described(make(unit, config, scheme, probe=probe), config, verilog),
+        f"{unit}.v": text,
+        "unit.json": _described(component, config),
         "protocol.py": _source("protocol"),
         f"{test}.py": _source(BENCHES[unit]),
         "run.py": _source("run").replace("NAME_OF_UNIT", unit),
@@ -75,16 +75,13 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
     }
 
 
-def _needs(config: SmConfig, scheme: Scheme) -> str:
-    """What a program has to hold for this machine that the SM's bench has not; "" if nothing."""
-    machine = scheme.machine(config)
-    if machine.takes_flags:
+def _needs(component: Any) -> str:
+    """What a program has to hold for this SM that its bench's has not; "" if nothing."""
+    if "immediate" in component.signature.members:
+        return "PREFETCH instructions, which the compiler writes"
+    if "exempt" in component.launch.payload.shape().members:
         return "release flags, which the compiler writes"
-    return (
-        "PREFETCH instructions, which the compiler writes"
-        if "immediate" in Sm(config, scheme).signature.members
-        else ""
-    )
+    return ""
 
 
 def _source(module: str) -> str:
@@ -93,7 +90,7 @@ def _source(module: str) -> str:
     return text.replace(f"from {_PACKAGE}.", "from ")
 
 
-def _described(component: Any, config: SmConfig, verilog: str) -> str:
+def _described(component: Any, config: SmConfig) -> str:
     """Ports and parameters, for the bench."""
     ports = [
         {
@@ -113,8 +110,7 @@ def _described(component: Any, config: SmConfig, verilog: str) -> str:
         "banks": core.banks,
         "rows": core.rows,
     }
-    clock = "\n  input clk;\n" in verilog
-    return json.dumps({"ports": ports, "parameters": parameters, "clock": clock}, indent=1) + "\n"
+    return json.dumps({"ports": ports, "parameters": parameters}, indent=1) + "\n"
 
 
 def _place(field: str) -> tuple[str, tuple[int, int]]:

@@ -49,10 +49,18 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     if kind not in (".v", ".il"):
         raise WarpbankError(f"the output's name ends in .v (Verilog) or .il (RTLIL), not {kind or 'nothing'}")
     component = make(unit, config, scheme, probe=probe)
+    if kind == ".v":
+        return verilog(unit, component, config, scheme)
     source = netlist.to_rtlil(component, unit)
     head = header(unit, component, config, scheme)
-    if kind == ".il":
-        return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
+    return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
+
+
+def verilog(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> str:
+    """Text of the Verilog file of a component that `warpbank.synth.units.make` made. Raises WarpbankError if
+    Yosys is missing."""
+    source = netlist.to_rtlil(component, unit)
+    head = header(unit, component, config, scheme)
     body = folded(_tidy(netlist.to_verilog(source, [*netlist.READABLE, f"hierarchy -top {unit}"])))
     waivers = "".join(f"/* verilator lint_off {rule} */ // {why}\n" for rule, why in _WAIVED.items())
     return (

@@ -31,7 +31,6 @@ class Unit:
         self.parameters: dict[str, int] = description["parameters"]
         #: All that a test draws comes from here: the same seed gives the same test.
         self.random = random.Random(int(os.environ.get("SEED", "1")))
-        self.has_clock = description["clock"]
 
     async def begin(self) -> None:
         """Start the clock, set all inputs to 0 and give a reset."""
