@@ -35,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=f"Build {UNIT}.v and run its bench.")
     parser.add_argument("--sim", choices=("icarus", "verilator"), default="icarus", help="simulator")
     parser.add_argument("--seed", type=int, default=1, help="seed of all that the tests draw")
+    parser.add_argument("--test", default=f"test_{UNIT}", help="module of this folder with the tests")
     parser.add_argument("--waves", action="store_true", help="write waves")
     options = parser.parse_args()
     if options.sim == "verilator":
@@ -50,7 +51,7 @@ def main() -> None:
     results = runner.test(
         hdl_toplevel=UNIT,
         hdl_toplevel_lang="verilog",
-        test_module=f"test_{UNIT}",
+        test_module=options.test,
         build_dir=build,
         test_dir=build,
         results_xml=str(build / "results.xml"),

@@ -1,4 +1,4 @@
-"""Folded Verilog: few wires without a name, the behaviour of what was folded, Verilator's lint without options."""
+"""Folded Verilog: wires without a name are few, it behaves as before, Verilator takes it without options."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def export(
 
     machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
     if bench is not None:
-        if file.suffix in (".v", ".il") or file.is_file():
+        if file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
             raise ArgumentError(
                 f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
             )
