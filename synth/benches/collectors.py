@@ -361,7 +361,7 @@ class World:
             self.requests.append((collector, slot, tag, warp, register))
 
     def edge(self, started: int | None, issued: Uop | None, gone: list[Uop]) -> None:
-        """What the clock edge changes outside the unit."""
+        """Let the clock edge change banks, execution units and hazards."""
         unit, coverage = self.unit, self.coverage
         for number, absorbed in self.taken.items():
             uop = self.offers[number]

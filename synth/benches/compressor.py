@@ -34,7 +34,7 @@ def drawn(unit: Unit) -> tuple[list[int], int]:
 
 
 class Scoreboard:
-    """What the outputs have to be after the last value that was taken."""
+    """Scoreboard that compares the outputs with the definition of the encoding."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit, self.parts = unit, unit.count("enc__#")

@@ -105,7 +105,7 @@ class Unit:
 
 
 class Coverage:
-    """What a test has to reach.
+    """Functional coverage: situations that a test has to reach.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Uop:
     last: bool = False
 
     def record(self, seq: int, collects: bool) -> dict[str, int]:
-        """What `fill` is answered."""
+        """Return the fields of the answer to `fill`."""
         barrier = self.control == BARRIER
         fields = {
             "seq": seq,

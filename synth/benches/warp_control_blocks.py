@@ -15,7 +15,7 @@ from warpbank.synth.benches.protocol import Coverage, Unit, bits
 
 
 class Warp:
-    """What is known of a warp."""
+    """Warp as the reference knows it: its working set, what is alive, what is placed."""
 
     def __init__(self) -> None:
         self.exists = self.active = self.held = self.leaving = False

@@ -125,7 +125,7 @@ def test_the_page_on_the_sm(tmp_path: Path) -> None:
     """The worked testbench of docs/external_testbench.md, and what it says of its cycles."""
     page = (Path(__file__).parent.parent.parent / "docs" / "external_testbench.md").read_text()
     where = written("sm", tmp_path)
-    (where / "test_first.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    (where / "test_first.py").write_text(page.partition("```py\n")[2].partition("```")[0])
     done = ran(where, "--test", "test_first")
     assert done.returncode == 0, done.stdout[-3000:]
     stated = page.partition("```text\n")[2].partition("```")[0].splitlines()
