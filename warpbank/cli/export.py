@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from warpbank.arch.errors import ArgumentError, OutputError
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
@@ -27,7 +28,7 @@ def export(
     ],
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="With the event ports that simulation uses.")
