@@ -227,7 +227,7 @@ def test_the_architecture_page_names_every_interface() -> None:
 
 
 #: Files that pages name as examples of what a user would write.
-IMAGINED = {"workloads/saxpy.py"}
+IMAGINED = {"workloads/saxpy.py", "test_UNIT.py", "test_first.py"}
 
 
 @pytest.mark.parametrize("page", PAGES)
