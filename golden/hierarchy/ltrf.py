@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
@@ -429,6 +430,25 @@ class Ltrf(Hierarchy):
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
                 entry[block.offset] = self._storage.poisoned(entry[block.offset])
+
+    def contents(self) -> list[Shelf]:
+        """Rows of the cache: the registers of the warp that has each, and those on their way."""
+        shelves: list[Shelf] = []
+        for offset, warp in enumerate(self._owner):
+            kept: list[Kept] = []
+            block = None if warp is None else self.blocks[warp]
+            for register in range(256) if block is not None and warp is not None else ():
+                if block.placed >> register & 1:
+                    entry, moving = block.table[register], block.moving >> register & 1
+                    notes = (
+                        f"bank {entry}",
+                        *(("moving",) if moving else ()),
+                        *(() if block.live >> register & 1 else ("dead",)),
+                    )
+                    value = None if moving else self._values[entry][offset]
+                    kept.append(Kept(warp, register, value, notes))
+            shelves.append(Shelf(offset, f"row {offset}", self._entries, kept))
+        return shelves
 
 
 def _lowest(mask: int) -> int:

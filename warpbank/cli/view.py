@@ -25,9 +25,8 @@ from warpbank.cli.options import (
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import traced
-from warpbank.sim.output import write_text
-from warpbank.sim.view.follow import follow
-from warpbank.sim.view.formats import default_name, view_text
+from warpbank.sim.output import check_writable, write_text
+from warpbank.sim.view.formats import default_name, draw
 
 
 class Format(StrEnum):
@@ -36,6 +35,7 @@ class Format(StrEnum):
     KANATA = "kanata"
     PERFETTO = "perfetto"
     HTML = "html"
+    MACHINE = "machine"
 
 
 def view(
@@ -56,7 +56,8 @@ def view(
         typer.Option(
             "--format",
             help="kanata: for Konata; perfetto: for ui.perfetto.dev; html: the "
-            "register banks over time, for a browser.",
+            "register banks over time, for a browser; machine: the sub-core with its values, cycle by cycle, "
+            "for a browser.",
         ),
     ] = Format.PERFETTO,
     file: Annotated[
@@ -64,17 +65,19 @@ def view(
     ] = None,
     trace: TraceOption = None,
 ) -> None:
-    """Draw some cycles of a run: a pipeline with a lane per warp, or the register banks over time.
+    """Draw some cycles of a run: a pipeline with a lane per warp, the register banks over time, or the
+    machine at work.
 
-    docs/view.md shows both.
+    docs/view.md shows them.
     """
     first, end = window(cycles)
     experiment, notes = traced.choose(
         kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
     )
-    timeline = follow(experiment, first, end)
     target = file or default_name(experiment, form)
-    write_text(target, view_text(timeline, experiment, form))
+    check_writable(target)
+    timeline, text = draw(experiment, first, end, form)
+    write_text(target, text)
     for note in notes:
         output.note(note)
     output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
