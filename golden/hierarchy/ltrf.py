@@ -433,22 +433,27 @@ class Ltrf(Hierarchy):
 
     def contents(self) -> list[Shelf]:
         """Rows of the cache: the registers of the warp that has each, and those on their way."""
-        shelves: list[Shelf] = []
-        for offset, warp in enumerate(self._owner):
-            kept: list[Kept] = []
-            block = None if warp is None else self.blocks[warp]
-            for register in range(256) if block is not None and warp is not None else ():
-                if block.placed >> register & 1:
-                    entry, moving = block.table[register], block.moving >> register & 1
-                    notes = (
-                        f"bank {entry}",
-                        *(("moving",) if moving else ()),
-                        *(() if block.live >> register & 1 else ("dead",)),
-                    )
-                    value = None if moving else self._values[entry][offset]
-                    kept.append(Kept(warp, register, value, notes))
-            shelves.append(Shelf(offset, f"row {offset}", self._entries, kept))
-        return shelves
+        return [
+            Shelf(offset, f"row {offset}", self._entries, [] if warp is None else self._kept(warp, offset))
+            for offset, warp in enumerate(self._owner)
+        ]
+
+    def _kept(self, warp: int, offset: int) -> list[Kept]:
+        """Registers of a warp in its row."""
+        block = self.blocks[warp]
+        kept: list[Kept] = []
+        for register in range(block.placed.bit_length()):
+            if not block.placed >> register & 1:
+                continue
+            entry, moving = block.table[register], bool(block.moving >> register & 1)
+            notes = [f"bank {entry}"]
+            if moving:
+                notes.append("moving")
+            if not block.live >> register & 1:
+                notes.append("dead")
+            value = None if moving else self._values[entry][offset]
+            kept.append(Kept(warp, register, value, tuple(notes)))
+        return kept
 
 
 def _lowest(mask: int) -> int:

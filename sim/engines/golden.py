@@ -17,7 +17,7 @@ class GoldenEngine:
 
     name = "golden"
     #: The class of the machine; a view puts one here that it can look into.
-    sm_class = Sm
+    sm_class: type[Sm] = Sm
 
     def run(
         self,

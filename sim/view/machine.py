@@ -126,7 +126,8 @@ def _code(recording: Recording, ptx: str) -> tuple[list[list[Any]], dict[int, st
     lines = trace.ptx_line.tolist()
     text = ptx.splitlines()
     code = [[pc, trace.text[pc].strip(), lines[pc] if pc < len(lines) else 0] for pc in pcs]
-    return code, {line: text[line - 1].strip() for _, _, line in code if 0 < line <= len(text)}
+    used_lines = {lines[pc] for pc in pcs if pc < len(lines)}
+    return code, {line: text[line - 1].strip() for line in sorted(used_lines) if 0 < line <= len(text)}
 
 
 def data(recording: Recording, ptx: str = "") -> dict[str, Any]:

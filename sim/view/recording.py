@@ -273,12 +273,12 @@ def _engine(recorder: Recorder) -> GoldenEngine:
     class WatchedSm(Sm):
         """SM of such sub-cores."""
 
-        sub_core_class = Watched
+        sub_core_class: type[SubCore] = Watched
 
     class WatchedEngine(GoldenEngine):
         """Engine of such an SM."""
 
-        sm_class = WatchedSm
+        sm_class: type[Sm] = WatchedSm
 
     return WatchedEngine()
 

@@ -18,6 +18,7 @@ from warpbank.sim import experiment as exp
 from warpbank.sim.events import decode
 from warpbank.sim.view.machine import data, encoded
 from warpbank.sim.view.recording import Recording, record, record_trace
+from warpbank.sim.view.timeline import Uop
 from warpbank.sim.view.ways import PLACES, WAYS, places
 
 #: What a way may name besides the places of fields.
@@ -27,6 +28,17 @@ OTHERS = {"", "kept", "home", "executes", "table", "stream", "lsu", "scheduler",
 def recorded(scheme: str, kernel: str = "reduction", end: int = 700) -> Recording:
     experiment = exp.find(kernel, "tiny", None, "tiny", None, scheme, [], None, 1 << 40)
     return record(experiment, 0, end)
+
+
+def _uop(recording: Recording, cycle: int, core: int, event: dict[str, int]) -> Uop:
+    """The uop of an event; a warp's slot is given to others, so that it was not over then."""
+    return next(
+        uop
+        for uop in recording.timeline.uops
+        if (uop.core, uop.warp, uop.seq) == (core, event["warp"], event["seq"])
+        and (uop.retired is None or uop.retired >= cycle)
+        and (uop.issued is not None and uop.issued <= cycle)
+    )
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, "bow-wr+renaming", "ltrf+malekeh+gscalar"])
@@ -62,13 +74,12 @@ def test_what_is_forwarded_stands_on_a_shelf(scheme: str) -> None:
     that the uop is given."""
     recording = recorded(scheme, "hotspot")
     fields = [field for field, _ in EVENTS["forward"].fields]
-    uops = {(uop.core, uop.warp, uop.seq): uop for uop in recording.timeline.uops}
     seen = 0
     for cycle, core, name, values in decode(recording.records):
         if name != "forward" or cycle + 1 >= recording.timeline.end:
             continue
         event = dict(zip(fields, values, strict=True))
-        uop = uops[core, event["warp"], event["seq"]]
+        uop = _uop(recording, cycle, core, event)
         versions = recording.cores[core].kept["collector", event["collector"]]
         cells = [cells for first, cells in versions if first <= cycle + 1][-1]
         kept = {register: value for warp, register, value, _ in cells if warp == uop.warp}
@@ -86,7 +97,6 @@ def test_banks_hold_the_results_that_are_written() -> None:
     """After a whole result is written its row holds the value that the recording has for the uop."""
     recording = recorded("baseline")
     fields = [field for field, _ in EVENTS["write"].fields]
-    issued = {(uop.core, uop.warp, uop.seq): uop for uop in recording.timeline.uops}
     every = recording.config.lane_mask
     rows: dict[tuple[int, int, int], list[tuple[int, int, str]]] = defaultdict(list)
     for number, core in enumerate(recording.cores):
@@ -97,7 +107,7 @@ def test_banks_hold_the_results_that_are_written() -> None:
         if name != "write" or cycle + 1 >= recording.timeline.end:
             continue
         event = dict(zip(fields, values, strict=True))
-        uop = issued[core_number, event["warp"], event["seq"]]
+        uop = _uop(recording, cycle, core_number, event)
         assert uop.issued is not None
         _, results = recording.cores[core_number].results[uop.warp, uop.seq, uop.issued]
         version = [each for each in rows[core_number, event["bank"], event["row"]] if each[0] <= cycle + 1]
