@@ -28,7 +28,7 @@
       if (uop.u >= 0) into(units, uop.u, uop);
       uop.out = uop.r !== null ? uop.r : D.end;
     });
-    return {...core, by, keyed, inside, units, buffers};
+    return {...core, by, keyed, inside, units, buffers, several: buffers.size > 1};
   });
   const clamp = cycle => Math.max(D.begin, Math.min(D.end - 1, Math.round(cycle)));
   let core = cores[0], now = D.begin, timer = 0, drawn = {};
@@ -95,7 +95,7 @@
     element.show = {value, about, mask};
     return element;
   };
-  let places = {}, rows = [], shelves = [];
+  let places = {}, rows = [], shelves = [], named = false;
 
   /** The boxes of the sub-core: they stay, whatever the cycle. */
   const build = () => {
@@ -144,10 +144,16 @@
     }
     const store = room("store", "Register banks", "storage");
     const height = Math.max(7, ...core.homes.flatMap(([, homes]) => homes.map(([, , , row]) => row))) + 1;
+    // Few registers in a bank are written out, many are dots.
+    named = core.homes.every(([, homes]) => {
+      const counts = Array(D.banks).fill(0);
+      homes.forEach(([, , bank]) => counts[bank]++);
+      return Math.max(...counts) <= 14;
+    });
     for (let bank = 0; bank < D.banks; bank++) {
       const element = places[`bank:${bank}`] = box(store, `bank ${bank}`);
       element.line = make("div", "chips", "", element);
-      const cells = make("div", "cells", "", element);
+      const cells = make("div", named ? "cells named" : "cells", "", element);
       rows.push(Array.from({length: height}, (_, row) => { const cell = make("i", "", "", cells); cell.place = [bank, row]; return cell; }));
     }
     const units = room("units", "Execution units");
@@ -264,6 +270,12 @@
       }));
     }
     rows.flat().forEach(cell => cell.classList.remove("hot"));
+    if (named) for (const [place, [warp, register]] of owners) {
+      const [bank, row] = place.split(":").map(Number), note = inRow(bank, row, now)[2], cell = rows[bank][row];
+      cell.replaceChildren(`R${register}`);
+      if (core.several) make("small", "", `w${warp}`, cell);
+      if (note) make("small", "", note, cell);
+    }
     rows.forEach((cells, number) => {
       const element = places[`bank:${number}`];
       element.line.replaceChildren();

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.errors import ArgumentError
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -27,6 +28,16 @@ from warpbank.program.errors import WarpbankError
 from warpbank.sim import traced
 from warpbank.sim.output import check_writable, write_text
 from warpbank.sim.view.formats import default_name, draw
+from warpbank.studies.examples import CYCLES, EXAMPLES, find, page, record
+
+#: Parameters that say what runs -> their options; an example does so itself.
+_NOT_FOR_EXAMPLES = {
+    "kernel": "KERNEL",
+    "launch": "--launch",
+    "config": "--config",
+    "max_registers": "--max-registers",
+    "trace": "--trace",
+}
 
 
 class Format(StrEnum):
@@ -39,6 +50,7 @@ class Format(StrEnum):
 
 
 def view(
+    context: typer.Context,
     kernel: OptionalKernel = None,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
@@ -64,12 +76,23 @@ def view(
         Path | None, typer.Option("--output", "-o", help="File to write.", show_default="KERNEL and a suffix")
     ] = None,
     trace: TraceOption = None,
+    example: Annotated[
+        str | None,
+        typer.Option(
+            "--example",
+            metavar="NAME",
+            help=f"In the place of a kernel: a paper's example, as --format machine: {', '.join(EXAMPLES)}.",
+        ),
+    ] = None,
 ) -> None:
     """Draw some cycles of a run: a pipeline with a lane per warp, the register banks over time, or the
     machine at work.
 
     docs/view.md shows them.
     """
+    if example is not None:
+        _example(context, example, scheme, preset, overrides, cycles, file)
+        return
     first, end = window(cycles)
     experiment, notes = traced.choose(
         kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
@@ -80,6 +103,43 @@ def view(
     write_text(target, text)
     for note in notes:
         output.note(note)
+    output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
+
+
+def _example(
+    context: typer.Context,
+    name: str,
+    scheme: str,
+    preset: str | None,
+    overrides: list[str] | None,
+    cycles: str,
+    file: Path | None,
+) -> None:
+    """Draw the machine at an example of a paper: on the example's register file, machine and cycles, unless
+    others are asked for."""
+
+    def given(option: str) -> bool:
+        source = context.get_parameter_source(option)
+        return source is not None and source.name == "COMMANDLINE"
+
+    example = find(name)
+    wrong = [option for option in _NOT_FOR_EXAMPLES if given(option)]
+    if wrong:
+        raise ArgumentError(
+            f"--example {name} brings its own program; leave out {_NOT_FOR_EXAMPLES[wrong[0]]}"
+        )
+    if given("form") and context.params["form"] is not Format.MACHINE:
+        raise ArgumentError(
+            f"--example {name} is drawn as a machine; write --format machine, or leave it out"
+        )
+    target = file or Path(f"{name}-example.html")
+    check_writable(target)
+    first, end = window(cycles) if given("cycles") else (0, CYCLES)
+    recording, config = record(
+        example, scheme if given("scheme") else None, preset, tuple(overrides or ()), first, end
+    )
+    write_text(target, page(example, recording, config, preset))
+    timeline = recording.timeline
     output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
 
 
