@@ -56,14 +56,15 @@ def _cycle_edges(count: int, edges: Sequence[tuple[int, int]], top: int | None) 
         stack = [(root, iter(leaving[root]))]
         while stack:
             node, rest = stack[-1]
-            number = next(rest, None)
-            if number is None:
+            taken = next(rest, None)
+            if taken is None:
                 state[node] = 2
                 stack.pop()
-            elif state[edges[number][1]] == 1:
-                back.add(number)
-            elif not state[edges[number][1]]:
-                target = edges[number][1]
+                continue
+            target = edges[taken][1]
+            if state[target] == 1:
+                back.add(taken)
+            elif not state[target]:
                 state[target] = 1
                 stack.append((target, iter(leaving[target])))
     return back

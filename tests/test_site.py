@@ -70,7 +70,9 @@ def test_diagrams_are_drawn_and_ask_for_nothing(site: Path, browser: Any) -> Non
                 assert min(size["width"], size["height"]) > 40, page
             text = seen.page.locator("article").inner_text()
             assert not [raw for raw in RAW if raw in text], page
-            seen_kinds |= set(seen.page.evaluate("[...document.querySelectorAll('.drawing')].map(d => d.className)"))
+            seen_kinds |= set(
+                seen.page.evaluate("[...document.querySelectorAll('.drawing')].map(d => d.className)")
+            )
         assert not [url for url in seen.asked if not url.startswith(("file:", "data:", "blob:"))], page
     assert seen_kinds == {"drawing flow", "drawing waves"}
 

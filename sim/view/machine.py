@@ -131,7 +131,7 @@ def _code(recording: Recording, ptx: str) -> tuple[list[list[Any]], dict[int, st
 
 
 def data(recording: Recording, ptx: str = "") -> dict[str, Any]:
-    """All that the page's program draws, as JSON takes it.
+    """Data that the page's program draws, as JSON takes it.
 
     Parameters
     ----------
