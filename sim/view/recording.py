@@ -66,7 +66,7 @@ Cell = tuple[int, int, int, tuple[str, ...]]
 
 @dataclass
 class CoreRecording:
-    """Recording of what one sub-core held, as versions: a version counts from its cycle on, up to the next one's.
+    """Recording of what one sub-core held, as versions: one counts from its cycle on, up to the next one's.
 
     Parameters
     ----------

@@ -162,6 +162,7 @@ def test_a_scheme_from_outside_is_drawn(browser: Any, tmp_path: Path) -> None:
     with visit(browser, made(tmp_path, "last-value"), viewport={"width": 1440, "height": 1000}) as seen:
         page = seen.page
         assert "last_value" in page.locator("#collectors h2").inner_text()
+        assert "kept" in page.locator("#collectors .box").first.inner_text()
         for _ in range(5):
             page.keyboard.press("n")
             assert "forward" in page.locator("#events").inner_text()
