@@ -202,8 +202,9 @@
     drawn[`slot:${uop.number}:${slot}`] = element;
   };
   const status = () => {
-    const [, active, live, barrier] = at(core.warps, now) || [0, 0, 0, 0];
-    const bit = (mask, warp) => Math.floor(mask / 2 ** warp) % 2 === 1;
+    // Masks of up to 64 warps, in hexadecimal: more than a number holds.
+    const [, active, live, barrier] = at(core.warps, now) || [0, "0", "0", "0"];
+    const bit = (mask, warp) => (BigInt(`0x${mask}`) >> BigInt(warp) & 1n) === 1n;
     const reason = D.stalls[core.reasons[now - D.begin]];
     places.scheduler.line.textContent = reason[0];
     places.scheduler.line.title = reason[1];
@@ -377,7 +378,8 @@
     if (!a.width || !b.width || from === to) return;
     const centre = rect => [(rect.left + rect.right) / 2 - ground.left, (rect.top + rect.bottom) / 2 - ground.top];
     const [ax, ay] = centre(a), [bx, by] = centre(b);
-    const flat = a.right < b.left || b.right < a.left;
+    const across = Math.max(b.left - a.right, a.left - b.right), down = Math.max(b.top - a.bottom, a.top - b.bottom);
+    const flat = across > 0 && across > down;
     const sign = flat ? Math.sign(bx - ax) : Math.sign(by - ay) || 1;
     const start = flat ? [ax + sign * a.width / 2, ay] : [ax, ay + sign * a.height / 2];
     const end = flat ? [bx - sign * b.width / 2, by] : [bx, by - sign * b.height / 2];

@@ -112,7 +112,7 @@ def _core(recording: Recording, number: int) -> dict[str, Any]:
         "shelves": shelves,
         "homes": found.homes,
         "rows": [[bank, row, versions] for (bank, row), versions in sorted(found.rows.items())],
-        "warps": found.warps,
+        "warps": [[cycle, *(f"{mask:x}" for mask in masks)] for cycle, *masks in found.warps],
     }
 
 

@@ -18,6 +18,9 @@ ROOT = Path(__file__).parent.parent.parent.parent
 STATE = """[document.querySelector("#cycle").value, document.querySelector("#machine").innerText,
   document.querySelector("#events").innerText, document.querySelectorAll("#wires g path").length,
   document.querySelectorAll("[data-hit]").length]"""
+#: Notes beside the warps that issue.
+ISSUING = """[...document.querySelectorAll(".buffer")].filter(box => box.querySelector("[style]:not(.warp)"))
+  .map(box => box.querySelector("small").textContent)"""
 #: Boxes that overlap although neither holds the other.
 OVERLAPS = """(() => {
   const all = [...document.querySelectorAll(".room, .box, .panel, .chip, header")]
@@ -168,4 +171,18 @@ def test_a_scheme_from_outside_is_drawn(browser: Any, tmp_path: Path) -> None:
             assert "forward" in page.locator("#events").inner_text()
             assert page.locator(".chip.found").count() >= 1
             assert page.locator("#wires g path").count() >= 2
+    assert not seen.said
+
+
+def test_sixty_four_warps(browser: Any, tmp_path: Path) -> None:
+    """Masks of warps are wider than a number of JavaScript is exact: a warp that issues is not pending."""
+    with visit(browser, made(tmp_path, "baseline", preset="maxwell", end=120)) as seen:
+        page = seen.page
+        issued = 0
+        for _ in range(100):
+            page.keyboard.press("ArrowRight")
+            if page.locator("#state").inner_text() == "issued":
+                issued += 1
+                assert page.evaluate(ISSUING) == [""]
+        assert issued > 10
     assert not seen.said
