@@ -70,14 +70,13 @@ def run(
     over_time: OverTimeOption = None,
     trace: TraceOption = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all counters, those that are zero, too.")
+        bool, typer.Option("--verbose", help="Show all counters, those that are zero, too.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic.
 
-    Counters that are zero are left out, unless --verbose asks for all;
-    --json has them all.
+    --verbose shows counters that are zero, too, and --json always has them.
     """
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:

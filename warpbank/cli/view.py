@@ -85,8 +85,7 @@ def view(
         ),
     ] = None,
 ) -> None:
-    """Draw some cycles of a run: a pipeline with a lane per warp, the register banks over time, or the
-    machine at work.
+    """Draw some cycles of a run: a pipeline, the register banks, or the machine at work.
 
     docs/view.md shows them.
     """
