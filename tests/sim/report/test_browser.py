@@ -36,6 +36,10 @@ DRAWN = """[...document.querySelectorAll(".plot")].map(plot => [
   plot.querySelectorAll(".point path, .scatterlayer path, .heatmaplayer image").length,
   getComputedStyle(plot.querySelector(".xtick text, .ytick text")).fill])"""
 
+#: Of the plot of IPC: what stands below each group of bars, and where it ends.
+TICKS = """[...document.querySelectorAll("#plot-ipc .xtick text")].map(
+  tick => [tick.textContent, tick.getBoundingClientRect().right])"""
+
 
 def _reproduced() -> str:
     """A figure of every shape."""
@@ -138,6 +142,11 @@ def test_on_a_phone(browser: Any, tmp_path: Path) -> None:
     with visit(browser, path, color_scheme="dark", **PHONE) as seen:
         assert seen.page.evaluate(WIDTH) == [390, 390]
         assert seen.page.locator(".modebar").count() == 0
+        # The mean is in sight: above every plot of a measure, and at its left end.
+        assert seen.page.locator("p", has_text="Mean: ").count() >= 3
+        first = min(seen.page.evaluate(TICKS), key=lambda tick: tick[1])
+        assert first[0] == "mean"
+        assert first[1] <= 390
         assert seen.page.evaluate("document.querySelector('.plot')._fullLayout.dragmode") is False
         assert (
             seen.page.evaluate(
