@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from warpbank.arch.errors import ArgumentError
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -56,7 +57,7 @@ def view(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
