@@ -98,7 +98,7 @@ class SubCore:
         self.stalls = [0] * len(Stall)
         self.wake = NEVER
         self._active = self.scheduler.active  # warps that may issue, at the clock edge
-        self._flying = [0] * core.warps
+        self.flying = [0] * core.warps
         self._lengths = [0] * core.warps
         self.retired = [0] * core.warps
         self._settled = True
@@ -210,7 +210,7 @@ class SubCore:
             self._issues.emit(warp, uop.seq, uop.pc)
         self.status.issue(uop)
         self._checker.issue(uop)
-        self._flying[warp] += 1
+        self.flying[warp] += 1
         self.registers.issue(uop)
         if uop.control in NOTICES:  # the collectors' windows do not move
             if uop.control is _PREFETCH:
@@ -258,7 +258,7 @@ class SubCore:
         assert not uop.retired, f"uop {uop.seq} of warp {uop.warp} retires twice"
         uop.retired = True
         warp = uop.warp
-        self._flying[warp] -= 1
+        self.flying[warp] -= 1
         if uop.seq & MOVE:
             return
         self._retires.emit(warp, uop.seq)
@@ -266,7 +266,7 @@ class SubCore:
             self.status.fenced &= ~(1 << warp)
             self.status.changed |= 1 << warp
         self.retired[warp] += 1
-        if not self._flying[warp] and not self.status.live >> warp & 1:
+        if not self.flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
             self.mapping.end(warp)
             self._at_drain(self.number, warp)

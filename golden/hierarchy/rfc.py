@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.main.register_file import MainRegisterFile
@@ -242,3 +243,21 @@ class Rfc(ResultCache):
         entry = None if offset is None else self.tags[offset].find(register)
         if offset is not None and entry is not None:
             self._values[entry][offset] = self._storage.poisoned(self._values[entry][offset])
+
+    def contents(self) -> list[Shelf]:
+        """Rows of the cache: the registers that the tags name."""
+        shelves: list[Shelf] = []
+        for offset, row in enumerate(self.tags):
+            warp = self._owner[offset]
+            kept = [
+                Kept(
+                    warp,
+                    register,
+                    self._values[entry][offset],
+                    (f"bank {entry}", *(() if row.live >> entry & 1 else ("dead",))),
+                )
+                for entry, register in enumerate(row.registers)
+                if register is not None and warp is not None
+            ]
+            shelves.append(Shelf(offset, f"row {offset}", self._entries, kept))
+        return shelves

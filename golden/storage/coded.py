@@ -116,6 +116,12 @@ class Coded(Storage):
         self.busy = True
         return self._banks.read(bank, row), note
 
+    def content(self, bank: int, row: int) -> tuple[Value, str]:
+        """Register that a row stands for, and its encoding bits, first the highest byte's."""
+        note = self._banks.note(bank, row)
+        bits = " ".join(f"{part:04b}" for part in note.enc)
+        return self._banks.read(bank, row), f"D enc {bits}" if note.divergent else f"enc {bits}"
+
     # --- Writes.
 
     def begin(self) -> int:
