@@ -4,9 +4,9 @@ machine gives."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from warpbank.golden.result import Result
 from warpbank.program import runner
 from warpbank.program.description import load_job
 from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.executed import executed_kernels
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import Engine, RtlEngine, Waves
@@ -77,6 +79,14 @@ class Report:
     registers: dict[str, int]
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def hints(self) -> str:
+        """Source of the scheme's hints: the kernel's "code", the "executed edges" of a trace; "none" if the
+        scheme has none."""
+        if not self.experiment.scheme.hints:
+            return "none"
+        return "code" if self.experiment.trace is None else "executed edges"
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON object; its keys are documented in docs/cli.md."""
         e = self.experiment
@@ -89,6 +99,7 @@ class Report:
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
             "max_registers": self.trace.meta["max_registers"],
+            "hints": self.hints,
             "registers": self.registers,
             "memory": self.trace.meta["memory"],
             **self.result.to_dict(),
@@ -224,13 +235,14 @@ def run(
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
-    """Trace with the hints that the scheme asks of the compiler."""
-    return with_hints(
-        trace,
-        experiment.scheme.hints,
-        experiment.machine,
-        lambda: runner.compile_job(experiment.job, compile_options(experiment)),
-    )
+    """Trace with the hints that the scheme asks of the compiler. Where the trace came without code they hold
+    for what was executed (`warpbank.program.executed`)."""
+    kernels: Callable[[], Mapping[str, Kernel]]
+    if experiment.trace is None:
+        kernels = partial(runner.compile_job, experiment.job, compile_options(experiment))
+    else:
+        kernels = partial(executed_kernels, trace)
+    return with_hints(trace, experiment.scheme.hints, experiment.machine, kernels)
 
 
 def compile_options(experiment: Experiment) -> runner.Options:

@@ -17,7 +17,6 @@ from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
 from warpbank.arch.schemes import ROOMS, SCHEMES
-from warpbank.program import runner
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
@@ -36,7 +35,7 @@ from warpbank.results import (
 from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
-from warpbank.sim.lockstep import lockstep as run_lockstep
+from warpbank.sim.lockstep import run_lockstep
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
@@ -322,7 +321,7 @@ def compile(
 
 
 def lockstep(
-    kernel: StrPath,
+    kernel: StrPath | None = None,
     *,
     size: str = "tiny",
     launch: StrPath | None = None,
@@ -334,6 +333,7 @@ def lockstep(
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "verilator",
     fast: bool = False,
+    trace: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Lockstep:
     """Run a kernel through the golden model and the RTL, and compare every event of every cycle.
@@ -352,6 +352,8 @@ def lockstep(
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : simulator of the RTL: "verilator" or "pysim".
     fast : Verilator: compile for speed; False: a build in half the time.
+    trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`. It has no values, so that
+        events are compared and no operands.
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -363,13 +365,13 @@ def lockstep(
     ArgumentError : an argument of the wrong type, or two that exclude each other.
     KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
         fit each other.
-    PtxError, LaunchError : a file of yours is wrong.
+    PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
     OperandMismatch : the golden model's register file delivered a wrong operand.
     """
-    experiment = exp.find(
-        _name("kernel", kernel),
+    experiment, notes = traced.choose(
+        _optional(_name, "kernel", kernel),
         _size(size),
         _optional(_path, "launch", launch),
         _optional(_text, "preset", preset),
@@ -378,13 +380,14 @@ def lockstep(
         _overrides(overrides),
         _optional(_registers, "max_registers", max_registers),
         _whole("max_instructions", max_instructions),
+        _optional(_path, "trace", trace),
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
-    trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-    watcher = _optional(_function, "progress", progress)
-    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=watcher)
+    outcome = run_lockstep(experiment, simulator, progress=_optional(_function, "progress", progress))
     job = experiment.job
-    return Lockstep(job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome)
+    return Lockstep(
+        job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome, tuple(notes)
+    )
 
 
 def kernels() -> Listing[KernelInfo]:

@@ -32,6 +32,13 @@ class Reporter:
         self.started = time.monotonic()
         self.task: TaskID = bar.add_task("", total=None, visible=False)
 
+    def reading(self, done: int, total: int) -> None:
+        """Progress of reading a trace: bytes so far, and of how many."""
+        if time.monotonic() - self.started > QUIET_SECONDS:
+            self.bar.update(
+                self.task, description="reading the trace", completed=done, total=total, visible=True
+            )
+
     def emulating(self) -> None:
         """The emulator starts; it cannot tell how far it will have to go."""
         self.bar.update(self.task, description="emulating", total=None, visible=True)
@@ -54,6 +61,8 @@ def reporter() -> Iterator[Reporter]:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -61,9 +61,20 @@ def run(
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
-    )
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            max_registers,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     for note in notes:
         output.note(note)
     with progress.reporter() as report:
@@ -96,6 +107,7 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
         ("registers per thread", registers),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from warpbank.cli import output
+from warpbank.cli import output, progress
 from warpbank.cli.options import (
     ConfigOption,
     InstructionsOption,
@@ -69,9 +69,20 @@ def view(
     docs/view.md shows both.
     """
     first, end = window(cycles)
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
-    )
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            max_registers,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     timeline = follow(experiment, first, end)
     target = file or default_name(experiment, form)
     write_text(target, view_text(timeline, experiment, form))
