@@ -8,7 +8,8 @@ some warp has executed with fewer than its lanes is guarded: what it writes may 
 lanes, and kills nothing.
 
 What a pass finds on this graph holds for every warp of the trace. It need not hold for the kernel: a path
-that no warp took is not there, so that more values are dead, and intervals longer, than a compiler could know.
+that no warp took is not there, so that more values are dead, and intervals longer, than a compiler could
+know.
 """
 
 from __future__ import annotations

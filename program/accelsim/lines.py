@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -136,7 +136,7 @@ class Reader:
         self._guess = not self.header.version
 
     def _open(self) -> Iterator[str]:
-        opener = {".gz": gzip.open, ".xz": lzma.open}.get(self._path.suffix)
+        opener: Callable[[Any], Any] | None = {".gz": gzip.open, ".xz": lzma.open}.get(self._path.suffix)
         report = self._on_read
         try:
             with self._path.open("rb") as raw:
