@@ -136,7 +136,8 @@ class Reader:
         self._guess = not self.header.version
 
     def _open(self) -> Iterator[str]:
-        opener: Callable[[Any], Any] | None = {".gz": gzip.open, ".xz": lzma.open}.get(self._path.suffix)
+        openers: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open}
+        opener = openers.get(self._path.suffix)
         report = self._on_read
         try:
             with self._path.open("rb") as raw:

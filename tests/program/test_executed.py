@@ -97,7 +97,7 @@ def _two_sides() -> Trace:
     """One side of a branch writes what the other still reads, later than any window of BOW; the warp's path
     goes through both."""
     half = 0xFFFF
-    fill = [alu(10 + place, 2) for place in range(8)]
+    fill = [alu(10, 1), *(alu(11 + place, 10 + place) for place in range(7))]
     warp = [alu(1, 2), *fill, alu(1, 2, mask=half), alu(3, 1, mask=half << 16), alu(4, 1)]
     return TraceBuilder().launch([warp], registers=32).build()
 
