@@ -13,7 +13,7 @@ from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import SmConfig, config_hash, load_config, preset, with_overrides
-from warpbank.arch.errors import ArgumentError
+from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.result import Result
 from warpbank.program import runner
@@ -24,12 +24,15 @@ from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
+from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import Progress
 from warpbank.sim.engines.golden import GoldenEngine
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
+#: Most warp instructions that a limit can be.
+MOST_INSTRUCTIONS = 10**15
 #: Fewest registers per thread the allocator accepts.
 MIN_REGISTERS = 16
 
@@ -103,7 +106,7 @@ class Report:
             "registers": self.registers,
             "memory": self.trace.meta["memory"],
             **self.result.to_dict(),
-            "versions": self.trace.meta["versions"],
+            "versions": {**self.trace.meta["versions"], **extensions.versions()},
             "seconds": self.seconds,
         }
 
@@ -128,15 +131,28 @@ def find(
     KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme.
     PtxError, LaunchError : the user's own PTX or its launch description is wrong.
     """
+    name = machine_name(preset_name, file)
+    config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
+    check_machine(chosen, config)
+    return Experiment(find_job(kernel, size, launch), config, name, chosen, max_registers, max_instructions)
+
+
+def machine_name(preset_name: str | None, file: Path | None, default: str = DEFAULT_PRESET) -> str:
+    """Name of the machine that a preset or a TOML file gives; `default` if neither is named. Raises
+    ArgumentError if both are."""
     if file is not None and preset_name is not None:
         raise ArgumentError(
             f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a "
             "preset"
         )
-    name = str(file) if file is not None else preset_name or DEFAULT_PRESET
-    config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
-    check_machine(chosen, config)
-    return Experiment(find_job(kernel, size, launch), config, name, chosen, max_registers, max_instructions)
+    if file is not None and not is_file(str(file)):
+        raise ConfigError(f"{file}: a configuration file is TOML; its name ends in .toml")
+    return str(file) if file is not None else preset_name or default
+
+
+def is_file(name: str) -> bool:
+    """Whether the name of a machine is that of a TOML file."""
+    return name.endswith(".toml")
 
 
 def check_machine(scheme: Scheme, config: SmConfig) -> None:
@@ -159,7 +175,10 @@ def find_job(kernel: str, size: str, launch: Path | None) -> Job:
 
 
 def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> SmConfig:
-    """The machine: a preset or a TOML file, then `--set` overrides."""
+    """The machine: a preset or a TOML file, then `--set` overrides. A name that ends in `.toml` is a file,
+    too."""
+    if file is None and is_file(preset_name):
+        file = Path(preset_name)
     return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
 
 

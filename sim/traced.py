@@ -72,11 +72,7 @@ def find(
 
     Raises WarpbankError that says which of them is wrong, or why the scheme cannot run on a trace.
     """
-    if file is not None and preset is not None:
-        raise ArgumentError(
-            f"--config {file} and --preset {preset} both name a machine; the file may begin with a preset"
-        )
-    name = str(file) if file is not None else preset or exp.DEFAULT_PRESET
+    name = exp.machine_name(preset, file)
     chosen = exp.find_scheme(scheme)
     check(chosen)
     config = exp.find_config(name, file, overrides or [])

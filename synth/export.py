@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from warpbank.arch.config import config_hash, preset
@@ -22,7 +23,15 @@ _LANE = re.compile(
 )
 
 
-def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: bool = False) -> str:
+def exported(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    *,
+    kind: str,
+    probe: bool = False,
+    extensions: Mapping[str, str] | None = None,
+) -> str:
     """Text of the exported file.
 
     Parameters
@@ -31,6 +40,7 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     config, scheme : the machine; units other than `sm` and `sub_core` take what concerns them.
     kind : `.v` or `.il`.
     probe : with event ports.
+    extensions : Python of the user's that was loaded before, by name its hash.
 
     Raises
     ------
@@ -40,15 +50,17 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
         raise WarpbankError(f"the output's name ends in .v (Verilog) or .il (RTLIL), not {kind or 'nothing'}")
     component = make(unit, config, scheme, probe=probe)
     source = netlist.to_rtlil(component, unit)
-    head = header(unit, component, config, scheme)
+    head = header(unit, component, config, scheme, extensions or {})
     if kind == ".il":
         return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
     body = _tidy(netlist.to_verilog(source, netlist.READABLE))
     return "".join(f"// {line}".rstrip() + "\n" for line in head) + "\n" + body
 
 
-def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[str]:
-    """Header comment of an exported file: unit, configuration, ports."""
+def header(
+    unit: str, component: Any, config: SmConfig, scheme: Scheme, extensions: Mapping[str, str]
+) -> list[str]:
+    """Header comment of an exported file: unit, configuration, extensions, ports."""
     from importlib.metadata import version
 
     entry = UNITS[unit]
@@ -58,6 +70,7 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
         f"and Yosys {yosys.version()}; change the source, not this file.",
         "",
         f"Configuration {config_hash(config)}, preset {config.preset}, scheme {scheme.name}.",
+        *(f"Loaded: {name} {content}." for name, content in extensions.items()),
         f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}"
         + _continued(_differences(config)),
         "",

@@ -36,6 +36,8 @@ from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
 from warpbank.sim.lockstep import run_lockstep
+from warpbank.sim.output import check_file, check_folder
+from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
@@ -140,7 +142,7 @@ def run(
         _text("scheme", scheme),
         _overrides(overrides),
         _optional(_registers, "max_registers", max_registers),
-        _whole("max_instructions", max_instructions),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
         _optional(_path, "trace", trace),
     )
     report = exp.run(
@@ -162,6 +164,7 @@ def compare(
     *,
     size: str = "small",
     preset: str | None = None,
+    config: StrPath | None = None,
     overrides: Overrides = (),
     engine: str = "golden",
     output: StrPath | None = None,
@@ -181,6 +184,7 @@ def compare(
         "all" for all that are shipped.
     size : problem size of shipped kernels: "tiny", "small" or "full".
     preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     engine : "golden", "verilator" or "pysim".
     output : folder for `compare.html` and `compare.json`; None: nothing is written.
@@ -200,21 +204,24 @@ def compare(
     PtxError, LaunchError : a file of yours is wrong.
     EngineError : there is no such engine.
     MissingPackageError, ClusterError : `scheduler` needs dask, or no scheduler answers.
-    OutputError : `output` cannot be written.
+    OutputError : `output` cannot be written; said before anything runs.
     """
+    folder = _optional(_path, "output", output)
+    if folder is not None:
+        check_folder(folder)
     made = run_comparison(
         _names("schemes", schemes),
         _names("kernels", kernels),
         size=_size(size),
-        preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
+        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
         overrides=_overrides(overrides),
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
-    if output is not None:
-        write_comparison(made, _path("output", output))
+    if folder is not None:
+        write_comparison(made, folder)
     return made
 
 
@@ -258,7 +265,7 @@ def sweep(
     outcomes = run_sweep(
         wanted,
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
     made = SweepResult(wanted, tuple(outcomes))
@@ -297,6 +304,9 @@ def compile(
     OutputError : `output` cannot be written.
     """
     path = _path("source", source)
+    target = _optional(_path, "output", output)
+    if target is not None:
+        check_file(target)
     text = compile_cuda(
         path,
         arch=_optional(_text, "arch", arch),
@@ -315,8 +325,8 @@ def compile(
         for entry in found
     )
     made = Ptx(path, module.target, text, entries)
-    if output is not None:
-        made.write(_path("output", output))
+    if target is not None:
+        made.write(target)
     return made
 
 
@@ -379,7 +389,7 @@ def lockstep(
         _text("scheme", scheme),
         _overrides(overrides),
         _optional(_registers, "max_registers", max_registers),
-        _whole("max_instructions", max_instructions),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
         _optional(_path, "trace", trace),
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
@@ -478,6 +488,10 @@ def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> i
     if type(value) is not int or value < low or (high is not None and value > high):
         raise ArgumentError(f"{name} takes a whole number {limits}, not {value!r}")
     return value
+
+
+def _workers(name: str, value: object) -> int:
+    return _whole(name, value, 1, MOST_WORKERS)
 
 
 def _registers(name: str, value: object) -> int:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from warpbank.arch.names import unknown
 from warpbank.program.errors import KernelError
 from warpbank.program.launch import Job
 
@@ -66,5 +67,5 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> Workload:
     """The kernel called `name`; KernelError lists the names there are."""
     if name not in names():
-        raise KernelError(f"there is no kernel {name!r}; the kernels are {', '.join(names())}")
+        raise KernelError(unknown("kernel", name, names()))
     return importlib.import_module(f"{__name__}.{name}").WORKLOAD

@@ -15,6 +15,7 @@ from warpbank.golden.result import Result
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
 from warpbank.sim.errors import EngineError
 from warpbank.sim.events import BatchSink
+from warpbank.sim.output import check_file
 
 #: Called with (warp instructions retired, of how many) now and then.
 Progress = Callable[[int, int], None]
@@ -28,6 +29,11 @@ class Waves:
     ----------
     path : file to write, .vcd or .fst.
     start, end : cycles of it, `end` not included; None: to the end of the run.
+
+    Raises
+    ------
+    EngineError : a name with another ending, or no cycles.
+    OutputError : the file cannot be written.
     """
 
     path: Path
@@ -42,6 +48,7 @@ class Waves:
                 f"--wave-cycles {self.start}:{self.end} holds no cycle; write first:last+1, for example "
                 "100:200"
             )
+        check_file(self.path)
 
 
 class Engine(Protocol):

@@ -45,7 +45,8 @@ class RunSpec:
     ----------
     kernel, size : the job: a shipped kernel and its size, or a PTX file with a launch description beside it.
     scheme : scheme string.
-    preset : the machine; `overrides`: as after `--set`, in order.
+    preset : the machine, or a TOML file that describes one and that every worker can read; `overrides`: as
+        after `--set`, in order.
     max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""

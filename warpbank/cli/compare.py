@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import (
+    ConfigOption,
     EngineName,
     EngineOption,
     JsonOption,
@@ -24,7 +25,8 @@ from warpbank.cli.options import (
 )
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
-from warpbank.sim.experiment import DEFAULT_PRESET
+from warpbank.sim.experiment import machine_name
+from warpbank.sim.output import check_folder
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as make
 from warpbank.studies.compare.measures import MEASURES
@@ -45,6 +47,7 @@ def compare(
             metavar="NAME,NAME|all",
             help="Register files (`warpbank schemes`).",
             show_default=", ".join(DEFAULT_SCHEMES),
+            autocompletion=completion.schemes,
         ),
     ] = ",".join(DEFAULT_SCHEMES),
     kernels: Annotated[
@@ -54,10 +57,12 @@ def compare(
             metavar="NAME,FILE.ptx|all",
             help="Kernels (`warpbank kernels`).",
             show_default=", ".join(DEFAULT_KERNELS),
+            autocompletion=completion.kernels,
         ),
     ] = ",".join(DEFAULT_KERNELS),
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,
+    config: ConfigOption = None,
     overrides: SetOption = None,
     engine: EngineOption = EngineName.GOLDEN,
     folder: Annotated[
@@ -81,20 +86,24 @@ def compare(
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):
             raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
+    machine = machine_name(preset, config)
+    if folder is None and not as_json:
+        folder = FOLDER
+    if folder is not None:
+        check_folder(folder)
     with runs() as report:
         made = make(
             listed(schemes),
             listed(kernels),
             size=size,
-            preset=preset or DEFAULT_PRESET,
+            preset=machine,
             overrides=overrides or [],
             engine=engine,
             workers=workers,
             scheduler=scheduler,
             progress=report,
+            on_wait=output.note,
         )
-    if folder is None and not as_json:
-        folder = FOLDER
     written = write(made, folder) if folder is not None else []
     output.emit(made, as_json, _tables)
     for path in written:

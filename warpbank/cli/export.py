@@ -7,16 +7,22 @@ from typing import Annotated
 
 import typer
 
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim import extensions
+from warpbank.sim.output import check_file, write_text
 
 
 def export(
     unit: Annotated[
-        str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")
+        str,
+        typer.Argument(
+            metavar="UNIT|sm",
+            help="A unit (`warpbank units`), or the whole SM.",
+            autocompletion=completion.unit,
+        ),
     ],
     file: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
     preset: PresetOption = None,
@@ -31,6 +37,17 @@ def export(
     with wheels():
         from warpbank.synth.export import exported
 
-    machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
-    write_text(file, exported(unit, machine, exp.find_scheme(scheme), kind=file.suffix, probe=probe))
+    check_file(file)
+    machine = exp.find_config(exp.machine_name(preset, config), config, overrides or [])
+    write_text(
+        file,
+        exported(
+            unit,
+            machine,
+            exp.find_scheme(scheme),
+            kind=file.suffix,
+            probe=probe,
+            extensions=extensions.loaded(),
+        ),
+    )
     output.wrote(file)

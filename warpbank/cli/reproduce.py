@@ -11,10 +11,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from warpbank.arch.names import unknown
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import JsonOption, SchedulerOption, Size, SizeOption, listed
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
+from warpbank.sim.output import check_folder
 from warpbank.studies.reproduce import PAPERS, Reproduction
 from warpbank.studies.reproduce import reproduce as make
 from warpbank.studies.reproduce.paper import table_rows
@@ -22,7 +23,14 @@ from warpbank.studies.reproduce.write import number, write
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER|all", help=f"A paper: {', '.join(PAPERS)}; or all.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER|all",
+            help=f"A paper: {', '.join(PAPERS)}; or all.",
+            autocompletion=completion.paper,
+        ),
+    ],
     size: SizeOption = Size.SMALL,
     kernel: Annotated[
         list[str] | None, typer.Option("--kernel", help="A kernel; may be repeated.", show_default="all")
@@ -49,11 +57,23 @@ def reproduce(
     chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
     if figure and paper == "all":
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
+    if folder is not None:
+        check_folder(folder)
     named = [*(kernel or []), *listed(kernels)]
     made = []
     for choice in chosen:
         with runs() as report:
-            made.append(make(choice, named, size, figures=figure or [], scheduler=scheduler, progress=report))
+            made.append(
+                make(
+                    choice,
+                    named,
+                    size,
+                    figures=figure or [],
+                    scheduler=scheduler,
+                    progress=report,
+                    on_wait=output.note,
+                )
+            )
         if folder is not None:
             write(made[-1], folder)
     output.listing("papers", made, as_json, _tables)

@@ -34,6 +34,7 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
+from warpbank.studies.over_time import check_name
 from warpbank.synth.energy import COMMON, Energy
 
 
@@ -60,6 +61,8 @@ def run(
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    if over_time is not None:
+        check_name(over_time)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     with progress.reporter() as report:
         experiment, notes = traced.choose(

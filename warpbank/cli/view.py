@@ -21,11 +21,11 @@ from warpbank.cli.options import (
     Size,
     SizeOption,
     TraceOption,
+    cycles,
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import WarpbankError
 from warpbank.sim import traced
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.sim.view.follow import follow
 from warpbank.sim.view.formats import default_name, view_text
 
@@ -48,7 +48,7 @@ def view(
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
-    cycles: Annotated[
+    shown: Annotated[
         str, typer.Option("--cycles", metavar="FIRST:END", help="Cycles to show, END not included.")
     ] = "0:1000",
     form: Annotated[
@@ -68,7 +68,9 @@ def view(
 
     docs/view.md shows both.
     """
-    first, end = window(cycles)
+    first, end = cycles(shown)
+    if file is not None:
+        check_file(file)
     with progress.reporter() as report:
         experiment, notes = traced.choose(
             kernel,
@@ -89,13 +91,3 @@ def view(
     for note in notes:
         output.note(note)
     output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
-
-
-def window(text: str) -> tuple[int, int]:
-    """The cycles that `--cycles` names. Raises WarpbankError if it names none."""
-    first, colon, end = text.partition(":")
-    if not colon or not first.isdecimal() or not end.isdecimal() or int(end) <= int(first):
-        raise WarpbankError(
-            f"--cycles takes the first cycle and the one after the last, for example 100:200, not {text!r}"
-        )
-    return int(first), int(end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.names import unknown
 from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import tool_versions
+from warpbank.sim import extensions
 from warpbank.sim.runs import RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
@@ -56,6 +57,7 @@ def reproduce(
     figures: Sequence[str] = (),
     scheduler: str | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Run what the paper's figures need and is not there yet, and make their tables.
 
@@ -63,7 +65,7 @@ def reproduce(
     ----------
     kernels : shipped kernels; empty: all.
     figures : names of figures; empty: all.
-    scheduler, progress : see `warpbank.sim.runs.execute`.
+    scheduler, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """
@@ -75,7 +77,7 @@ def reproduce(
     tasks = [
         task for figure in made for kernel in figure.kernels or chosen for task in figure.tasks(kernel, size)
     ]
-    outcomes = execute(tasks, scheduler=scheduler, progress=progress)
+    outcomes = execute(tasks, scheduler=scheduler, progress=progress, on_wait=on_wait)
     results = {outcome.task: outcome.result for outcome in outcomes if outcome.result is not None}
     failures = {outcome.task: outcome.error for outcome in outcomes if outcome.result is None}
     comparisons = tuple(compare(paper, figure, chosen, size, results, failures) for figure in made)
@@ -94,7 +96,7 @@ def reproduce(
         "size": size,
         "kernels": chosen,
         "configurations": hashes,
-        "versions": tool_versions(),
+        "versions": tool_versions() | extensions.versions(),
         "seed": _seeds(tasks),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }

@@ -122,7 +122,7 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
 def read_sweep(path: Path) -> Sweep:
     """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:

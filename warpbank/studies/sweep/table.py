@@ -14,6 +14,7 @@ from warpbank.arch.schemes import BASELINE
 from warpbank.program.cache import whole
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
 from warpbank.synth.energy import COMMON, Energy, energy, table
@@ -94,7 +95,11 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         row(spec, fields, outcome)
         for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)
     ]
-    made_by = {"baseline": BASELINE.name, "energy_table": COMMON, "versions": tool_versions()}
+    made_by = {
+        "baseline": BASELINE.name,
+        "energy_table": COMMON,
+        "versions": tool_versions() | extensions.versions(),
+    }
     schema = arrow.schema(
         [(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)}
     )
