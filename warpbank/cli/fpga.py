@@ -46,7 +46,7 @@ def fpga(
 
     It is one sub-core of 8 lanes that runs the first launch of a kernel.
     """
-    with wheels():
+    with wheels("fpga"):
         from warpbank.studies import fpga as demonstrator
 
     if folder is not None:

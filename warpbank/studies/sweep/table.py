@@ -44,7 +44,7 @@ RESULT = {
 def columns(description: Sweep) -> dict[str, str]:
     """Columns, names and kinds, in order; only the fields differ from sweep to sweep."""
     kinds = dict(DESCRIPTION)
-    for path, values in description.fields.items():
+    for path, values in description.field_values.items():
         kinds[FIELD + path] = "int" if all(isinstance(value, int) for value in values) else "text"
     kinds |= {"failed": "bool", "error": "text", **RESULT}
     kinds |= {f"stall.{reason.name.lower()}": "int" for reason in Stall}
