@@ -95,7 +95,7 @@ def _sources(file: Path) -> dict[str, bytes]:
 
 
 def loaded() -> dict[str, str]:
-    """What is loaded, for what says how a result was made: name of the file or folder -> hash of its
+    """Extensions that are loaded, for the provenance of results: name of the file or folder -> hash of its
     Python."""
     found = {}
     for file in sorted(_LOADED):
@@ -147,7 +147,7 @@ class Parcel:
 
 
 def parcel() -> Parcel:
-    """What is loaded here, for workers on other machines."""
+    """Parcel of the extensions that are loaded here."""
     made = []
     for file in sorted(_LOADED):
         name = file.parent.name if file.name == "__init__.py" else file.name
