@@ -26,7 +26,7 @@ from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
-from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine
 
 #: The machine of the comparisons.
@@ -205,7 +205,7 @@ def run(
     *,
     waves: Waves | None = None,
     on_emulate: Callable[[], None] | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Trace the job (or take its trace from the cache) and simulate it.

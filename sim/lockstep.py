@@ -21,7 +21,7 @@ from warpbank.golden.result import Result
 from warpbank.program import runner
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import Trace
-from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.engines.rtl import RtlEngine, Session
 from warpbank.sim.events import Batch, same
@@ -142,7 +142,7 @@ def lockstep(
     *,
     check_operands: bool = True,
     progress: Progress | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
 ) -> Outcome:
     """Run golden model and RTL in lockstep and compare.
 
@@ -180,7 +180,7 @@ def run_lockstep(
     engine: RtlEngine,
     *,
     on_emulate: Callable[[], None] | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Trace an experiment's job (or take its trace from the cache) and run golden model and RTL on it.

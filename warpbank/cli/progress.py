@@ -43,9 +43,16 @@ class Reporter:
         """The emulator starts; it cannot tell how far it will have to go."""
         self.bar.update(self.task, description="emulating", total=None, visible=True)
 
-    def building(self) -> None:
-        """The RTL is built, which takes a minute or two."""
-        self.bar.update(self.task, description="building the RTL", total=None, visible=True)
+    def building(self, done: int, total: int) -> None:
+        """The RTL is built, which takes a minute or two, and once for all kernels of a machine: how much of
+        its C++ is compiled. Nothing can be told while there is none."""
+        self.bar.update(
+            self.task,
+            description="compiling the RTL" if total else "building the RTL",
+            completed=done,
+            total=total or None,
+            visible=True,
+        )
 
     def simulating(self, retired: int, total: int) -> None:
         """Progress of a simulation: how many of the trace's warp instructions have retired."""

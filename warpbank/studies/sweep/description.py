@@ -101,7 +101,7 @@ class Sweep:
             if len(set(values)) != len(values):
                 raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
             for preset in self.presets:
-                _check_field(preset, path, values)
+                _check_field(preset, path, tuple(values))
 
     @property
     def field_values(self) -> dict[str, tuple[Value, ...]]:
