@@ -19,8 +19,8 @@ from warpbank.sim.output import check_file
 
 #: Called with (warp instructions retired, of how many) now and then.
 Progress = Callable[[int, int], None]
-#: Called when the RTL has to be built, with (0, 0), and then with the bytes of C++ that have been compiled, and
-#: of how many.
+#: Called when the RTL has to be built, with (0, 0), and then with the bytes of C++ that have been compiled,
+#: and of how many.
 OnBuild = Callable[[int, int], None]
 
 
