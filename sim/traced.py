@@ -99,7 +99,7 @@ def _notes(path: Path, scheme: Scheme, trace: Trace) -> list[str]:
 
 def check(scheme: Scheme) -> None:
     """Check that the scheme does not look at values; raises TraceError."""
-    if scheme.storage != "plain" or _OF_VALUES & set(scheme.hints):
+    if scheme.units.storage.encodes or _OF_VALUES & set(scheme.hints):
         raise TraceError(
             f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; "
             f"{_REMEDY}"

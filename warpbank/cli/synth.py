@@ -11,6 +11,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import completion, output
 from warpbank.cli.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
 from warpbank.cli.wheels import wheels
@@ -52,7 +53,7 @@ def synth(
     ] = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     liberty: LibertyOption = None,
     clock: Annotated[
@@ -103,7 +104,7 @@ def synth(
             output.line(f"{report.TITLES[name]}\n\n{text}")
         return
     if check or record:
-        machine = preset or config or overrides or scheme != "baseline"
+        machine = preset or config or overrides or scheme != BASELINE.name
         if machine or netlist or clock != 1.0 or kernel or effort:
             raise WarpbankError(
                 "--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out "
