@@ -34,7 +34,7 @@ def _numbers() -> Iterator[tuple[str, Any]]:
     for name, command in _commands():
         hints = typing.get_type_hints(command, vars(inspect.getmodule(command)), include_extras=True)
         for parameter, hint in hints.items():
-            if parameter == "return":
+            if parameter == "return" or not typing.get_args(hint):
                 continue
             kind, *infos = typing.get_args(hint)
             if {int, float} & {kind, *typing.get_args(kind)}:
