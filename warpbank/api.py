@@ -17,7 +17,6 @@ from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
 from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
-from warpbank.program import runner
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
@@ -37,7 +36,9 @@ from warpbank.results import (
 from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
-from warpbank.sim.lockstep import lockstep as run_lockstep
+from warpbank.sim.lockstep import run_lockstep
+from warpbank.sim.output import check_file, check_folder
+from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
@@ -147,7 +148,7 @@ def run(
         _text("scheme", scheme),
         _overrides(overrides),
         _compile_options(code_order, constants, free_registers, max_registers),
-        _whole("max_instructions", max_instructions),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
         _optional(_path, "trace", trace),
     )
     report = exp.run(
@@ -169,6 +170,7 @@ def compare(
     *,
     size: str = "small",
     preset: str | None = None,
+    config: StrPath | None = None,
     overrides: Overrides = (),
     max_registers: int | None = None,
     code_order: str = CodeOrder.SCHEDULED.value,
@@ -192,6 +194,7 @@ def compare(
         "deep-learning", "all"), and PTX files with a launch description beside them.
     size : problem size of shipped kernels: "tiny", "small" or "full".
     preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers, code_order, constants, free_registers : options of the compiler, for all schemes alike
         (`run`).
@@ -213,22 +216,25 @@ def compare(
     PtxError, LaunchError : a file of yours is wrong.
     EngineError : there is no such engine.
     MissingPackageError, ClusterError : `scheduler` needs dask, or no scheduler answers.
-    OutputError : `output` cannot be written.
+    OutputError : `output` cannot be written; said before anything runs.
     """
+    folder = _optional(_path, "output", output)
+    if folder is not None:
+        check_folder(folder)
     made = run_comparison(
         _names("schemes", schemes),
         _names("kernels", kernels),
         size=_size(size),
-        preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
+        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
         overrides=_overrides(overrides),
         options=_compile_options(code_order, constants, free_registers, max_registers),
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
-    if output is not None:
-        write_comparison(made, _path("output", output))
+    if folder is not None:
+        write_comparison(made, folder)
     return made
 
 
@@ -272,7 +278,7 @@ def sweep(
     outcomes = run_sweep(
         wanted,
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
     made = SweepResult(wanted, tuple(outcomes))
@@ -311,6 +317,9 @@ def compile(
     OutputError : `output` cannot be written.
     """
     path = _path("source", source)
+    target = _optional(_path, "output", output)
+    if target is not None:
+        check_file(target)
     text = compile_cuda(
         path,
         arch=_optional(_text, "arch", arch),
@@ -329,13 +338,13 @@ def compile(
         for entry in found
     )
     made = Ptx(path, module.target, text, entries)
-    if output is not None:
-        made.write(_path("output", output))
+    if target is not None:
+        made.write(target)
     return made
 
 
 def lockstep(
-    kernel: StrPath,
+    kernel: StrPath | None = None,
     *,
     size: str = "tiny",
     launch: StrPath | None = None,
@@ -350,6 +359,7 @@ def lockstep(
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "verilator",
     fast: bool = False,
+    trace: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Lockstep:
     """Run a kernel through the golden model and the RTL, and compare every event of every cycle.
@@ -372,6 +382,8 @@ def lockstep(
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : simulator of the RTL: "verilator" or "pysim".
     fast : Verilator: compile for speed; False: a build in half the time.
+    trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`. It has no values, so that
+        events are compared and no operands.
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -383,13 +395,13 @@ def lockstep(
     ArgumentError : an argument of the wrong type, or two that exclude each other.
     KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
         fit each other.
-    PtxError, LaunchError : a file of yours is wrong.
+    PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
     OperandMismatch : the golden model's register file delivered a wrong operand.
     """
-    experiment = exp.find(
-        _name("kernel", kernel),
+    experiment, notes = traced.choose(
+        _optional(_name, "kernel", kernel),
         _size(size),
         _optional(_path, "launch", launch),
         _optional(_text, "preset", preset),
@@ -397,14 +409,15 @@ def lockstep(
         _text("scheme", scheme),
         _overrides(overrides),
         _compile_options(code_order, constants, free_registers, max_registers),
-        _whole("max_instructions", max_instructions),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
+        _optional(_path, "trace", trace),
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
-    trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-    watcher = _optional(_function, "progress", progress)
-    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=watcher)
+    outcome = run_lockstep(experiment, simulator, progress=_optional(_function, "progress", progress))
     job = experiment.job
-    return Lockstep(job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome)
+    return Lockstep(
+        job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome, tuple(notes)
+    )
 
 
 def kernels() -> Listing[KernelInfo]:
@@ -506,6 +519,10 @@ def _compile_options(
         free_registers,
         max_registers,
     )
+
+
+def _workers(name: str, value: object) -> int:
+    return _whole(name, value, 1, MOST_WORKERS)
 
 
 def _size(value: object) -> str:

@@ -185,6 +185,7 @@ class Lockstep:
     preset : preset or configuration file that the machine comes from.
     engine : simulator of the RTL.
     outcome : what was found, with the events around a divergence.
+    notes : what a user should know of the input, a sentence each.
     """
 
     kernel: str
@@ -193,6 +194,7 @@ class Lockstep:
     preset: str
     engine: str
     outcome: lockstep.Outcome = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from warpbank.arch.names import unknown
 from warpbank.program.errors import KernelError
 from warpbank.program.launch import Job
 
@@ -93,7 +94,7 @@ def groups(kernels: Collection[str]) -> dict[str, int]:
 def get(name: str) -> Workload:
     """The kernel called `name`; KernelError lists the names there are."""
     if name not in _shipped():
-        raise KernelError(f"there is no kernel {name!r}; the kernels are {', '.join(_shipped())}")
+        raise KernelError(unknown("kernel", name, list(_shipped())))
     return _shipped()[name]
 
 

@@ -47,7 +47,8 @@ class RunSpec:
     ----------
     kernel, size : the job: a shipped kernel and its size, or a PTX file with a launch description beside it.
     scheme : scheme string.
-    preset : the machine; `overrides`: as after `--set`, in order.
+    preset : the machine, or a TOML file that describes one and that every worker can read; `overrides`: as
+        after `--set`, in order.
     compile : options of the compiler.
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""

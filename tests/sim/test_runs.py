@@ -338,6 +338,9 @@ class Deaf:
     def idle(self) -> bool:
         return True
 
+    def workers(self) -> int:
+        return 1
+
 
 def _deaf(monkeypatch: pytest.MonkeyPatch, cluster: Deaf) -> None:
     module = sys.modules["warpbank.sim.runs.execute"]  # the package names its function so, too
@@ -362,6 +365,26 @@ def test_a_cluster_that_never_does_anything(
     steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
     with pytest.raises(WarpbankError, match="did nothing with 3 tasks that it was given 3 times"):
         execute(steps, scheduler="tcp://elsewhere:1")
+
+
+def test_a_scheduler_without_workers_is_told(cache: Path, tmp_path: Path) -> None:
+    """The runs wait, and whoever waits learns how to start a worker."""
+    distributed = pytest.importorskip("distributed")
+    step = Step(3, str(tmp_path / "log"))
+    said: list[str] = []
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+
+        def start(sentence: str) -> None:
+            said.append(sentence)
+            cluster.scale(1)
+
+        address = cluster.scheduler_address
+        assert _squares(execute([step], scheduler=address, on_wait=start)) == [9]
+        execute([Step(4, str(tmp_path / "log"))], scheduler=address, on_wait=said.append)
+    (sentence,) = said
+    assert f"dask worker {address}" in sentence
 
 
 def test_a_worker_elsewhere_dies(cache: Path, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from warpbank.cli.options import (
     FreeRegistersOption,
     InstructionsOption,
     JsonOption,
-    KernelArgument,
     LaunchOption,
+    OptionalKernel,
     PresetOption,
     RegistersOption,
     RtlName,
@@ -24,16 +24,17 @@ from warpbank.cli.options import (
     SetOption,
     Size,
     SizeOption,
+    TraceOption,
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
-from warpbank.sim import experiment as exp
+from warpbank.sim import traced
 from warpbank.sim.engines import rtl_engine
 from warpbank.sim.lockstep import run_lockstep
 
 
 def lockstep(
-    kernel: KernelArgument,
+    kernel: OptionalKernel = None,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
     preset: PresetOption = None,
@@ -47,6 +48,7 @@ def lockstep(
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: RtlOption = RtlName.VERILATOR,
     fast: FastOption = False,
+    trace: TraceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a kernel through the golden model and the RTL, and compare every event of every cycle.
@@ -54,7 +56,22 @@ def lockstep(
     The exit code is 0 only if they are equal.
     """
     options = CompileOptions(code_order, constants, free_registers, max_registers)
-    experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, options, max_instructions)
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            options,
+            max_instructions,
+            trace,
+            report.reading,
+        )
+    for note in notes:
+        output.note(note)
     with progress.reporter() as report:
         outcome = run_lockstep(
             experiment,

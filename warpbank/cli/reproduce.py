@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from warpbank.arch.names import unknown
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import (
     CodeOrderOption,
     ConstantsOption,
@@ -26,6 +26,7 @@ from warpbank.cli.options import (
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
+from warpbank.sim.output import check_folder
 from warpbank.studies.reproduce import PAPERS, Reproduction
 from warpbank.studies.reproduce import reproduce as make
 from warpbank.studies.reproduce.paper import table_rows
@@ -33,7 +34,14 @@ from warpbank.studies.reproduce.write import number, write
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER|all", help=f"A paper: {', '.join(PAPERS)}; or all.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER|all",
+            help=f"A paper: {', '.join(PAPERS)}; or all.",
+            autocompletion=completion.paper,
+        ),
+    ],
     size: SizeOption = Size.SMALL,
     kernel: Annotated[
         list[str] | None,
@@ -65,6 +73,8 @@ def reproduce(
     chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
     if figure and paper == "all":
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
+    if folder is not None:
+        check_folder(folder)
     named = [*(kernel or []), *listed(kernels)]
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     made = []
@@ -79,6 +89,7 @@ def reproduce(
                     options=options,
                     scheduler=scheduler,
                     progress=report,
+                    on_wait=output.note,
                 )
             )
         if folder is not None:

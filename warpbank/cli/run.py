@@ -43,6 +43,7 @@ from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
+from warpbank.studies.over_time import check_name
 from warpbank.synth.energy import COMMON, Energy
 
 #: What counters are about -> how their names begin; any other beginning is a group of its own.
@@ -89,11 +90,24 @@ def run(
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    if over_time is not None:
+        check_name(over_time)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     options = CompileOptions(code_order, constants, free_registers, max_registers)
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, options, max_instructions, trace
-    )
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            options,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     for note in notes:
         output.note(note)
     with progress.reporter() as report:
@@ -126,6 +140,7 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
         ("registers per thread", registers),
         ("code", _code(data)),
         ("memory", checked),

@@ -59,6 +59,53 @@ def test_points_are_all_combinations_in_order() -> None:
     assert specs[-1].kernel == "bfs"
 
 
+def test_fields_of_a_scheme(tmp_path: Path) -> None:
+    """The baseline runs once for all windows of BOW, and has no window in the table."""
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'kernels = ["nn"]\nschemes = ["baseline", "bow"]\npreset = ["tiny", "own.toml"]\n'
+        '[fields]\n"sub_core.banks" = [2, 4]\n'
+        '[scheme_fields.bow]\n"sub_core.collector.window" = [2, 3, 4]\n',
+        encoding="utf-8-sig",
+    )
+    (tmp_path / "own.toml").write_text('preset = "tiny"\n[l1]\nlatency = 30\n')
+    made = read_sweep(file)
+    points = list(made.points())
+    assert len(made) == 2 * (2 + 2 * 3)
+    assert {spec.preset for spec, _ in points} == {"tiny", str(tmp_path / "own.toml")}
+    assert points[0][0].experiment().config.l1.latency != points[2][0].experiment().config.l1.latency
+    assert [chosen for spec, chosen in points if spec.scheme == "baseline"][:2] == [
+        {"sub_core.banks": 2},
+        {"sub_core.banks": 4},
+    ]
+    windows = [chosen["sub_core.collector.window"] for spec, chosen in points if spec.scheme == "bow"]
+    assert windows == [2, 3, 4] * 4
+    kinds = columns(made)
+    assert kinds["field.sub_core.collector.window"] == "int"
+    assert list(kinds).count("field.sub_core.banks") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[scheme_fields]\nbow = 3\n", "scheme_fields.bow"),
+        ('[scheme_fields.bow]\n"sub_core.bank" = [4]\n', "Did you mean banks?"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = ["x"]\n', "whole numbers"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = [4, 4]\n', "twice"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = []\n', "several values"),
+        ('[fields]\n"l1.latency" = 20\n[scheme_fields.bow]\n"l1.latency" = 30\n', "leave one out"),
+        ('[scheme_fields.malekeh]\n"sub_core.banks" = [4]\n', "scheme of this sweep"),
+    ],
+)
+def test_wrong_fields_of_a_scheme(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(f'kernels = ["nn"]\nschemes = ["baseline", "bow"]\n{text}')
+    with pytest.raises(WarpbankError) as refused:
+        read_sweep(file)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_file_says_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         'kernels = "nn"\nschemes = ["bow"]\nsize = ["tiny", "small"]\npreset = "pascal"\n'

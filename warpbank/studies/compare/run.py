@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from warpbank import workloads
@@ -12,6 +12,7 @@ from warpbank.arch.schemes import BASELINE, SCHEMES
 from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.runs import RunSpec, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.compare.area import areas
@@ -39,6 +40,7 @@ def compare(
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Run every scheme on every kernel, or take what is there of it, and compare.
 
@@ -47,9 +49,9 @@ def compare(
     schemes : scheme strings, or "all" for every registered one. The baseline is always first.
     kernels : shipped kernels, groups of them (`warpbank.workloads.GROUPS`, or "all"), or PTX files with a
         launch description beside them.
-    size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
+    size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`; the preset may be a TOML file.
     options : how every kernel is compiled, for all schemes alike.
-    scheduler, workers, progress : see `warpbank.sim.runs.execute`.
+    scheduler, workers, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the
     others.
@@ -65,7 +67,7 @@ def compare(
     outcomes = dict(
         zip(
             tasks,
-            execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress),
+            execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress, on_wait=on_wait),
             strict=True,
         )
     )
@@ -89,7 +91,7 @@ def compare(
         size,
     ]
     words += [
-        "--preset",
+        "--config" if exp.is_file(preset) else "--preset",
         preset,
         "--engine",
         engine,
@@ -104,7 +106,7 @@ def compare(
         "groups": workloads.groups(jobs),
         "compile": options.to_dict(),
         "configurations": hashes,
-        "versions": tool_versions(),
+        "versions": tool_versions() | extensions.versions(),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
         "energy": {COMMON: table(COMMON).title},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from warpbank.arch.names import unknown
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
+from warpbank.sim import extensions
 from warpbank.sim.runs import AnalysisSpec, RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
@@ -58,6 +59,7 @@ def reproduce(
     options: CompileOptions = DEFAULT_OPTIONS,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Run what the paper's figures need and is not there yet, and make their tables.
 
@@ -66,7 +68,7 @@ def reproduce(
     kernels : shipped kernels, or groups of them; empty: the core group.
     figures : names of figures; empty: all.
     options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
-    scheduler, progress : see `warpbank.sim.runs.execute`.
+    scheduler, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """
@@ -84,7 +86,7 @@ def reproduce(
         for kernel in figure.kernels or chosen
         for task in figure.tasks(kernel, size)
     }
-    done = execute(tasks.values(), scheduler=scheduler, progress=progress)
+    done = execute(tasks.values(), scheduler=scheduler, progress=progress, on_wait=on_wait)
     outcomes = dict(zip(tasks, done, strict=True))
     results = {task: outcome.result for task, outcome in outcomes.items() if outcome.result is not None}
     failures = {task: outcome.error for task, outcome in outcomes.items() if outcome.result is None}
@@ -106,7 +108,7 @@ def reproduce(
         "kernels": chosen,
         "groups": workloads.groups(chosen),
         "configurations": hashes,
-        "versions": tool_versions(),
+        "versions": tool_versions() | extensions.versions(),
         "seed": _seeds(list(tasks)),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from warpbank import workloads
-from warpbank.arch.config import preset as preset_of
 from warpbank.arch.config import with_overrides
 from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.names import unknown
@@ -38,8 +37,9 @@ class Sweep:
     kernels : shipped kernels, or PTX files with a launch description beside them.
     schemes : scheme strings.
     sizes : problem sizes of shipped kernels.
-    presets : machines.
+    presets : machines, or TOML files that describe one.
     fields : dotted path of a configuration field -> its values.
+    scheme_fields : scheme -> further fields and their values, which only runs of that scheme take.
     max_registers, code_order, constants, free_registers : options of the compiler, with the values of
         `warpbank.run`.
     engine : golden, verilator or pysim.
@@ -59,6 +59,7 @@ class Sweep:
     constants: tuple[str, ...] = (ConstantPlace.BANK.value,)
     free_registers: tuple[int, ...] = (FREE_REGISTERS,)
     engine: str = "golden"
+    scheme_fields: dict[str, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[Any, ...]] = {
@@ -90,17 +91,45 @@ class Sweep:
             exp.find_scheme(scheme)
         for preset, (path, values) in product(self.presets, self.fields.items()):
             _check_field(preset, path, values)
+        for scheme, fields in self.scheme_fields.items():
+            self._check_own(scheme, fields)
+
+    def _check_own(self, scheme: str, fields: object) -> None:
+        """Check the fields of one scheme."""
+        if scheme not in self.schemes:
+            raise SweepError(f"sweep: scheme_fields: {unknown('scheme of this sweep', scheme, self.schemes)}")
+        if not isinstance(fields, dict):
+            raise SweepError(f"sweep: scheme_fields: {scheme} takes fields and their values, not {fields!r}")
+        for path, values in fields.items():
+            name = f"{path} of {scheme}"
+            if path in self.fields:
+                raise SweepError(f"sweep: {name} stands in fields, too, for all schemes; leave one out")
+            if not isinstance(values, tuple | list) or not values:
+                raise SweepError(f"sweep: {name} takes several values, not {values!r}")
+            if len(set(values)) != len(values):
+                raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+            for preset in self.presets:
+                _check_field(preset, path, tuple(values))
+
+    @property
+    def field_values(self) -> dict[str, tuple[Value, ...]]:
+        """Every field that any run sets, and all values it has."""
+        found = {path: tuple(values) for path, values in self.fields.items()}
+        for fields in self.scheme_fields.values():
+            for path, values in fields.items():
+                found[path] = tuple(dict.fromkeys((*found.get(path, ()), *values)))
+        return found
 
     def __len__(self) -> int:
         return len(list(self.points()))
 
     def points(self) -> Iterator[tuple[RunSpec, dict[str, Value]]]:
         """Points of the sweep, runs and the values of their fields, in order: kernels change slowest, fields
-        fastest."""
-        machines = list(product(self._compiled(), product(*self.fields.values())))
+        fastest, a scheme's own last."""
         for kernel, size, scheme, preset in product(self.kernels, self.sizes, self.schemes, self.presets):
-            for options, values in machines:
-                chosen = dict(zip(self.fields, values, strict=True))
+            fields = {**self.fields, **self.scheme_fields.get(scheme, {})}
+            for options, values in product(self._compiled(), product(*fields.values())):
+                chosen = dict(zip(fields, values, strict=True))
                 overrides = tuple(f"{path}={value}" for path, value in chosen.items())
                 yield RunSpec(kernel, size, scheme, preset, overrides, options, self.engine), chosen
 
@@ -113,7 +142,7 @@ class Sweep:
 
 def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
     """The field exists, and its values are of its kind."""
-    machine = preset_of(preset)
+    machine = exp.find_config(preset, None, [])
     if path not in field_paths(machine):
         try:
             with_overrides(machine, [f"{path}=0"])  # says it better: groups, near names
@@ -132,7 +161,7 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
 def read_sweep(path: Path) -> Sweep:
     """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
@@ -142,6 +171,10 @@ def read_sweep(path: Path) -> Sweep:
     if not kernels:
         top.fail("kernels", "names at least one kernel")
     fields = top.take("fields", (dict,), {})
+    own = top.take("scheme_fields", (dict,), {})
+    for scheme, values in own.items():
+        if not isinstance(values, dict):
+            top.fail(f"scheme_fields.{scheme}", f"takes fields and their values, not {values!r}")
     engine = top.take("engine", (str,), "golden")
     options: dict[str, Any] = {name: _values(top, name) for name in _COMPILE if name in content}
     lists: dict[str, Any] = {
@@ -152,9 +185,20 @@ def read_sweep(path: Path) -> Sweep:
             ("presets", "preset", Sweep.presets),
         )
     }
+    lists["presets"] = tuple(_machine(path, name) for name in lists["presets"])
     top.done()
     try:
-        return Sweep(kernels, fields=dict(_flat(top, fields, "")), engine=engine, **lists, **options)
+        return Sweep(
+            kernels,
+            fields=dict(_flat(top, fields, "")),
+            engine=engine,
+            scheme_fields={
+                scheme: dict(_flat(top, values, "", f"scheme_fields.{scheme}."))
+                for scheme, values in own.items()
+            },
+            **lists,
+            **options,
+        )
     except WarpbankError as error:
         raise SweepError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
 
@@ -170,6 +214,11 @@ def _values(table: Table, key: str) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, list) else (values,)
 
 
+def _machine(path: Path, name: str) -> str:
+    """A machine's TOML file is found from the folder of the sweep's file."""
+    return str(path.parent / name) if exp.is_file(name) else name
+
+
 def _texts(table: Table, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
     values = table.take(key, (str, list), list(default))
     values = [values] if isinstance(values, str) else values
@@ -179,14 +228,16 @@ def _texts(table: Table, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _flat(table: Table, fields: dict[str, Any], prefix: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
+def _flat(
+    table: Table, fields: dict[str, Any], prefix: str, where: str = "fields."
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
     """Fields by dotted path; a single value is a list of one."""
     for name, value in fields.items():
         if isinstance(value, dict):
-            yield from _flat(table, value, f"{prefix}{name}.")
+            yield from _flat(table, value, f"{prefix}{name}.", where)
             continue
         values = value if isinstance(value, list) else [value]
         for each in values:
             if not isinstance(each, int | str) or isinstance(each, bool):
-                table.fail(f"fields.{prefix}{name}", f"takes whole numbers or strings, not {each!r}")
+                table.fail(f"{where}{prefix}{name}", f"takes whole numbers or strings, not {each!r}")
         yield f"{prefix}{name}", tuple(values)

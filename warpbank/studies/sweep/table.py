@@ -14,6 +14,7 @@ from warpbank.arch.schemes import BASELINE
 from warpbank.program.cache import whole
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
 from warpbank.synth.energy import COMMON, Energy, energy, table
@@ -46,7 +47,7 @@ RESULT = {
 def columns(description: Sweep) -> dict[str, str]:
     """Columns, names and kinds, in order; only the fields differ from sweep to sweep."""
     kinds = dict(DESCRIPTION)
-    for path, values in description.fields.items():
+    for path, values in description.field_values.items():
         kinds[FIELD + path] = "int" if all(isinstance(value, int) for value in values) else "text"
     kinds |= {"failed": "bool", "error": "text", **RESULT}
     kinds |= {f"stall.{reason.name.lower()}": "int" for reason in Stall}
@@ -97,7 +98,11 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         row(spec, fields, outcome)
         for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)
     ]
-    made_by = {"baseline": BASELINE.name, "energy_table": COMMON, "versions": tool_versions()}
+    made_by = {
+        "baseline": BASELINE.name,
+        "energy_table": COMMON,
+        "versions": tool_versions() | extensions.versions(),
+    }
     schema = arrow.schema(
         [(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)}
     )
