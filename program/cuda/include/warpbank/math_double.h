@@ -15,7 +15,7 @@ WARPBANK_DEVICE warpbank_pair warpbank_sum(double x, double y)  // |x| >= |y|
 }
 WARPBANK_DEVICE warpbank_pair warpbank_product(double x, double y)
 {
-    double p = x * y;
+    double p = __dmul_rn(x, y);  // not to be fused with a sum that it goes into
     return {p, fma(x, y, -p)};
 }
 
@@ -40,16 +40,16 @@ WARPBANK_DEVICE double exp2(double x)
 {
     if (!(x < 2000 && x > -2000)) return x != x ? x : x > 0 ? WARPBANK_INF : 0;
     double n = rint(x), f = x - n;
-    double r = f * 0x1.62e42fefa39efp-1, low = fma(f, 0x1.62e42fefa39efp-1, -r) + f * 0x1.abc9e3b39803fp-56;
-    return warpbank_scale(1 + (warpbank_exp_tail(r) + low), (int)n);
+    warpbank_pair r = warpbank_product(f, 0x1.62e42fefa39efp-1);
+    return warpbank_scale(1 + (warpbank_exp_tail(r.high) + fma(f, 0x1.abc9e3b39803fp-56, r.low)), (int)n);
 }
 WARPBANK_DEVICE double exp10(double x)
 {
     if (!(x < 700 && x > -700)) return x != x ? x : x > 0 ? WARPBANK_INF : 0;
     double n = rint(x * 0x1.a934f0979a371p+1);
     double f = fma(n, -0x1.fef311f12b358p-46, fma(n, -0x1.34413509f7800p-2, x));
-    double r = f * 0x1.26bb1bbb55515p+1, low = fma(f, 0x1.26bb1bbb55515p+1, -r) + f * 0x1.05ba95b58ae0bp-52;
-    return warpbank_scale(1 + (warpbank_exp_tail(r) + low), (int)n);
+    warpbank_pair r = warpbank_product(f, 0x1.26bb1bbb55515p+1);
+    return warpbank_scale(1 + (warpbank_exp_tail(r.high) + fma(f, 0x1.05ba95b58ae0bp-52, r.low)), (int)n);
 }
 WARPBANK_DEVICE double expm1(double x)
 {
@@ -412,9 +412,10 @@ WARPBANK_DEVICE double warpbank_erfcx_core(double x)
 }
 WARPBANK_DEVICE double warpbank_erf_core(double x)  // |x| <= 1
 {
-    return x * warpbank_polynomial(x * x, 1.1283791670955126, -0.37612638903183748, 0.11283791670954879, -0.026866170645076792,
+    double p = warpbank_polynomial(x * x, 0.12837916709551256, -0.37612638903183748, 0.11283791670954879, -0.026866170645076792,
         0.0052239776248180145, -0.000854832698083379, 0.0001205533111164271, -1.4925595266831182e-05, 1.6461000484121368e-06,
         -1.6350312701054695e-07, 1.4659775274047436e-08, -1.1372848856791674e-09, 5.9571761477489113e-11);
+    return fma(x, p, x);
 }
 WARPBANK_DEVICE double erfc(double x)
 {
@@ -441,7 +442,13 @@ WARPBANK_DEVICE double erfcx(double x)
     warpbank_pair square = warpbank_product(x, x);
     return 2 * warpbank_exp(square.high, square.low, 0) - warpbank_erfcx_core(-x);
 }
-WARPBANK_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0x1.6a09e667f3bcdp-1); }
+WARPBANK_DEVICE double normcdf(double x)
+{
+    double a = warpbank_abs(x) * 0x1.6a09e667f3bcdp-1;
+    if (!(x < -0.7 && a < 28)) return 0.5 * erfc(x * -0x1.6a09e667f3bcdp-1);
+    warpbank_pair square = warpbank_product(x, x);  // the exponent is exact, unlike the square of a rounded quotient
+    return 0.5 * warpbank_exp(-0.5 * square.high, -0.5 * square.low, 0) * warpbank_erfcx_core(a);
+}
 
 // Gamma on 1 to 2, and log(gamma(x)) / ((x - 1) (x - 2)) there; c = x - 1.5.
 WARPBANK_DEVICE double warpbank_gamma_core(double c)

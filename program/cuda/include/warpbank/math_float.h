@@ -302,8 +302,9 @@ WARPBANK_DEVICE float erff(float x)
 {
     float a = warpbank_abs(x);
     if (a < 1) {
-        return x * warpbank_polynomial(x * x, 1.12837911f, -0.37612626f, 0.112835944f, -0.0268542115f, 0.00518908724f,
+        float p = warpbank_polynomial(x * x, 0.128379166f, -0.37612626f, 0.112835944f, -0.0268542115f, 0.00518908724f,
             -0.00080168643f, 7.87587487e-05f);
+        return fmaf(x, p, x);
     }
     return a > 4 ? (x != x ? x : warpbank_sign(1.0f, x)) : (float)erf((double)x);
 }
