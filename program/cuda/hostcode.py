@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"""|^[ \t]*\#(?:\\\n|[^\n])*|[{};]""",
     re.S | re.M,
 )
-_SCOPE = re.compile(r"\b(namespace|class|struct|union)\b|\bextern\s*$")
+_SCOPE = re.compile(r"\b(namespace|class|struct|union)\b|\bextern\s*\"C(\+\+)?\"\s*$")
 _DEVICE = re.compile(r"__global__|__device__|\b(global|device)\b\s*\)\)")
 _NAME = re.compile(r"([~\w:]+)\s*\(")
 

@@ -25,10 +25,11 @@ def source_name(mangled: str) -> str:
     """
     if not mangled.startswith("_Z"):
         return mangled
+    reader = _Reader(mangled[2:])
     try:
-        return _Reader(mangled[2:]).name()
-    except (ValueError, IndexError):
-        return mangled
+        return reader.name()
+    except (ValueError, IndexError):  # of a template, the name at least
+        return f"{reader.template}<...>" if reader.template else mangled
 
 
 def plain_name(mangled: str) -> str:
@@ -78,18 +79,20 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.template = ""  # the name before the first argument
 
     def name(self) -> str:
         """One name with its template's arguments."""
         if not self._skip("N"):
             self._skip("L")  # internal linkage
-            return self._part() + self._arguments()
+            part = self._part()
+            return part + self._arguments(part)
         parts: list[str] = []
         while self.text[self.at] in "rVK":
             self.at += 1
         while not self._skip("E"):
             if self.text[self.at] == "I":
-                parts[-1] += self._arguments()
+                parts[-1] += self._arguments("::".join(part for part in parts if part))
             else:
                 self._skip("L")
                 parts.append(self._part())
@@ -107,9 +110,10 @@ class _Reader:
         self.at += length
         return "" if word.startswith("_GLOBAL__N") else word
 
-    def _arguments(self) -> str:
+    def _arguments(self, name: str) -> str:
         if self.at >= len(self.text) or not self._skip("I"):
             return ""
+        self.template = self.template or name
         found = []
         while not self._skip("E"):
             found.append(self._argument())
@@ -136,7 +140,8 @@ class _Reader:
                 self.at += len(code)
                 return _TYPES[code]
         if self.text[self.at].isdigit():
-            return self._part() + self._arguments()
+            part = self._part()
+            return part + self._arguments(part)
         if self.text[self.at] == "N":
             return self.name()
         raise ValueError(self.text)

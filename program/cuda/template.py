@@ -26,7 +26,7 @@ _ELEMENTS: Mapping[str, str] = {
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _KERNEL = re.compile(
     r"(?:\btemplate\s*<(?P<template>[^{};()]*?)>\s*)?(?:extern\s+\"C\"\s*)?(?:static\s+|inline\s+)*"
-    r"__global__[^;{}()]*?(?:__launch_bounds__\s*\([^()]*\)\s*)?(?:\w+\s+)*?(?P<name>\w+)\s*\((?P<list>[^(){};]*)\)"
+    r"__global__[^;{}()]*?(?:__launch_bounds__\s*\([^()]*\)\s*)?(?:\w+\s+)*?(?P<name>(?!__launch_bounds__)\w+)\s*\((?P<list>[^(){};]*)\)"
 )
 
 
@@ -120,8 +120,7 @@ def _parameters(
     template, declared = known.get(plain_name(kernel.name), ([], []))
     if len(declared) != len(kernel.parameters):
         return [
-            _Parameter("", f"p{i}", p.size == 8 and p.type[0] in "ub", False)
-            for i, p in enumerate(kernel.parameters)
+            _Parameter("", f"p{i}", p.type in ("u64", "b64"), False) for i, p in enumerate(kernel.parameters)
         ]
     given = source_name(kernel.name).partition("<")[2].rpartition(">")[0]
     types = dict(zip(template, _split(given), strict=False))

@@ -1,5 +1,5 @@
-"""Device mathematics: every function of the header within the bound that docs/cuda.md states, in the emulator,
-against numpy with more digits."""
+"""Device mathematics: every function of the header within the bound that docs/cuda.md states, in the
+emulator, against numpy with more digits."""
 
 from __future__ import annotations
 
