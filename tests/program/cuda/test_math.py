@@ -151,7 +151,8 @@ def worst(function: Function, dtype: type, folder: Path) -> float:
     kind, suffix = ("float", "f") if dtype is np.float32 else ("double", "")
     source = (
         f'extern "C" __global__ void k(const {kind} *x, {kind} *y, int n) {{\n'
-        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = {function.name}{suffix}(x[i]);\n}}\n"
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"    if (i < n) y[i] = {function.name}{suffix}(x[i]);\n}}\n"
     )
     x = _arguments(function, dtype)
     found = _values(source, folder, "k", {"x": x, "y": np.zeros_like(x)})
@@ -170,3 +171,141 @@ def _case(function: Function) -> object:
 def test_error_is_within_the_bound(function: Function, dtype: type, tmp_path: Path) -> None:
     bound = function.single if dtype is np.float32 else function.double
     assert worst(function, dtype, tmp_path) <= bound
+
+
+@dataclass(frozen=True)
+class Function2:
+    """A function of two arguments, between `low` and `high` of each."""
+
+    name: str
+    reference: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    single: float
+    double: float
+
+
+# fmt: off
+FUNCTIONS2 = [
+    Function2("pow", np.power, (0.01, -20), (30, 20), 1, 2),
+    Function2("atan2", np.arctan2, (-100, -100), (100, 100), 3, 2),
+    Function2("hypot", np.hypot, (-100, -100), (100, 100), 1, 2),
+    Function2("fmod", np.fmod, (-1e6, -50), (1e6, 50), 0, 0),
+    Function2("remainder", lambda x, y: x - y * np.rint(x / y), (-1e3, 0.5), (1e3, 50), 0, 0),
+    Function2("fdim", lambda x, y: np.maximum(x - y, 0), (-10, -10), (10, 10), 0.5, 0.5),
+    Function2("copysign", np.copysign, (-10, -10), (10, 10), 0, 0),
+    Function2("fmax", np.fmax, (-10, -10), (10, 10), 0, 0),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("function", FUNCTIONS2, ids=lambda function: function.name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+def test_two_arguments(function: Function2, dtype: type, tmp_path: Path) -> None:
+    kind, suffix = ("float", "f") if dtype is np.float32 else ("double", "")
+    source = (
+        f'extern "C" __global__ void k(const {kind} *x, const {kind} *z, {kind} *y, int n) {{\n'
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"    if (i < n) y[i] = {function.name}{suffix}(x[i], z[i]);\n}}\n"
+    )
+    rng = np.random.default_rng(6)
+    x, z = (
+        rng.uniform(low, high, POINTS).astype(dtype)
+        for low, high in zip(function.low, function.high, strict=True)
+    )
+    found = _values(source, tmp_path, "k", {"x": x, "z": z, "y": np.zeros_like(x)})
+    reference = function.reference(x.astype(np.longdouble), z.astype(np.longdouble))
+    bound = function.single if dtype is np.float32 else function.double
+    assert np.max(_ulps(found, reference, dtype)) <= bound
+
+
+#: What C says of arguments at the edges of the functions.
+EDGES = {
+    "exp": {0.0: 1, math.inf: math.inf, -math.inf: 0, 1e5: math.inf, -1e5: 0, math.nan: math.nan},
+    "log": {0.0: -math.inf, 1.0: 0, -1.0: math.nan, math.inf: math.inf, math.nan: math.nan},
+    "log1p": {-0.0: -0.0, -1.0: -math.inf, -2.0: math.nan, math.inf: math.inf},
+    "expm1": {-0.0: -0.0, -math.inf: -1, math.inf: math.inf},
+    "sin": {-0.0: -0.0, math.inf: math.nan, math.nan: math.nan},
+    "cos": {0.0: 1, math.inf: math.nan},
+    "atan": {math.inf: math.pi / 2, -math.inf: -math.pi / 2, -0.0: -0.0, math.nan: math.nan},
+    "asin": {1.0: math.pi / 2, -1.0: -math.pi / 2, 2.0: math.nan, -0.0: -0.0},
+    "acos": {1.0: 0, -1.0: math.pi, 0.0: math.pi / 2, 1.5: math.nan},
+    "tanh": {math.inf: 1, -math.inf: -1, -0.0: -0.0, math.nan: math.nan},
+    "sinh": {math.inf: math.inf, -math.inf: -math.inf, -0.0: -0.0},
+    "cosh": {math.inf: math.inf, 0.0: 1},
+    "atanh": {1.0: math.inf, -1.0: -math.inf, 2.0: math.nan, 0.0: 0},
+    "acosh": {1.0: 0, 0.5: math.nan, math.inf: math.inf},
+    "asinh": {math.inf: math.inf, -0.0: -0.0},
+    "cbrt": {-8.0: -2, 27.0: 3, -0.0: -0.0, math.inf: math.inf},
+    "erf": {math.inf: 1, -math.inf: -1, 0.0: 0, math.nan: math.nan},
+    "erfc": {math.inf: 0, -math.inf: 2, 0.0: 1},
+    "tgamma": {1.0: 1, 5.0: 24, 0.0: math.inf, -1.0: math.nan, math.inf: math.inf},
+    "lgamma": {1.0: 0, 2.0: 0, 0.0: math.inf, -3.0: math.inf},
+    "sinpi": {1.0: 0, 0.5: 1, 1.5: -1, -0.5: -1, math.inf: math.nan},
+    "cospi": {1.0: -1, 0.5: 0, 2.0: 1, 1e30: 1},
+    "logb": {8.0: 3, 0.0: -math.inf, -math.inf: math.inf},
+    "round": {0.5: 1, -0.5: -1, 2.5: 3, 0.49999997: 0, math.inf: math.inf},
+}
+
+
+@pytest.mark.parametrize("suffix", ["f", ""], ids=["f32", "f64"])
+def test_edges(suffix: str, tmp_path: Path) -> None:
+    kind, dtype = ("float", np.float32) if suffix else ("double", np.float64)
+    kernels = "".join(
+        f'extern "C" __global__ void edges_of_{name}(const {kind} *x, {kind} *y)\n'
+        f"{{ y[threadIdx.x] = {name}{suffix}(x[threadIdx.x]); }}\n"
+        for name in EDGES
+    )
+    file = tmp_path / "edges.cu"
+    file.write_text(kernels)
+    arrays: dict[str, np.ndarray] = {}
+    launches = []
+    for name, values in EDGES.items():
+        arrays[f"{name}_x"] = np.array(list(values), dtype)
+        arrays[f"{name}_y"] = np.full(len(values), 77, dtype)
+        launches.append(
+            Launch(f"edges_of_{name}", (1, 1, 1), (len(values), 1, 1), (f"{name}_x", f"{name}_y"))
+        )
+    found = execute(Job("edges", "custom", compile_cuda(file), "edges.ptx", arrays, launches)).buffers
+    for name, values in EDGES.items():
+        for argument, got, want in zip(
+            values, found[f"{name}_y"], np.array(list(values.values()), dtype), strict=True
+        ):
+            same = np.isnan(got) if np.isnan(want) else abs(got - want) <= 4 * np.spacing(abs(want))
+            if np.isinf(want) or want == 0:
+                same = got == want and np.signbit(got) == np.signbit(want)
+            assert same, f"{name}{suffix}({argument}) is {got}, not {want}"
+
+
+def test_huge_angles(tmp_path: Path) -> None:
+    """Angles at which most of pi's digits are needed, by remainders of whole numbers."""
+    angles = [2.0**k * m for k in (60, 119, 300, 500, 1000) for m in (1, 1.1, 1.9)]
+    angles.append(6381956970095103.0 * 2.0**797)  # the f64 nearest to a multiple of pi / 2
+    # pi to 1200 bits, by Machin's formula in whole numbers
+    bits = 1300
+
+    def arctangent(inverse: int) -> int:
+        total, term, k = 0, (1 << bits) // inverse, 0
+        while term:
+            total += (term // (2 * k + 1)) * (-1) ** k
+            term //= inverse * inverse
+            k += 1
+        return total
+
+    pi = 4 * (4 * arctangent(5) - arctangent(239))
+    expected = []
+    for angle in angles:
+        whole = int(angle) << bits
+        rest = whole % (2 * pi)
+        turn = rest - 2 * pi if rest > pi else rest
+        expected.append(math.sin(turn / (1 << bits)))
+    source = 'extern "C" __global__ void k(const double *x, double *y, int n)\n'
+    source += "{ y[threadIdx.x] = sin(x[threadIdx.x]); }\n"
+    x = np.array(angles)
+    file = tmp_path / "huge.cu"
+    file.write_text(source)
+    job = Job(
+        "huge", "custom", compile_cuda(file), "huge.ptx", {"x": x, "y": np.zeros_like(x)},
+        [Launch("k", (1, 1, 1), (len(x), 1, 1), ("x", "y", np.int32(len(x))))],
+    )  # fmt: skip
+    assert np.max(_ulps(execute(job).buffers["y"], np.array(expected, np.longdouble), np.float64)) <= 2

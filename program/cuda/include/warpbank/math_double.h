@@ -280,7 +280,7 @@ WARPBANK_DEVICE void sincospi(double x, double *s, double *c)
     int q;
     warpbank_pair r = warpbank_half_turns(x, &q);
     *s = floor(x) == x ? warpbank_sign(0.0, x) : warpbank_sin_quadrant(r, q);
-    *c = warpbank_sin_quadrant(r, q + 1);
+    *c = x - floor(x) == 0.5 ? 0.0 : warpbank_sin_quadrant(r, q + 1);
 }
 WARPBANK_DEVICE double sinpi(double x)
 {
@@ -467,7 +467,7 @@ WARPBANK_DEVICE double warpbank_lgamma_core(double c)
         -0.0011644145847310124, 0.00071151906751529596, -0.00043799307479613914, 0.00027131373861446925, -0.00016891782155248981,
         0.00010535512483785591, -6.6141360223464138e-05, 4.3027681497650298e-05, -2.7201673025504752e-05, 1.3186019073996835e-05,
         -8.3550758697952728e-06, 1.2140008083973407e-05, -7.7606601525134463e-06);
-    return (c + 0.5) * (c - 0.5) * p;
+    return (c + 0.5) * (c - 0.5) * p + 0.0;  // +0 at 1 and 2
 }
 // Stirling's series behind (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 12.
 WARPBANK_DEVICE double warpbank_stirling(double x)

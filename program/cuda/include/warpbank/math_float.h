@@ -194,7 +194,7 @@ WARPBANK_DEVICE void sincospif(float x, float *s, float *c)
     int q = (int)(n - 4 * floorf(n * 0.25f));
     float r = fmaf(f, 0x1.921fb6p+1f, f * -0x1.777a5cp-24f);
     *s = floorf(x) == x ? warpbank_sign(0.0f, x) : warpbank_sin_quadrant(r, q);
-    *c = warpbank_sin_quadrant(r, q + 1);
+    *c = x - floorf(x) == 0.5f ? 0.0f : warpbank_sin_quadrant(r, q + 1);
 }
 WARPBANK_DEVICE float sinpif(float x)
 {

@@ -59,7 +59,7 @@ WARPBANK_DEVICE unsigned int __activemask()
 }
 WARPBANK_DEVICE unsigned int __lanemask_lt() { return __nvvm_read_ptx_sreg_lanemask_lt(); }
 
-// Lanes that hold an equal value. Without the instruction of sm_70, lane by lane.
+// Lanes that hold an equal value.
 WARPBANK_DEVICE unsigned int __match_any_sync(unsigned int mask, unsigned int x)
 {
     return __nvvm_match_any_sync_i32(mask, x);
@@ -82,17 +82,17 @@ WARPBANK_DEVICE unsigned int __match_any_sync(unsigned int mask, long long x)
 }
 
 // Reductions over a warp; sm_80 and later have an instruction for each.
-#define WARPBANK_REDUCE(name, type, builtin, combine)                                        \
-    WARPBANK_DEVICE type name(unsigned int mask, type x) { return (type)builtin(mask, x); }
 #if __CUDA_ARCH__ >= 800
-WARPBANK_REDUCE(__reduce_add_sync, unsigned int, __nvvm_redux_sync_add, )
-WARPBANK_REDUCE(__reduce_add_sync, int, __nvvm_redux_sync_add, )
-WARPBANK_REDUCE(__reduce_min_sync, unsigned int, __nvvm_redux_sync_umin, )
-WARPBANK_REDUCE(__reduce_min_sync, int, __nvvm_redux_sync_min, )
-WARPBANK_REDUCE(__reduce_max_sync, unsigned int, __nvvm_redux_sync_umax, )
-WARPBANK_REDUCE(__reduce_max_sync, int, __nvvm_redux_sync_max, )
-WARPBANK_REDUCE(__reduce_and_sync, unsigned int, __nvvm_redux_sync_and, )
-WARPBANK_REDUCE(__reduce_or_sync, unsigned int, __nvvm_redux_sync_or, )
-WARPBANK_REDUCE(__reduce_xor_sync, unsigned int, __nvvm_redux_sync_xor, )
-#endif
+#define WARPBANK_REDUCE(name, type, operation) \
+    WARPBANK_DEVICE type name(unsigned int mask, type x) { return (type)__nvvm_redux_sync_##operation((int)x, (int)mask); }
+WARPBANK_REDUCE(__reduce_add_sync, unsigned int, add)
+WARPBANK_REDUCE(__reduce_add_sync, int, add)
+WARPBANK_REDUCE(__reduce_min_sync, unsigned int, umin)
+WARPBANK_REDUCE(__reduce_min_sync, int, min)
+WARPBANK_REDUCE(__reduce_max_sync, unsigned int, umax)
+WARPBANK_REDUCE(__reduce_max_sync, int, max)
+WARPBANK_REDUCE(__reduce_and_sync, unsigned int, and)
+WARPBANK_REDUCE(__reduce_or_sync, unsigned int, or)
+WARPBANK_REDUCE(__reduce_xor_sync, unsigned int, xor)
 #undef WARPBANK_REDUCE
+#endif
