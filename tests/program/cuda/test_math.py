@@ -84,7 +84,7 @@ FUNCTIONS = [
     Function("sin", np.sin, -1e7, 1e7, 2, 1),
     Function("cos", np.cos, -1e7, 1e7, 2, 1),
     Function("tan", np.tan, -1e7, 1e7, 4, 2),
-    Function("sinpi", _pi(np.sin, 0), -1e5, 1e5, 2, 1),
+    Function("sinpi", _pi(np.sin, 0), -1e5, 1e5, 2, 2),
     Function("cospi", _pi(np.sin, 0.5), -1e5, 1e5, 2, 2),
     Function("asin", np.arcsin, -1, 1, 2, 2),
     Function("acos", np.arccos, -1, 1, 2, 2),
