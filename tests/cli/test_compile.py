@@ -92,7 +92,7 @@ def test_a_template_of_ptx(program: Path) -> None:
         (("compile", "scale.cu"), "scale.cu:3:10: fatal error: 'size.cuh' file not found"),
         (
             ("compile", "scale.cu", "-I", "headers"),
-            "scale.cu:7:41: error: use of undeclared identifier 'MORE'",
+            "scale.cu:7:42: error: use of undeclared identifier 'MORE'",
         ),
         (("compile", "scale.cu", *OPTIONS, "--arch", "sm_1"), "scale.cu does not compile for sm_1"),
         (("launch-template", "absent.cu"), "there is no CUDA source absent.cu"),

@@ -24,10 +24,10 @@ _ArchOption = Annotated[
     ),
 ]
 _IncludeOption = Annotated[
-    list[Path] | None, typer.Option("-I", "--include", metavar="FOLDER", help="Folder to search for headers.")
+    list[Path] | None, typer.Option("--include", "-I", metavar="FOLDER", help="Folder to search for headers.")
 ]
 _DefineOption = Annotated[
-    list[str] | None, typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="Preprocessor macro.")
+    list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Preprocessor macro.")
 ]
 _StandardOption = Annotated[
     str, typer.Option("--std", metavar="DIALECT", help=f"Dialect of C++: {', '.join(STANDARDS)}.")
