@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MOVE, Scalar
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
@@ -22,8 +21,6 @@ from warpbank.hdl.interfaces import (
     Delivery,
     DeliveryInterface,
     LocationInterface,
-    ReadDoneInterface,
-    StartInterface,
     StorageInterface,
     WriteBack,
     WriteBackInterface,
@@ -35,7 +32,7 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.mapping.ports import Hooks, MappingInterface, Moving, MovingInterface, follow
+from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
 from warpbank.hdl.round_robin import Choice, first_from
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
@@ -125,13 +122,6 @@ class MovedInterface(Interface, Protocol):
     content: Signal
 
 
-class Mapping(MappingInterface, Protocol):
-    """Mapping under a main register file: a component with the ports `MappingPorts`."""
-
-    def elaborate(self, platform: object) -> Module:
-        """Build the mapping."""
-
-
 class Storage(StorageInterface, Protocol):
     """Storage under a main register file: a component with the ports `StoragePorts`."""
 
@@ -145,7 +135,11 @@ class Storage(StorageInterface, Protocol):
 
     @property
     def write_delay(self) -> int:
-        """Cycles from taking a write to its end."""
+        """Cycles from taking a write to its end, if it `waits` for nothing."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a write may take longer: its bank says when it is `stored`."""
 
     @property
     def zeros(self) -> int:
@@ -165,7 +159,7 @@ class Storage(StorageInterface, Protocol):
         """Build the storage."""
 
 
-class MainRegisterFile(wiring.Component):
+class MainRegisterFile(Hooked):
     """Registers in banks, wherever the mapping has them and however the storage keeps them. Any hierarchy
     stands over it.
 
@@ -195,11 +189,11 @@ class MainRegisterFile(wiring.Component):
         dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
-    landed : Out(Written) per bank; per unit if the collectors keep results. A result is there from the next
-        cycle on (scoreboard release interface).
+    landed : Out(Written) per bank; per unit if the collectors keep results and the storage never `waits`. A
+        result is there from the next cycle on (scoreboard release interface).
     stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
-    owed : Out(Owed), if compressed values are evicted. Asks whether a result of the register is to come: then
-        the value is kept as it is.
+    owed : Out(Owed) per value that collectors evict and, if `cached`, per bank, if those are compressed here.
+        Asks whether a result of the register is to come: then the value is kept as it is.
     writer : Out, per bank, if `cached` as all that follow. Who writes it, if anybody.
     spoiled : In(writers). Those that do not write after all, although their bank is theirs; may depend on
         `ready`.
@@ -214,18 +208,6 @@ class MainRegisterFile(wiring.Component):
     its grant, or `read_delay` cycles later.
     """
 
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
     read: AlwaysInterface
     deliver: list[DeliveryInterface]
     result: list[stream.Interface]
@@ -264,7 +246,10 @@ class MainRegisterFile(wiring.Component):
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
         self.layout = metadata = metadata_layout(storage.parts)
-        compresses = bool(storage.parts) and not cached
+        #: A register lands when its bank has it, not when a unit's result is taken.
+        self._by_bank = not cached and (storage.waits or not collection.keeps)
+        compresses = bool(storage.parts) and not (cached and not operands)  # else the cache does it
+        alone = evicts + caches  # values of all lanes that nobody has described
         members: dict[str, wiring.Member] = {
             **Hooks(config, collection.entries).members,
             "read": In(read_stream(config, tags)),
@@ -273,9 +258,11 @@ class MainRegisterFile(wiring.Component):
             "evicted": In(evicted_stream(config)).array(evicts),
             "first": In(bits(self._writers)),
             "write": Out(WriteBack(config)).array(banks),
-            "landed": Out(Written(config)).array(0 if cached else collection.keeps or banks),
+            "landed": Out(Written(config)).array(
+                0 if cached else banks if self._by_bank else collection.keeps
+            ),
             "stored": Out(Stored(config)).array(banks if compresses else 0),
-            "owed": Out(Owed(config)).array(evicts if compresses else 0),
+            "owed": Out(Owed(config)).array(alone if compresses else 0),
             "ports": In(core.collectors if operands and cached else 0),
             "writer": Out(bits(self._writers)).array(caches),
             "spoiled": In(self._writers if cached else 0),
@@ -358,7 +345,7 @@ class MainRegisterFile(wiring.Component):
             ]
 
     def _blank(self, m: Module, number: int, tag: Value, slot: Value) -> Value:
-        """Whether a source of a collector's uop is nowhere."""
+        """Test whether a source of a collector's uop is nowhere."""
         request, tags = self.mapping.request, self._collection.tags
         if not len(self.mapping.blank):
             return Const(0, 1)
@@ -443,7 +430,7 @@ class MainRegisterFile(wiring.Component):
         self._evict(m, taken, places)
 
     def _free(self, number: int) -> Value:
-        """Whether a bank takes a write, or an access of the cache."""
+        """Test whether a bank takes a write, or an access of the cache."""
         busy = self.storage.bank[number].held
         return ~busy if self._timing is None else ~(busy | self._timing.busy[number])
 
@@ -473,7 +460,7 @@ class MainRegisterFile(wiring.Component):
                     bank.mask.eq(self._config.lane_mask),
                     bank.value.eq(evicted.payload.value),
                     bank.part.eq(0),
-                    bank.moved.eq(self._plain(evicted.payload)),
+                    bank.moved.eq(self._plain(evicted.payload, 0)),
                 ]
         if self._probe:
             names = {name: getattr(payload, name) for name in ("warp", "seq", "register", "mask")}
@@ -482,6 +469,8 @@ class MainRegisterFile(wiring.Component):
             self._follow(m, number, back, payload)
             return Const(0, 1)
         access = self.access[number]
+        if self.stored:
+            self._follow(m, number, back, payload, written)
         m.d.comb += [
             self.writer[number].eq(choice.index),
             bank.given.eq(self.given[number]),
@@ -496,6 +485,9 @@ class MainRegisterFile(wiring.Component):
                 bank.mask.eq(self._config.lane_mask),
                 bank.value.eq(access.value),
             ]
+            if self.stored:
+                plain = self._plain(access, len(self.evicted) + number)
+                m.d.comb += [bank.part.eq(0), bank.moved.eq(plain)]
             if self.arbiter is not None:
                 with m.If(access.granted):
                     m.d.comb += bank.row.eq(access.row)
@@ -506,7 +498,7 @@ class MainRegisterFile(wiring.Component):
         return access.granted
 
     def _access_events(self, m: Module, number: int, back: Value, row: Value) -> None:
-        """What a cache reads and writes, and what a collector evicts, in a bank."""
+        """Report what a cache reads and writes, and what a collector evicts, in a bank."""
         access = self.access[number]
         whose: dict[str, Value] = {"warp": access.warp, "register": access.register}
         reads, writes = access.granted & access.read, access.granted & access.write
@@ -516,37 +508,46 @@ class MainRegisterFile(wiring.Component):
             whose = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in whose.items()}
         emit(m, self.events.write_back[number], back | writes, bank=number, row=row, **whose)
 
-    def _plain(self, evicted: Record) -> Value:
-        """Whether an evicted value is to be kept as it is: a write of its register is pending or issues,
-        which might be a partial one that finds the bank as its decompress move has left it."""
+    def _plain(self, evicted: Record | AccessInterface, number: int) -> Value:
+        """Test whether an evicted value, which `owed[number]` is about, is to be kept as it is.
+
+        It is if a write of its register is pending or issues, which might be a partial one that finds the
+        bank as its decompress move has left it.
+        """
         if not self.owed:
             return Const(0, 1)
         issue = self.issue.payload
         writes = (evicted.register - issue.uop.destination)[:REGISTER_WIDTH] < issue.uop.count
-        return self.owed[0].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
+        return self.owed[number].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
 
-    def _follow(self, m: Module, number: int, back: Value, payload: Record) -> None:
-        """Whose register is in the stage of a bank, until it is there."""
+    def _follow(
+        self, m: Module, number: int, back: Value, payload: Record, written: Value | None = None
+    ) -> None:
+        """Follow the register in the stage of a bank, until it is there; `written`: by a writer, and not by
+        the cache."""
         bank, delay = self.storage.bank[number], self.storage.write_delay
         names: dict[str, Value] = {name: getattr(payload, name) for name in ("warp", "register")}
         for evicted in self.evicted:
             names = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in names.items()}
+        if written is not None:
+            access = self.access[number]
+            names = {name: Mux(written, value, getattr(access, name)) for name, value in names.items()}
+            owed = self.owed[len(self.evicted) + number]
+            m.d.comb += [owed.warp.eq(access.warp), owed.register.eq(access.register)]
         if delay:
             held = {name: Signal.like(getattr(payload, name), name=f"{name}_{number}") for name in names}
             with m.If(bank.write):
                 m.d.sync += [held[name].eq(value) for name, value in names.items()]
             names = dict(held)
-        ports: list[WrittenInterface | StoredInterface] = (
-            [] if self._collection.keeps else [self.landed[number]]
-        )
+        ports: list[WrittenInterface | StoredInterface] = [self.landed[number]] if self._by_bank else []
         for port in ports + ([self.stored[number]] if self.stored else []):
             m.d.comb += [port.valid.eq(bank.stored), *(getattr(port, n).eq(v) for n, v in names.items())]
         if self.stored:
             m.d.comb += self.stored[number].compressed.eq(bank.compressed)
 
     def _land(self, m: Module) -> None:
-        """What collectors take of results is as late as what a bank takes."""
-        if self._cached or not self._collection.keeps:
+        """Delay what collectors take of results: it is as late as what a bank takes."""
+        if self._cached or self._by_bank:
             return
         domain = m.d.sync if self.storage.write_delay else m.d.comb
         for finished, landed in zip(self.finished, self.landed, strict=True):
@@ -557,10 +558,10 @@ class MainRegisterFile(wiring.Component):
             ]
 
     def _evict(self, m: Module, taken: Value, places: list[LocationInterface]) -> None:
-        """What follows from an evicted value besides its write."""
+        """Connect what follows from an evicted value besides its write."""
         for number, evicted in enumerate(self.evicted, UNITS):
             whose = {"warp": evicted.payload.warp, "register": evicted.payload.register}
-            for owed in self.owed:
+            for owed in self.owed[:1]:
                 m.d.comb += [owed.warp.eq(whose["warp"]), owed.register.eq(whose["register"])]
             if self._probe and not self._cached:
                 goes, place = evicted.valid & taken[number], places[number]

@@ -12,32 +12,21 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    AlwaysInterface,
-    Collection,
-    FreedInterface,
-    LocationInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WrittenInterface,
-)
-from warpbank.hdl.main.arbiter import RequestsInterface
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Collection
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
-from warpbank.hdl.mapping.ports import MappingPorts, MovingInterface
+from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
-from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.probe import Events, emit
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
 
 
-class Renaming(wiring.Component):
+class Renaming(Mapping):
     """The mapping of a sub-core by renaming. Jeon and Annavaram, CENG-2014-05, section 6.
 
     A register gets a physical register when a uop that writes it issues and it has none; it loses it after it
@@ -75,29 +64,6 @@ class Renaming(wiring.Component):
         Exempt,
     )
 
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    request: RequestsInterface
-    blank: Signal
-    locate: list[LocationInterface]
-    mapped: Signal
-    content: Signal
-    moves: Signal
-    moving: list[MovingInterface]
-    released: list[FreedInterface]
-    events: EventsInterface
-
     def __init__(
         self,
         config: SmConfig,
@@ -109,19 +75,20 @@ class Renaming(wiring.Component):
         self._config = config
         self._probe = probe
         self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
+        self._cached = writers > collection.writers
         core = config.sub_core
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
-        self.release = self.release_class(config, collection.entries, 0 if operands else core.banks)
+        self.release = self.release_class(config, collection.entries, core.banks if self._cached else 0)
         self.exempt = self.exempt_class(config, operands + writers)
         self.reserve = DeadlockReserve(config)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS).members)
         if probe:
-            members["events"] = Out(
-                Events(config, {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1})
-            )
+            lookups = max(1, bool(operands) + self._cached)
+            counts = {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": lookups, "unwritten": 1}
+            members["events"] = Out(Events(config, counts))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -143,7 +110,7 @@ class Renaming(wiring.Component):
         self._locate(m)
         if self.operands:
             self._look_up(m)
-        else:
+        if self._cached or not self.operands:
             self._move(m, has)
         return m
 
@@ -232,7 +199,7 @@ class Renaming(wiring.Component):
             ]
 
     def _declare(self, m: Module) -> None:
-        """What the uop that issues declares dead: flagged sources, or the registers of a pbr."""
+        """Registers that the uop that issues declares dead: flagged sources, or the registers of a pbr."""
         issue, mark = self.issue.payload, self.release.mark
         uop = issue.uop
         sources = reduce(
@@ -337,7 +304,8 @@ class Renaming(wiring.Component):
         m.d.comb += self.content.eq(self.mapped[-1] & ~dying)
         if self._probe:
             exempt = self.exempt.find[-1].exempt
-            emit(m, self.events.lookup[0], self.moves & ~exempt, count=1)
+            emit(m, self.events.lookup[-1], self.moves & ~exempt, count=1)
+        if self._probe and not self.operands:
             uop, mine = self.issue.payload.uop, Array(has)[self.issue.payload.warp]
             blank = Signal(MAX_SOURCES, name="unwritten_sources")
             m.d.comb += blank.eq(
