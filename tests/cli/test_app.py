@@ -17,8 +17,18 @@ from warpbank.errors import OperandMismatch
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(cli.__path__[0])
 #: What commands may share.
-SHARED = {"options", "output", "progress", "wheels", "completion", "explain_tables", "lockstep_tables"}
-COMMANDS = {name for commands in PANELS.values() for name in commands}
+SHARED = {
+    "options",
+    "cuda",
+    "output",
+    "progress",
+    "wheels",
+    "completion",
+    "explain_tables",
+    "lockstep_tables",
+}
+#: Modules of the commands.
+COMMANDS = {name.replace("-", "_") for commands in PANELS.values() for name in commands}
 
 
 def test_version() -> None:
