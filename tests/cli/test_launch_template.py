@@ -38,9 +38,9 @@ def test_a_template_of_ptx(program: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("absent.cu"), "there is no CUDA source absent.cu"),
-        (("absent.ptx"), "absent.ptx: cannot read the PTX file"),
-        (("empty.cu"), "empty.cu has no kernel, so there is nothing to launch"),
+        (("absent.cu",), "there is no CUDA source absent.cu"),
+        (("absent.ptx",), "absent.ptx: cannot read the PTX file"),
+        (("empty.cu",), "empty.cu has no kernel, so there is nothing to launch"),
         (("scale.cu", "--std", "c99"), "'c99' is no dialect of C++ known here"),
     ],
 )
