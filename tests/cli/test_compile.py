@@ -35,6 +35,8 @@ def test_a_program_compiles_as_it_is(program: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("compile", "."), "error: . is a folder; name a file in it"),
+        (("compile", ".", "-o", "x.ptx"), "there is no CUDA source ."),
         (("compile", "absent.cu"), "error: there is no CUDA source absent.cu"),
         (("compile", "scale.cu", "-I", "nowhere"), "there is no folder nowhere to look for headers in"),
         (("compile", "scale.cu", "-D", "3=x"), "-D 3=x: a macro is written NAME or NAME=VALUE"),

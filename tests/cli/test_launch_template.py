@@ -38,6 +38,8 @@ def test_a_template_of_ptx(program: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ((".",), "error: . is a folder; name a file in it"),
+        ((".", "-o", "x.toml"), "there is no CUDA source ."),
         (("absent.cu",), "there is no CUDA source absent.cu"),
         (("absent.ptx",), "absent.ptx: cannot read the PTX file"),
         (("empty.cu",), "empty.cu has no kernel, so there is nothing to launch"),

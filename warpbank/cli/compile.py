@@ -24,7 +24,7 @@ def compile_(
     optimize: LevelOption = "3",
 ) -> None:
     """Compile CUDA C++ to PTX with the LLVM of the ziglang wheel; host code in the source is dropped."""
-    file = target or source.with_suffix(".ptx")
+    file = target or cuda.beside(source, ".ptx")
     check_file(file)
     compiled = cuda.compiled(source, arch, include, define, standard, optimize)
     write_text(file, compiled.ptx)

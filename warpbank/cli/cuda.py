@@ -48,3 +48,11 @@ def compiled(
     return compile_source(
         source, arch=arch, defines=macros, include=include or [], standard=standard, optimize=optimize
     )
+
+
+def beside(source: Path, suffix: str) -> Path:
+    """The file beside a source that has its name and another suffix. Raises CompileError if the source is a
+    folder."""
+    if source.is_dir():
+        raise CompileError(f"{source} is a folder; name a file in it")
+    return source.with_suffix(suffix)

@@ -31,7 +31,7 @@ def launch_template(
     ] = False,
 ) -> None:
     """Write a launch description from the signatures of the kernels, to be completed by hand."""
-    toml = target or file.with_suffix(".toml")
+    toml = target or cuda.beside(file, ".toml")
     if toml.exists() and not overwrite:
         raise OutputError(f"{toml} is there already; name another file with --output, or give --overwrite")
     check_file(toml)
