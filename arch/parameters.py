@@ -273,6 +273,13 @@ class SubCoreConfig(_Checked):
         high=3200,
     )
     active_warps: int = item(2, "warps", "active warps under two-level scheduling", high=64)
+    replacement: str = item(
+        "strict",
+        "policy",
+        "two-level scheduling: when an active warp that waits becomes pending; `strict`: at once, "
+        "`on_demand`: when another warp needs its place",
+        choices=("strict", "on_demand"),
+    )
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
