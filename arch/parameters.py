@@ -151,6 +151,10 @@ class CollectorConfig(_Checked):
         return max(2 * self.window, self.slots) if self.boc_entries == "half" else int(self.boc_entries)
 
 
+#: Transfers that wait at a bank of the main register file for their turn (LTRF).
+TRANSFER_QUEUE = 4
+
+
 @dataclass(frozen=True)
 class CacheConfig(_Checked):
     """Parameters of the register file cache."""
@@ -344,6 +348,12 @@ class SubCoreConfig(_Checked):
         """Number of entries of a bank's request queue. Every slot of every collector may ask one bank, so the
         queue never overflows."""
         return self.collectors * self.collector.slots
+
+    @property
+    def transfers(self) -> int:
+        """Number of registers that may set off between banks and register file cache in a cycle: as many as
+        the crossbar carries on average, rounded down to a power of two (LTRF)."""
+        return 1 << (max(1, min(self.banks, self.cache.registers) // self.cache.crossing).bit_length() - 1)
 
 
 @dataclass(frozen=True)

@@ -178,15 +178,17 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
     kind, arguments = _class(_unit("collector", COLLECTORS, scheme.collector))
     collection: Collection = kind.collection(config, **arguments)
     hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
-    needs = _class(hierarchy)[0].main_needs
+    unit = _class(hierarchy)[0]
+    needs = unit.main_needs
     cached, operands = needs["cached"], needs["operands"]
+    moved = unit.moved(config) if cached else (0, 0)
     storage = _unit("storage", STORAGES, scheme.storage)(
         config, probe, TABLE_BANKS if probe and config.takes_flags else 0, cached
     )
     mapping = _unit("mapping", MAPPINGS, scheme.mapping)(
-        config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
+        config, collection, collection.writers + moved[0], MAX_SOURCES if operands else 0, probe, moved
     )
-    main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
+    main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe, moved)
     registers: Registers = hierarchy(config, main, collection, probe=probe)
     return registers
 

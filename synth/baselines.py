@@ -70,7 +70,9 @@ SIZES: dict[str, Size] = {
     "bdi_banks": Size("fermi", "bdi"),
     **dict.fromkeys(("scalar_rf", "scalar_registers"), Size("fermi", "scalar-rf")),
     **dict.fromkeys(("scalar_lanes", "decompress_moves", "gscalar"), Size("fermi", "gscalar")),
-    **dict.fromkeys(("address_allocation", "two_level", "mover", "warp_control_blocks", "ltrf"), _LTRF),
+    **dict.fromkeys(
+        ("address_allocation", "two_level", "places", "engine", "warp_control_blocks", "ltrf"), _LTRF
+    ),
     "ltrf_plus": Size("maxwell", "ltrf-plus"),
     **dict.fromkeys(("tag_row", "departing", "rfc"), Size("maxwell", "rfc")),
     "sw_rfc": Size("maxwell", "sw-rfc"),
@@ -118,6 +120,7 @@ SIZES: dict[str, Size] = {
 }
 #: Units so large that they are mapped once only, the quick way.
 _LARGE = (
+    "engine",
     "ltrf",
     "ltrf_plus",
     "warp_control_blocks",
@@ -138,7 +141,16 @@ _LARGE = (
 )
 SIZES.update({unit: replace(SIZES[unit], effort=QUICK) for unit in _LARGE})
 #: Units whose check takes seconds.
-FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
+FAST = (
+    "lrr",
+    "lfsr",
+    "decompressor",
+    "address_allocation",
+    "departing",
+    "places",
+    "sthld",
+    "compressor_half",
+)
 
 
 @dataclass

@@ -24,7 +24,7 @@ Row = tuple[str, ...]
 LIBRARY, NODE, GIGAHERTZ = "NangateOpenCellLibrary", 45, 1.0
 _LTRF = (
     "which warp leaves, which of its registers moves next, where it stands in the cache and whose turn "
-    "its banks are follow each other in one cycle; `address_allocation`, `mover` and `two_level` meet 1 "
+    "its banks are follow each other in one cycle; `address_allocation`, `places` and `two_level` meet 1 "
     "GHz by themselves"
 )
 _RFC = (

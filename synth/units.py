@@ -32,9 +32,10 @@ from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.hierarchy.ltrf import Ltrf
-from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.hierarchy.rfc import Departing, Rfc
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
@@ -162,7 +163,12 @@ UNITS: dict[str, Unit] = {
             AddressAllocation,
             lambda config, *_: AddressAllocation(config.sub_core.cache.registers),
         ),
-        Unit("mover", Mover, lambda config, *_: Mover(config)),
+        Unit(
+            "places",
+            Places,
+            lambda config, *_: Places(config.sub_core.cache.registers, config.sub_core.transfers),
+        ),
+        Unit("engine", Engine, lambda config, *_: Engine(config)),
         Unit("direct", Direct, lambda config, *_: Direct(config, Ocu.collection(config), EXECUTION_UNITS)),
         Unit(
             "renaming",
