@@ -34,7 +34,7 @@ import pytest
 
 from tests.formal.ltrf_harness import Drains, Harness
 from tests.formal.prove import Refuted, prove
-from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
+from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
@@ -74,7 +74,7 @@ class DeadTooEarly(WarpControlBlocks):
 
 @pytest.mark.parametrize(
     ("blocks", "depth"),
-    [(LosesABank, 4), (KeepsValidBits, 8), pytest.param(DeadTooEarly, 12, marks=pytest.mark.long)],
+    [(LosesAPlace, 8), (KeepsValidBits, 10), pytest.param(DeadTooEarly, 12, marks=pytest.mark.long)],
 )
 def test_mutants_are_refuted(blocks: type[WarpControlBlocks], depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""
