@@ -12,18 +12,17 @@ from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.arch.uop import MAX_SOURCES, Scalar
+from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.ccu import Ccu, LruCcu
 from warpbank.hdl.collector.ocu import Ocu
 from warpbank.hdl.front_end.cache_aware import CacheAware
 from warpbank.hdl.front_end.gto import Gto
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.front_end.two_level import TwoLevel
 from warpbank.hdl.hierarchy.flat import Flat
 from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.ports import Hierarchy
 from warpbank.hdl.hierarchy.rfc import Rfc
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.interfaces import (
@@ -33,9 +32,7 @@ from warpbank.hdl.interfaces import (
     ReadDoneInterface,
     ResultOfferInterface,
     SchedulerInterface,
-    StartInterface,
     WriteBackInterface,
-    WrittenInterface,
 )
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.direct import Direct
@@ -43,7 +40,6 @@ from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.storage.banks import Banks
 from warpbank.hdl.storage.bdi_banks import BdiBanks
-from warpbank.hdl.storage.decompress_moves import StoredInterface
 from warpbank.hdl.storage.gscalar import GScalar
 from warpbank.hdl.storage.scalar_rf import ScalarRf
 from warpbank.hdl.typed import Interface, Record
@@ -80,51 +76,6 @@ class Collectors(Interface, Protocol):
 
     def place_width(self, config: SmConfig) -> int:
         """Bits of the number of a place in a collector."""
-
-
-class Registers(Interface, Protocol):
-    """Register file of a sub-core, whatever it is made of.
-
-    It has the ports of `warpbank.hdl.hierarchy.ports`, and tells the units beside it what it compresses and
-    executes, and which collectors it serves.
-    """
-
-    parts: int
-    executes: frozenset[Scalar]
-    collection: Collection
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    deliver: list[DeliveryInterface]
-    result: list[stream.Interface]
-    evicted: list[stream.Interface]
-    first: Signal
-    write: list[WriteBackInterface]
-    keep: list[WriteBackInterface]
-    landed: list[WrittenInterface]
-    stored: list[StoredInterface]
-    owed: list[OwedInterface]
-    activate: Signal
-    activated: Signal
-    deactivate: Signal
-    ended: Signal
-    quiet: Signal
-    prefetch: Signal
-    prefetching: Signal
-    working: Signal
-    may_issue: Signal
-    may_activate: Signal
 
 
 #: Makes a unit; what a name stands for beyond a class is an argument.
@@ -172,7 +123,7 @@ def _class(make: Factory) -> tuple[Any, dict[str, Any]]:
     return (make.func, make.keywords) if isinstance(make, partial) else (make, {})
 
 
-def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
+def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     """The register file of one sub-core below its collectors: a hierarchy over a main register file, which
     joins a mapping and a storage."""
     kind, arguments = _class(_unit("collector", COLLECTORS, scheme.collector))
@@ -189,7 +140,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Registers:
         config, collection, collection.writers + moved[0], MAX_SOURCES if operands else 0, probe, moved
     )
     main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe, moved)
-    registers: Registers = hierarchy(config, main, collection, probe=probe)
+    registers: Hierarchy = hierarchy(config, main, collection, probe=probe)
     return registers
 
 

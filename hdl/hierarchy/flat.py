@@ -5,30 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module
+from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.front_end.scoreboard import OwedInterface
-from warpbank.hdl.hierarchy.ports import HierarchyPorts
-from warpbank.hdl.interfaces import (
-    AlwaysInterface,
-    Collection,
-    DeliveryInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WriteBackInterface,
-    WrittenInterface,
-)
+from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
+from warpbank.hdl.interfaces import Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
-from warpbank.hdl.probe import EventsInterface, gather
-from warpbank.hdl.storage.decompress_moves import StoredInterface
+from warpbank.hdl.probe import gather
 
 
-class Flat(wiring.Component):
+class Flat(Hierarchy):
     """Flat register file hierarchy: all that is asked of it the main register file does.
 
     Every warp may issue and be active as far as its registers are concerned.
@@ -46,40 +35,6 @@ class Flat(wiring.Component):
 
     Latency: that of `warpbank.hdl.main.register_file.MainRegisterFile`.
     """
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    deliver: list[DeliveryInterface]
-    result: list[stream.Interface]
-    evicted: list[stream.Interface]
-    first: Signal
-    write: list[WriteBackInterface]
-    keep: list[WriteBackInterface]
-    landed: list[WrittenInterface]
-    stored: list[StoredInterface]
-    owed: list[OwedInterface]
-    activate: Signal
-    activated: Signal
-    deactivate: Signal
-    ended: Signal
-    quiet: Signal
-    prefetch: Signal
-    prefetching: Signal
-    working: Signal
-    may_issue: Signal
-    may_activate: Signal
-    events: EventsInterface
 
     #: Collectors read the main register file, and no cache does.
     main_needs: Mapping[str, bool] = {"operands": True, "cached": False}

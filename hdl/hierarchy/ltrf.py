@@ -9,41 +9,28 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import TRANSFER_QUEUE, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
-from warpbank.hdl.hierarchy.ports import HierarchyPorts
+from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import (
-    UNITS,
-    AlwaysInterface,
-    Collection,
-    DeliveryInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WriteBackInterface,
-    WrittenInterface,
-    read_layout,
-)
+from warpbank.hdl.interfaces import UNITS, Collection, read_layout
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
-from warpbank.hdl.probe import Events, EventsInterface, emit, total
+from warpbank.hdl.probe import Events, emit, total
 from warpbank.hdl.round_robin import Choice, chosen, first_from
-from warpbank.hdl.storage.decompress_moves import StoredInterface
 from warpbank.hdl.typed import Numbers, record
 
 
-class Ltrf(LtrfEvents, wiring.Component):
+class Ltrf(LtrfEvents, Hierarchy):
     """Register file hierarchy of LTRF: a cache between the collectors and the banks. LTRF, section 4.
 
     See `warpbank.golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
@@ -73,40 +60,6 @@ class Ltrf(LtrfEvents, wiring.Component):
     waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant. A register
     that is fetched comes `read_delay` cycles later than its bank delivers it.
     """
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    deliver: list[DeliveryInterface]
-    result: list[stream.Interface]
-    evicted: list[stream.Interface]
-    first: Signal
-    write: list[WriteBackInterface]
-    keep: list[WriteBackInterface]
-    landed: list[WrittenInterface]
-    stored: list[StoredInterface]
-    owed: list[OwedInterface]
-    activate: Signal
-    activated: Signal
-    deactivate: Signal
-    ended: Signal
-    quiet: Signal
-    prefetch: Signal
-    prefetching: Signal
-    working: Signal
-    may_issue: Signal
-    may_activate: Signal
-    events: EventsInterface
 
     #: Only the cache reads the main register file.
     main_needs: Mapping[str, bool] = {"operands": False, "cached": True}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.arch.uop import Scalar
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     UNITS,
@@ -17,8 +17,6 @@ from warpbank.hdl.interfaces import (
     Collection,
     Delivery,
     DeliveryInterface,
-    ReadDoneInterface,
-    StartInterface,
     WriteBack,
     WriteBackInterface,
     Written,
@@ -27,9 +25,10 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
-from warpbank.hdl.mapping.ports import Hooks
+from warpbank.hdl.mapping.ports import Hooked, Hooks
+from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
-from warpbank.hdl.typed import Interface, starting_at
+from warpbank.hdl.typed import starting_at
 
 
 class HierarchyPorts(wiring.Signature):
@@ -112,21 +111,26 @@ class HierarchyPorts(wiring.Signature):
         )
 
 
-class HierarchyInterface(Interface, Protocol):
-    """Interface object of the signature `HierarchyPorts`."""
+class Hierarchy(Hooked):
+    """Base of the register hierarchies: the ports of `HierarchyPorts`, and what the units beside them are
+    told.
 
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
+    Members
+    -------
+    those of `HierarchyPorts`, and
+    events : Out(Events), if it is built with a probe.
+    """
+
+    #: The collectors it serves.
+    collection: Collection
+    #: Parts of a register, each compressed by itself; 0 if nothing is compressed.
+    parts: int
+    #: Kinds of scalar execution that the storage's metadata allow.
+    executes: frozenset[Scalar]
+    #: Which ports of the main register file it uses: collectors read that (`operands`), a cache does
+    #: (`cached`).
+    main_needs: Mapping[str, bool]
+
     read: AlwaysInterface
     deliver: list[DeliveryInterface]
     result: list[stream.Interface]
@@ -147,3 +151,4 @@ class HierarchyInterface(Interface, Protocol):
     working: Signal
     may_issue: Signal
     may_activate: Signal
+    events: EventsInterface

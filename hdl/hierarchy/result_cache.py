@@ -11,30 +11,18 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.front_end.scoreboard import OwedInterface
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
-from warpbank.hdl.hierarchy.ports import HierarchyPorts
-from warpbank.hdl.interfaces import (
-    UNITS,
-    AlwaysInterface,
-    Collection,
-    DeliveryInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WriteBackInterface,
-    WrittenInterface,
-)
+from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
+from warpbank.hdl.interfaces import UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
-from warpbank.hdl.probe import Events, EventsInterface, emit, gather, total
+from warpbank.hdl.probe import Events, emit, gather, total
 from warpbank.hdl.round_robin import Choice, chosen, encode, first_from
-from warpbank.hdl.storage.decompress_moves import StoredInterface
 from warpbank.hdl.typed import Numbers, Record, record
 
 
@@ -60,7 +48,7 @@ class Offer:
     to_main: Value
 
 
-class ResultCache(wiring.Component, ABC):
+class ResultCache(Hierarchy, ABC):
     """Register file hierarchy with a cache that is filled by results.
 
     It is what the caches managed by hardware (`Rfc`) and by the compiler (`SwRfc`) share.
@@ -83,40 +71,6 @@ class ResultCache(wiring.Component, ABC):
     ------
     ValueError : collectors that keep values.
     """
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    deliver: list[DeliveryInterface]
-    result: list[stream.Interface]
-    evicted: list[stream.Interface]
-    first: Signal
-    write: list[WriteBackInterface]
-    keep: list[WriteBackInterface]
-    landed: list[WrittenInterface]
-    stored: list[StoredInterface]
-    owed: list[OwedInterface]
-    activate: Signal
-    activated: Signal
-    deactivate: Signal
-    ended: Signal
-    quiet: Signal
-    prefetch: Signal
-    prefetching: Signal
-    working: Signal
-    may_issue: Signal
-    may_activate: Signal
-    events: EventsInterface
 
     #: Collectors read the main register file, beside the cache.
     main_needs: Mapping[str, bool] = {"operands": True, "cached": True}

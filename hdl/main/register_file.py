@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MOVE, Scalar
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     REGISTER_WIDTH,
@@ -22,8 +21,6 @@ from warpbank.hdl.interfaces import (
     Delivery,
     DeliveryInterface,
     LocationInterface,
-    ReadDoneInterface,
-    StartInterface,
     StorageInterface,
     WriteBack,
     WriteBackInterface,
@@ -35,7 +32,7 @@ from warpbank.hdl.interfaces import (
 )
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.mapping.ports import Hooks, MappingInterface, Moving, MovingInterface, follow
+from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
 from warpbank.hdl.round_robin import Choice, first_from
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
@@ -125,13 +122,6 @@ class MovedInterface(Interface, Protocol):
     content: Signal
 
 
-class Mapping(MappingInterface, Protocol):
-    """Mapping under a main register file: a component with the ports `MappingPorts`."""
-
-    def elaborate(self, platform: object) -> Module:
-        """Build the mapping."""
-
-
 class Storage(StorageInterface, Protocol):
     """Storage under a main register file: a component with the ports `StoragePorts`."""
 
@@ -165,7 +155,7 @@ class Storage(StorageInterface, Protocol):
         """Build the storage."""
 
 
-class MainRegisterFile(wiring.Component):
+class MainRegisterFile(Hooked):
     """Registers in banks, wherever the mapping has them and however the storage keeps them. Any hierarchy
     stands over it.
 
@@ -216,18 +206,6 @@ class MainRegisterFile(wiring.Component):
     its grant, or `read_delay` cycles later.
     """
 
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
     read: AlwaysInterface
     deliver: list[DeliveryInterface]
     result: list[stream.Interface]

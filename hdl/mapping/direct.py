@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.interfaces import (
-    AlwaysInterface,
-    Collection,
-    FreedInterface,
-    LocationInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WrittenInterface,
-)
-from warpbank.hdl.main.arbiter import RequestsInterface
-from warpbank.hdl.mapping.ports import MappingPorts, MovingInterface
+from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 
 
-class Direct(wiring.Component):
+class Direct(Mapping):
     """Bank (register + warp) mod banks; row: the warp's base + register / banks. Combinational.
 
     Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's
@@ -44,28 +33,6 @@ class Direct(wiring.Component):
     ------
     TypeError : `writers` is no positive number.
     """
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    request: RequestsInterface
-    blank: Signal
-    locate: list[LocationInterface]
-    mapped: Signal
-    content: Signal
-    moves: Signal
-    moving: list[MovingInterface]
-    released: list[FreedInterface]
 
     def __init__(
         self,

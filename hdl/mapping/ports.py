@@ -30,6 +30,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
 )
 from warpbank.hdl.main.arbiter import Requests, RequestsInterface
+from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.typed import Interface, starting_at
 
 
@@ -90,8 +91,8 @@ class Hooks(wiring.Signature):
         )
 
 
-class HooksInterface(Interface, Protocol):
-    """Interface object of the signature `Hooks`."""
+class Hooked(wiring.Component):
+    """Base of the units that follow the pipeline: the ports of `Hooks`."""
 
     start: StartInterface
     launch: Signal
@@ -107,7 +108,7 @@ class HooksInterface(Interface, Protocol):
     end: Signal
 
 
-def follow(m: Module, outer: HooksInterface, inner: HooksInterface, config: SmConfig, entries: int) -> None:
+def follow(m: Module, outer: Hooked, inner: Hooked, config: SmConfig, entries: int) -> None:
     """Pass the `Hooks` of a unit on to one inside."""
     signature = Hooks(config, entries)
     for (_, found, sink), (_, _, source) in zip(
@@ -166,8 +167,14 @@ class MappingPorts(wiring.Signature):
         )
 
 
-class MappingInterface(HooksInterface, Protocol):
-    """Interface object of the signature `MappingPorts`."""
+class Mapping(Hooked):
+    """Base of the mappings: the ports of `MappingPorts`.
+
+    Members
+    -------
+    those of `MappingPorts`, and
+    events : Out(Events), if it has any and is built with a probe.
+    """
 
     read: AlwaysInterface
     request: RequestsInterface
@@ -178,3 +185,4 @@ class MappingInterface(HooksInterface, Protocol):
     moves: Signal
     moving: list[MovingInterface]
     released: list[FreedInterface]
+    events: EventsInterface

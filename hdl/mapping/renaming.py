@@ -12,32 +12,21 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
-from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    AlwaysInterface,
-    Collection,
-    FreedInterface,
-    LocationInterface,
-    ReadDoneInterface,
-    StartInterface,
-    WrittenInterface,
-)
-from warpbank.hdl.main.arbiter import RequestsInterface
+from warpbank.hdl.interfaces import REGISTER_WIDTH, Collection
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
-from warpbank.hdl.mapping.ports import MappingPorts, MovingInterface
+from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
-from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.probe import Events, emit
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
 
 
-class Renaming(wiring.Component):
+class Renaming(Mapping):
     """The mapping of a sub-core by renaming. Jeon and Annavaram, CENG-2014-05, section 6.
 
     A register gets a physical register when a uop that writes it issues and it has none; it loses it after it
@@ -74,29 +63,6 @@ class Renaming(wiring.Component):
         Release,
         Exempt,
     )
-
-    start: StartInterface
-    launch: Signal
-    here: Signal
-    hazards: list[HazardsInterface]
-    missing: list[Signal]
-    lacking: Signal
-    issue: AlwaysInterface
-    slide: Signal
-    entry: Signal
-    done: list[ReadDoneInterface]
-    finished: list[WrittenInterface]
-    end: Signal
-    read: AlwaysInterface
-    request: RequestsInterface
-    blank: Signal
-    locate: list[LocationInterface]
-    mapped: Signal
-    content: Signal
-    moves: Signal
-    moving: list[MovingInterface]
-    released: list[FreedInterface]
-    events: EventsInterface
 
     def __init__(
         self,

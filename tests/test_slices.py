@@ -1,0 +1,146 @@
+"""The long suite in slices: nothing lost, nothing twice, balanced, resumed where it was stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pytest_split import algorithms
+
+from tests import slices
+
+TESTS = [f"tests/a/test_{file}.py::test_{name}[{n}]" for file in "xy" for name in "ab" for n in range(50)]
+#: Seconds a test, by function; test_y's second function has none.
+TIMES = {
+    "tests/a/test_x.py::test_a": 100.0,
+    "tests/a/test_x.py::test_b": 10.0,
+    "tests/a/test_y.py::test_a": 40.0,
+}
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.a.test_x" name="test_a[0]" time="4.0"/>
+<testcase classname="tests.a.test_x" name="test_a[1]" time="6.0"/>
+<testcase classname="tests.a.test_x" name="test_b[0]" time="1.0">
+<failure message="1 is not 2&#10;more"/></testcase>
+<testcase classname="tests.a.test_y" name="test_a[0]" time="0.0"><skipped message="another Yosys"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+class _Item(str):
+    """What pytest-split reads of a test."""
+
+    @property
+    def nodeid(self) -> str:
+        return str(self)
+
+
+@pytest.fixture(autouse=True)
+def _durations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recorded durations that belong to the test."""
+    monkeypatch.setattr(slices, "DURATIONS", tmp_path / "durations.json")
+    slices.DURATIONS.write_text(json.dumps(TIMES))
+
+
+def _split() -> list[list[str]]:
+    """The slices of `TESTS`, cut as in a run."""
+    times = slices.expected(TESTS, TIMES)
+    groups = algorithms.DurationBasedChunksAlgorithm()(
+        slices.count(times), [_Item(each) for each in TESTS], times
+    )
+    return [[str(each) for each in group.selected] for group in groups]
+
+
+def test_a_test_without_a_duration_counts_as_its_file() -> None:
+    times = slices.expected([*TESTS, "tests/b/test_z.py::test_new"], TIMES)
+    assert times["tests/a/test_x.py::test_b[7]"] == 10.0
+    assert times["tests/a/test_y.py::test_b[7]"] == 40.0
+    assert times["tests/b/test_z.py::test_new"] == slices.UNKNOWN
+
+
+def test_slices_hold_every_test_once_and_none_is_too_long() -> None:
+    parts = _split()
+    assert len(parts) > 3
+    assert [each for part in parts for each in part] == TESTS
+    times = slices.expected(TESTS, TIMES)
+    for part in parts:
+        assert sum(times[each] for each in part) <= slices.WORKERS * slices.LIMIT
+
+
+def test_consecutive_commits_run_every_slice() -> None:
+    assert sorted(slices.turn(commits, 7) for commits in range(1000, 1007)) == list(range(1, 8))
+
+
+def test_a_report_is_read(tmp_path: Path) -> None:
+    report = tmp_path / "slice-1.xml"
+    report.write_text(REPORT)
+    result = slices.outcome(1, report, "c0ffee", 5)
+    assert result.passed == 2
+    assert result.seconds == 11.0
+    assert result.failed == {"tests/a/test_x.py::test_b[0]": "1 is not 2"}
+    assert result.skipped == {"another Yosys": 1}
+    text = slices.page([result], 7)
+    assert "1 of 7 slices" in text
+    assert "- slice 1: `tests/a/test_x.py::test_b[0]`: 1 is not 2" in text
+    assert "- 1 tests: another Yosys" in text
+
+
+def test_durations_are_means_of_what_ran_last(tmp_path: Path) -> None:
+    report = tmp_path / "slice-1.xml"
+    report.write_text(REPORT)
+    assert slices.main(["record", str(report)]) == 0
+    assert json.loads(slices.DURATIONS.read_text()) == {
+        **TIMES,
+        "tests/a/test_x.py::test_a": 5.0,
+        "tests/a/test_x.py::test_b": 1.0,
+    }
+
+
+class _Pytest:
+    """A stand-in for pytest that writes `text` as the report of each slice it is asked for."""
+
+    def __init__(self, text: str, stop_at: int = 0) -> None:
+        self.text = text
+        self.stop_at = stop_at
+        self.ran: list[int] = []
+
+    def __call__(self, arguments: Sequence[str]) -> int:
+        number = int(arguments[arguments.index("--group") + 1])
+        durations = json.loads(Path(arguments[arguments.index("--durations-path") + 1]).read_text())
+        assert list(durations) == TESTS
+        if number == self.stop_at:
+            return 2
+        self.ran.append(number)
+        report = next(each.split("=", 1)[1] for each in arguments if each.startswith("--junitxml="))
+        Path(report).write_text(self.text)
+        return int("failure" in self.text)
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    total = len(_split())
+    stopped = _Pytest(REPORT, stop_at=3)
+    with pytest.raises(SystemExit, match="slice 3 did not run to its end: pytest's exit code was 2"):
+        slices.run_all(tmp_path, TESTS, "c0ffee", 1, stopped)
+    assert stopped.ran == [1, 2]
+    resumed = _Pytest(REPORT)
+    assert not slices.run_all(tmp_path, TESTS, "c0ffee", 1, resumed)
+    assert resumed.ran == list(range(3, total + 1))
+    assert f"{total} of {total} slices" in (tmp_path / "report.md").read_text()
+    later = _Pytest(REPORT.replace("<failure", "<system-out").replace('more"/>', 'more"/>'))
+    assert slices.run_all(tmp_path, TESTS, "another", 1, later)
+    assert later.ran == list(range(1, total + 1))
+
+
+def test_a_slice_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="there is no slice 99: the slices are 1 to"):
+        slices.run(99, TESTS, tmp_path / "x.xml", 1, _Pytest(REPORT))
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "3", "--by-commit"]])
+def test_a_run_names_one_slice(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        slices.main(arguments)
+    assert stop.value.code == 2
+    assert "name a slice, or give --by-commit" in capsys.readouterr().err
