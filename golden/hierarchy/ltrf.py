@@ -23,7 +23,7 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
-#: Registers whose place in the cache is looked up in a cycle.
+#: Registers of a warp whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
 
 
@@ -114,8 +114,8 @@ class Ltrf(Hierarchy):
         self._arbiter = Arbiter(self._entries, probe, cache=True)
         #: Operands that one uop has asked for in this cycle: (collector, slot, tag, warp, register).
         self._asked: list[tuple[int, int, int, int, int]] = []
-        #: Operands of the uops that asked in earlier cycles.
-        self._lookups: deque[list[tuple[int, int, int, int, int]]] = deque()
+        #: Operands of uops with more than `LOOKUPS` that have not been looked up.
+        self._more: deque[list[tuple[int, int, int, int, int]]] = deque()
         self.arriving: list[Arrival] = []
         self.may_issue = 0
         self.landing = []
@@ -196,7 +196,7 @@ class Ltrf(Hierarchy):
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        if self._arbiter.pending or self.arriving or self._asked or self._lookups or self._main.busy:
+        if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
             return True
         if self._chosen or self._zeroed or self._engine.busy:
             return True
@@ -409,20 +409,28 @@ class Ltrf(Hierarchy):
         self._mapping.let_go(transfer.warp, transfer.register)
 
     def _look_up(self) -> None:
-        """Find two operands of the oldest uop, and ask for them."""
-        if self._asked:
-            self._lookups.append(self._asked)
-            self._asked = []
-        if self._lookups:
-            oldest = self._lookups[0]
-            for collector, slot, tag, warp, register in oldest[:LOOKUPS]:
-                block = self.blocks[warp]
-                assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
-                assert block.offset is not None
-                self._arbiter.request(block.table[register], block.offset, collector, slot, tag)
+        """Find two operands of the newest uop, and two of the oldest one that has more and is of another
+        warp, whose table has no more ports; ask for them."""
+        newest, self._asked = self._asked, []
+        if self._more and not (newest and newest[0][3] == self._more[0][0][3]):
+            oldest = self._more[0]
+            for operand in oldest[:LOOKUPS]:
+                self._arbiter.request_late(*self._place(operand))
             del oldest[:LOOKUPS]
             if not oldest:
-                self._lookups.popleft()
+                self._more.popleft()
+        for operand in newest[:LOOKUPS]:
+            self._arbiter.request(*self._place(operand))
+        if len(newest) > LOOKUPS:
+            self._more.append(newest[LOOKUPS:])
+
+    def _place(self, operand: tuple[int, int, int, int, int]) -> tuple[int, int, int, int, int]:
+        """A request for an operand that the cache holds: (bank, row, collector, slot, tag)."""
+        collector, slot, tag, warp, register = operand
+        block = self.blocks[warp]
+        assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
+        assert block.offset is not None
+        return block.table[register], block.offset, collector, slot, tag
 
     def _release(self, warp: int) -> None:
         """All registers of a warp that leaves have left: its row is free."""

@@ -22,12 +22,12 @@ from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.interfaces import UNITS, Collection, read_layout
-from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
 from warpbank.hdl.round_robin import Choice, chosen, first_from
-from warpbank.hdl.typed import Numbers, record
+from warpbank.hdl.typed import Numbers, Record, record
 
 
 class Ltrf(LtrfEvents, Hierarchy):
@@ -86,9 +86,11 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._banks, self._entries = core.banks, core.cache.registers
         self._writers = collection.writers
         self._metadata = main.layout
-        self._blocks = WarpControlBlocks(config, LOOKUPS + self._writers, liveness)
+        self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
-        self._arbiter = Arbiter(config, MAX_SOURCES // LOOKUPS * self._uops, self._tags, probe, cache=True)
+        self._arbiter = Arbiter(
+            config, MAX_SOURCES // LOOKUPS * self._uops, self._tags, probe, cache=True, late=True
+        )
         ports = HierarchyPorts(
             config,
             collection,
@@ -147,30 +149,53 @@ class Ltrf(LtrfEvents, Hierarchy):
     # --- Operands.
 
     def _look_up(self, m: Module) -> None:
-        """Uops wait in a queue; two operands of the oldest are found in a cycle, and asked for."""
+        """Two operands of the newest uop are found and asked for; and two of the oldest one that has more and
+        is of another warp."""
         layout = read_layout(self._config, self._tags)
-        queue = m.submodules.lookups = SyncFIFO(width=layout.size, depth=max(2, self._uops))
-        head = record(layout)
-        done, left, rest = (Signal(MAX_SOURCES, name=f"{name}_sources") for name in ("done", "left", "rest"))
-        m.d.comb += [
-            queue.w_data.eq(self.read.payload.as_value()),
-            queue.w_en.eq(self.read.valid & self.read.payload.source_valid.any()),
-            head.as_value().eq(queue.r_data),
-            left.eq(Mux(queue.r_rdy, head.source_valid & ~done, 0)),
+        newest = record(layout, name="newest")
+        there, head, done = Signal(name="newest_valid"), record(layout, name="oldest"), Signal(MAX_SOURCES)
+        more = m.submodules.more = SyncFIFO(width=layout.size, depth=max(2, self._uops))
+        first, left = Signal(MAX_SOURCES, name="first_sources"), Signal(MAX_SOURCES, name="left_sources")
+        others = record(layout, name="newest_others")
+        waits = there & (newest.warp == head.warp)
+        m.d.sync += [
+            newest.eq(self.read.payload),
+            there.eq(self.read.valid & self.read.payload.source_valid.any()),
         ]
-        request = self._arbiter.request
         m.d.comb += [
-            request.valid.eq(queue.r_rdy),
-            request.collector.eq(head.collector),
-            request.slots.eq(left & ~rest),
+            head.as_value().eq(more.r_data),
+            first.eq(Mux(there, newest.source_valid, 0)),
+            left.eq(Mux(more.r_rdy & ~waits, head.source_valid & ~done, 0)),
+        ]
+        behind = self._find_operands(m, self._arbiter.request, newest, first, 0)
+        rest = self._find_operands(m, self._arbiter.late, head, left, LOOKUPS)
+        m.d.comb += [
+            others.eq(newest),
+            others.source_valid.eq(behind),
+            more.w_data.eq(others.as_value()),
+            more.w_en.eq(behind.any()),
+            more.r_en.eq(left.any() & (rest == 0)),
+        ]
+        with m.If(left.any()):
+            m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
+
+    def _find_operands(
+        self, m: Module, request: RequestsInterface, uop: Record, sources: Value, port: int
+    ) -> Signal:
+        """Find the first operands among `sources` of a uop, and ask for them. Returns the others."""
+        rest = Signal(MAX_SOURCES, name=f"rest_{port}")
+        m.d.comb += [
+            request.valid.eq(sources.any()),
+            request.collector.eq(uop.collector),
+            request.slots.eq(sources & ~rest),
         ]
         if self._tags > 1:
-            m.d.comb += request.tag.eq(head.tag)
-        remaining: Value = left
-        for number in range(LOOKUPS):
+            m.d.comb += request.tag.eq(uop.tag)
+        remaining: Value = sources
+        for number in range(port, port + LOOKUPS):
             first = chosen(m, remaining, f"looked_up_{number}")
             find = self._blocks.find[number]
-            m.d.comb += [find.warp.eq(head.warp), find.register.eq(Array(head.sources)[first.index])]
+            m.d.comb += [find.warp.eq(uop.warp), find.register.eq(Array(uop.sources)[first.index])]
             for slot in range(MAX_SOURCES):
                 with m.If(first.one_hot[slot]):
                     m.d.comb += [request.banks[slot].eq(find.entry), request.rows[slot].eq(find.offset)]
@@ -184,9 +209,8 @@ class Ltrf(LtrfEvents, Hierarchy):
                     warp=find.warp,
                     register=find.register,
                 )
-        m.d.comb += [rest.eq(remaining), queue.r_en.eq(queue.r_rdy & (rest == 0))]
-        with m.If(queue.r_rdy):
-            m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
+        m.d.comb += rest.eq(remaining)
+        return rest
 
     def _read_cache(self, m: Module) -> None:
         """What the arbiter grants, and the registers that leave; the crossbar to the collectors. Metadata
@@ -222,7 +246,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         """Where each writer's register is: in the cache, in the main register file, or on its way."""
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
-        self._finds = list(self._blocks.find)[LOOKUPS:]
+        self._finds = list(self._blocks.find)[2 * LOOKUPS :]
         self._to_cache = []
         m.d.comb += main.first.eq(self.first)
         for number, (writer, offer, find) in enumerate(
@@ -311,7 +335,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             m.d.comb += [
                 moved.warp.eq(blocks.warp),
                 moved.register.eq(setting.register),
-                carried.eq(setting.live & moved.content),
+                carried.eq(setting.live & self._has_content(number)),
                 room.eq(
                     Array(order.room for order in engine.order)[moved.bank]
                     & ~Cat(taken & (bank == moved.bank) for taken, bank in banks_before).any()
@@ -350,6 +374,10 @@ class Ltrf(LtrfEvents, Hierarchy):
         for row, back in enumerate(blocks.back):
             read = Cat(access.reads & (access.transfer.offset == row) for access in engine.cache)
             m.d.comb += back.eq(read | Mux(blocks.offset == row, vacated, 0))
+
+    def _has_content(self, number: int) -> Value:
+        """Whether a register that sets off has content in the main register file, or shall have."""
+        return self._main.moved[number].content
 
     def _write_cache(self, m: Module) -> None:
         """Each bank of the cache takes what the engine has for it, or zeros, or else one result."""
@@ -486,7 +514,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 inside = self._blocks.may_issue.bit_select(bank.transfer.warp, 1)
                 emit(
                     m,
-                    self.events.interval_read[LOOKUPS + number],
+                    self.events.interval_read[2 * LOOKUPS + number],
                     access.granted & bank.reads & inside,
                     warp=bank.transfer.warp,
                     register=bank.transfer.register,

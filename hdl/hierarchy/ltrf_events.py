@@ -13,7 +13,7 @@ from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.probe import EventsInterface, Reporter, emit, gather
 
-#: Registers whose place in the cache is looked up in a cycle.
+#: Registers of a warp whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
 
 
@@ -46,7 +46,7 @@ class LtrfEvents:
             "cache_release": transfers + self._entries,
             "cache_fill": self._entries,
             "cache_write": self._entries,
-            "interval_read": LOOKUPS + self._banks,
+            "interval_read": 2 * LOOKUPS + self._banks,
             "row_free": 1,
             "write_wait": self._writers,
         }

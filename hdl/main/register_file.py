@@ -555,7 +555,7 @@ class MainRegisterFile(Hooked):
     def _move(self, m: Module) -> None:
         """The registers that are moved have homes, or none; what is on its way is not released."""
         mapping = self.mapping
-        places = list(mapping.locate)[self._writers :]
+        places = list(mapping.locate)[-len(self.moved) :]
         for number, (moved, place) in enumerate(zip(self.moved, places, strict=True)):
             m.d.comb += [
                 place.warp.eq(moved.warp),

@@ -7,6 +7,8 @@ one warp, chosen once, is followed: its newest value in program order, of which 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -151,8 +153,7 @@ class Harness(Elaboratable):
         self.storage = OpenedBanks(config)
         collection = Collection(1)
         with (
-            mock.patch("warpbank.hdl.hierarchy.link.TRANSFER_QUEUE", QUEUE),
-            mock.patch("warpbank.hdl.hierarchy.ltrf.TRANSFER_QUEUE", QUEUE),
+            short_queues(),
             mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)),
             mock.patch.object(unit.engine_class, "link_class", link),
         ):
@@ -192,14 +193,9 @@ class Harness(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Here, so that its inner signals exist.
-        with mock.patch("warpbank.hdl.hierarchy.link.TRANSFER_QUEUE", QUEUE):
-            self.links: list[Any] = self.unit.engine.links
-            self.ports: list[Any] = self.unit.engine.ports
-            for part in (*self.links, *self.ports):
-                part.elaborate = _once(part.elaborate)
-                part.elaborate(platform)
-            m.submodules.unit = Fragment.get(self.unit, platform)
+        self.links: list[Any] = self.unit.engine.links
+        self.ports: list[Any] = self.unit.engine.ports
+        m.submodules.unit = elaborated(self.unit, platform)
         assume_no_reset(m)
         for chosen in (self.warp, self.register):
             before, seen = (
@@ -683,6 +679,25 @@ class Drains(Harness):
             Assert(self.rank.any() | Cat(complete).all()),
             Assert(self.rank < 512),
         ]
+
+
+@contextmanager
+def short_queues() -> Iterator[None]:
+    """While units are made and elaborated: fewer transfers wait at a bank."""
+    with (
+        mock.patch("warpbank.hdl.hierarchy.link.TRANSFER_QUEUE", QUEUE),
+        mock.patch("warpbank.hdl.hierarchy.ltrf.TRANSFER_QUEUE", QUEUE),
+    ):
+        yield
+
+
+def elaborated(unit: Any, platform: object) -> Any:
+    """The fragment of a cache, whose inner signals exist from now on, those of its links and ports, too."""
+    with short_queues():
+        for part in (*unit.engine.links, *unit.engine.ports):
+            part.elaborate = _once(part.elaborate)
+            part.elaborate(platform)
+        return Fragment.get(unit, platform)
 
 
 def _once(elaborate: Any) -> Any:

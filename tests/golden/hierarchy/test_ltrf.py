@@ -97,9 +97,9 @@ def _fails(config: SmConfig, seeds: int = 6) -> bool:
     return False
 
 
-def first_operand_behind(sources: int) -> int:
+def operands_behind(sources: int) -> tuple[int, int]:
     """Cycles from a uop with one source to its operand, right behind another uop of the same warp with
-    `sources`."""
+    `sources`, and to the last operand of that."""
     config = _machine("tiny", "collectors=2", "cache.registers=8")
     probe = Probe(0, None)
     cache = Ltrf(config, golden_main(config, probe), lambda warp: True, probe)
@@ -113,12 +113,20 @@ def first_operand_behind(sources: int) -> int:
         cache.read(0, slot, 0, slot)
     cache.step()
     cache.read(1, 0, 0, 7)
-    return next(cycle for cycle in range(1, 20) if any(collector == 1 for collector, *_ in cache.step()))
+    arrived = {collector: cycle for cycle in range(1, 20) for collector, *_ in cache.step()}
+    return arrived[1], arrived[0]
 
 
 def test_two_places_are_looked_up_in_a_cycle() -> None:
-    """A uop with more than two sources takes more cycles, and the uop behind it waits (section 4.1)."""
-    assert [first_operand_behind(sources) for sources in (1, 2, 3, 4, 6)] == [3, 3, 4, 4, 5]
+    """A uop with more than two sources takes more cycles (section 4.1), and does not hold up those behind it;
+    one of its own warp holds it up."""
+    assert [operands_behind(sources) for sources in (1, 2, 3, 4, 6)] == [
+        (3, 2),
+        (3, 3),
+        (3, 4),
+        (3, 5),
+        (3, 7),
+    ]
 
 
 def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,11 +272,9 @@ class KeepsZeros(Ltrf):
 class MovesDying(Ltrf):
     """A register that is about to be released is carried like others."""
 
-    def _set_off(self, m: Any) -> None:
-        content, mapped = self._main.mapping.content, self._main.mapping.mapped
-        for number, moved in enumerate(self._main.moved):
-            moved.content = mapped[len(mapped) - len(content) + number]
-        super()._set_off(m)
+    def _has_content(self, number: int) -> Any:
+        mapped = self._main.mapping.mapped
+        return mapped[len(mapped) - len(self._main.mapping.content) + number]
 
 
 class KeepsMoving(Ltrf):
