@@ -82,6 +82,7 @@ class Below(Harness):
             m.d.comb += [
                 *(Assert(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
                 Assert(link._busy | (link._left == 0)),
+                Assert(~link._full | ~link._ahead_transfer.out),
             ]
         for number, setting in enumerate(self.top._blocks.setting):
             classes = len(self.top._blocks.setting)
