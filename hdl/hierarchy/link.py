@@ -62,8 +62,8 @@ class Link(wiring.Component):
     beats : Out(1). A beat crosses: `sent` of a register that comes, `got` of one that leaves.
     sent : Out(beat). got : In(beat).
     crossing : Out(transfer_layout). What crosses, or waits to be written.
-    waiting : Out(TRANSFER_QUEUE + 2). Places of the link that are in use; and of those `leaving` the ones
-        whose register leaves and is wanted, `unread` the ones whose register the cache has still to read.
+    wanted, coming, unread : Out(TRANSFER_QUEUE + 2). Places of the link whose register is on its way and
+        wanted where it goes; comes into the cache; leaves the cache and has not been read there.
     transfers : Out(transfer_layout) per place: the queue, the register read ahead, the one that crosses.
     """
 
