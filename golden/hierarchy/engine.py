@@ -122,6 +122,7 @@ class Engine:
         self._port_left = [0] * config.cache.registers  # cycles until the port's last beat has crossed
         self._leaving = 0  # mask of the ports whose transfer leaves the cache
         self._pointer = 0
+        self._room = 0  # mask of the banks whose queue takes a transfer in this cycle
         #: Transfers that read or write their bank of the cache in this cycle.
         self._due: list[Transfer] = []
         #: Mask of the cache's banks that the engine reads or writes in this cycle.
