@@ -12,7 +12,7 @@ from warpbank.golden.check import Checker, OperandChecker, OperandMismatch
 from warpbank.golden.cta_dispatch import Cta, CtaDispatch
 from warpbank.golden.execute.lsu import Lsu
 from warpbank.golden.front_end.barrier import Barriers
-from warpbank.golden.front_end.sthld import ConstantSthld, Sthld
+from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.probe import Probe, Sink
 from warpbank.golden.result import Result
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
@@ -44,7 +44,7 @@ class Sm:
     """
 
     #: The class of the sub-cores; tests put broken ones here.
-    sub_core_class = SubCore
+    sub_core_class: type[SubCore] = SubCore
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Sm:
         self._cycle = 0
         collector = config.sub_core.collector
         adapts = collector.sthld == "adaptive" and self.cores[0].collectors.adapts
-        self.sthld = (Sthld if adapts else ConstantSthld)(collector.sthld_interval, collector.sthld_max)
+        self.sthld = Sthld(collector.sthld_interval, collector.sthld_max, adapts)
 
     def _adapt(self, cycle: int) -> None:
         """End the intervals that are over at the start of `cycle`."""
@@ -195,11 +195,13 @@ class Sm:
                     launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
                     launched = cycle + 1
                     running = self._next_launch()
-            if progress is not None and cycle >= report_at:
+            if cycle >= report_at:
                 report_at = cycle + _REPORT_CYCLES
-                progress(
-                    sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
-                )
+                self._trace.let_go()
+                if progress is not None:
+                    progress(
+                        sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
+                    )
             following = lsu.wake if lsu.wake < dispatch_at else dispatch_at
             for core in cores:
                 if core.wake < following:

@@ -67,7 +67,7 @@ def check_job(job: Job, module: Module) -> None:
 
 def _read(path: Path, what: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise LaunchError(f"{path}: cannot read {what}: {error.strerror or error}") from None
     except UnicodeDecodeError:

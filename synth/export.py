@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from warpbank.arch.config import config_hash, preset
@@ -12,8 +13,18 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist, yosys
+from warpbank.synth.folding import folded
 from warpbank.synth.units import UNITS, make
 
+#: Verilator's rules that exported Verilog breaks, with the reason; `synth/lint.vlt` has those of `-Wall`.
+_WAIVED = {
+    "WIDTHEXPAND": "operands narrower than their operator are extended with zeros, as Verilog says",
+    "WIDTHTRUNC": "a result wider than what it is assigned to loses its upper bits, as Verilog says",
+    "CASEOVERLAP": "of a case's items the first that matches counts",
+    "CMPCONST": "a configuration may make a comparison constant",
+    "UNOPTFLAT": "vectors whose bits depend on one another; no bit depends on itself, Yosys' `check` looks",
+}
+_TIMESCALE = "`timescale 1ns / 1ps\n"
 #: A row of a memory's initial content, all zeros.
 _INIT = re.compile(r"    (?P<memory>\S+ ?)\[(?P<row>\d+)\] = (?P<width>\d+)'h0+;\n")
 _LANE = re.compile(
@@ -22,7 +33,15 @@ _LANE = re.compile(
 )
 
 
-def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: bool = False) -> str:
+def exported(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    *,
+    kind: str,
+    probe: bool = False,
+    extensions: Mapping[str, str] | None = None,
+) -> str:
     """Text of the exported file.
 
     Parameters
@@ -31,6 +50,7 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     config, scheme : the machine; units other than `sm` and `sub_core` take what concerns them.
     kind : `.v` or `.il`.
     probe : with event ports.
+    extensions : Python of the user's that was loaded before, by name its hash.
 
     Raises
     ------
@@ -39,16 +59,32 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     if kind not in (".v", ".il"):
         raise WarpbankError(f"the output's name ends in .v (Verilog) or .il (RTLIL), not {kind or 'nothing'}")
     component = make(unit, config, scheme, probe=probe)
+    if kind == ".v":
+        return verilog(unit, component, config, scheme, extensions)
     source = netlist.to_rtlil(component, unit)
-    head = header(unit, component, config, scheme)
-    if kind == ".il":
-        return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
-    body = _tidy(netlist.to_verilog(source, netlist.READABLE))
-    return "".join(f"// {line}".rstrip() + "\n" for line in head) + "\n" + body
+    head = header(unit, component, config, scheme, extensions or {})
+    return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
 
 
-def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[str]:
-    """Header comment of an exported file: unit, configuration, ports."""
+def verilog(
+    unit: str, component: Any, config: SmConfig, scheme: Scheme, extensions: Mapping[str, str] | None = None
+) -> str:
+    """Text of the Verilog file of a component that `warpbank.synth.units.make` made. Raises WarpbankError if
+    Yosys is missing."""
+    source = netlist.to_rtlil(component, unit)
+    head = header(unit, component, config, scheme, extensions or {})
+    body = folded(_tidy(netlist.to_verilog(source, [*netlist.READABLE, f"hierarchy -top {unit}"])))
+    waivers = "".join(f"/* verilator lint_off {rule} */ // {why}\n" for rule, why in _WAIVED.items())
+    return (
+        "".join(f"// {line}".rstrip() + "\n" for line in head)
+        + f"\n{_TIMESCALE}/* verilator lint_save */\n{waivers}{body}/* verilator lint_restore */\n"
+    )
+
+
+def header(
+    unit: str, component: Any, config: SmConfig, scheme: Scheme, extensions: Mapping[str, str]
+) -> list[str]:
+    """Header comment of an exported file: unit, configuration, extensions, ports."""
     from importlib.metadata import version
 
     entry = UNITS[unit]
@@ -58,6 +94,7 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
         f"and Yosys {yosys.version()}; change the source, not this file.",
         "",
         f"Configuration {config_hash(config)}, preset {config.preset}, scheme {scheme.name}.",
+        *(f"Loaded: {name} {content}." for name, content in extensions.items()),
         f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}"
         + _continued(_differences(config)),
         "",

@@ -20,7 +20,7 @@ from warpbank.sim.runs import Outcome
 from warpbank.studies.compare.measures import hit_ratio
 from warpbank.studies.frames import frame
 from warpbank.studies.sweep import Sweep, write
-from warpbank.studies.sweep.table import columns, measured, row
+from warpbank.studies.sweep.table import DESCRIPTION, columns, measured, row
 from warpbank.synth.energy import Energy
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ class Run:
         Raises MissingPackageError if pandas is not installed.
         """
         data = self.to_dict()
-        names = ("kernel", "size", "scheme", "preset", "engine", "max_registers")
-        found = {name: data[name] for name in names} | measured(data, self.energy)
+        found = {name: data[name] for name in DESCRIPTION} | measured(data, self.energy)
         return frame([found | {"hit_ratio": self.hit_ratio}])
 
 
@@ -186,6 +185,7 @@ class Lockstep:
     preset : preset or configuration file that the machine comes from.
     engine : simulator of the RTL.
     outcome : what was found, with the events around a divergence.
+    notes : what a user should know of the input, a sentence each.
     """
 
     kernel: str
@@ -194,6 +194,7 @@ class Lockstep:
     preset: str
     engine: str
     outcome: lockstep.Outcome = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -305,12 +306,14 @@ class KernelInfo:
     summary : what it computes.
     origin : the benchmark whose algorithm it has.
     sizes : problem sizes there are.
+    group : core, register-sensitive or deep-learning (docs/kernels.md).
     """
 
     name: str
     summary: str
     origin: str
     sizes: tuple[str, ...]
+    group: str
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.golden.interfaces import Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
@@ -90,6 +90,10 @@ class Banks(Storage):
         """Mask of the banks that are written: what a bank takes it writes at once."""
         return taken
 
+    def content(self, bank: int, row: int) -> tuple[Value, str]:
+        """Content of a row, which is encoded in no way."""
+        return self._rows[bank][row], ""
+
     def poison(self, bank: int, row: int) -> None:
         """The row reads as `POISON`."""
         self._rows[bank][row] = self._pattern
@@ -111,3 +115,8 @@ class Banks(Storage):
     def dispatched(self, uop: TraceUop) -> bool:
         """Every lane works."""
         return False
+
+
+def banks(config: SmConfig, probe: Probe) -> Banks:
+    """Plain storage of a machine, which reports nothing."""
+    return Banks(config.sub_core, config.lanes)

@@ -76,21 +76,22 @@ class Renaming(Mapping):
         self._config = config
         self._probe = probe
         self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
+        self._cached = moved[0] > 0
         core = config.sub_core
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
         self.release = self.release_class(
-            config, collection.entries, 0 if operands else moved[1] * core.banks
+            config, collection.entries, moved[1] * core.banks if self._cached else 0
         )
         self.exempt = self.exempt_class(config, operands + writers)
         self.reserve = DeadlockReserve(config)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS, moved).members)
         if probe:
-            members["events"] = Out(
-                Events(config, {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1})
-            )
+            lookups = max(1, bool(operands) + self._cached)
+            counts = {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": lookups, "unwritten": 1}
+            members["events"] = Out(Events(config, counts))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -112,7 +113,7 @@ class Renaming(Mapping):
         self._locate(m)
         if self.operands:
             self._look_up(m)
-        else:
+        if self._cached or not self.operands:
             self._move(m, has)
         return m
 
@@ -201,7 +202,7 @@ class Renaming(Mapping):
             ]
 
     def _declare(self, m: Module) -> None:
-        """What the uop that issues declares dead: flagged sources, or the registers of a pbr."""
+        """Registers that the uop that issues declares dead: flagged sources, or the registers of a pbr."""
         issue, mark = self.issue.payload, self.release.mark
         uop = issue.uop
         sources = reduce(
@@ -309,7 +310,8 @@ class Renaming(Mapping):
             renamed = Signal(count, name="renamed")
             exempt = Cat(find.exempt for find in list(self.exempt.find)[-count:])
             m.d.comb += renamed.eq(self.moves & ~exempt)
-            emit(m, self.events.lookup[0], renamed.any(), count=sum(renamed))
+            emit(m, self.events.lookup[-1], renamed.any(), count=sum(renamed))
+        if self._probe and not self.operands:
             uop, mine = self.issue.payload.uop, Array(has)[self.issue.payload.warp]
             blank = Signal(MAX_SOURCES, name="unwritten_sources")
             m.d.comb += blank.eq(

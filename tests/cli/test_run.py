@@ -57,6 +57,24 @@ def _sound(data: dict[str, Any], name: str, size: str, machine: str) -> None:
     assert data["ipc"] == pytest.approx(data["warp_instructions"] / data["cycles"])
 
 
+def test_compile_options_are_in_the_result() -> None:
+    usual = _run("vectoradd", "--size", "tiny", "--preset", "tiny")
+    assert [usual[name] for name in ("code_order", "constants", "free_registers")] == [
+        "scheduled",
+        "bank",
+        24,
+    ]
+    other = _run(
+        *("vectoradd", "--size", "tiny", "--preset", "tiny", "--code-order", "source"),
+        *("--constants", "registers", "--free-registers", "16", "--max-registers", "32"),
+    )
+    names = ("code_order", "constants", "free_registers", "max_registers")
+    assert [other[name] for name in names] == ["source", "registers", 16, 32]
+    assert other["trace"] != usual["trace"]
+    assert other["memory"] == usual["memory"]
+    assert other["operands_checked"] > usual["operands_checked"]  # constants are read as registers
+
+
 @pytest.mark.parametrize("machine", ["turing", "fermi"])
 @pytest.mark.parametrize("name", workloads.names())
 def test_every_kernel_tiny(name: str, machine: str) -> None:
@@ -128,3 +146,25 @@ def test_a_run_tells_hits_and_what_made_it(scheme: str, hits: tuple[str, ...]) -
     assert rows["hit ratio"] == f"{data['hit_ratio']:.1f} % of source operands"
     assert rows["seed"] == "7, of random choices"
     assert all(f"{tool} {version}" in rows["made by"] for tool, version in data["versions"].items())
+
+
+def test_counters_are_grouped_and_those_that_are_zero_left_out() -> None:
+    """Without --verbose no counter that is zero is printed, and their number is told; with it all are. The
+    JSON always has all."""
+    arguments = ("run", "vectoradd", "--size", "tiny", "--preset", "tiny", "--scheme", "bow")
+    counts = json.loads(warpbank(*arguments, "--json").out)["counters"]
+    zero = {name for name, count in counts.items() if not count}
+    assert zero
+    short, full = warpbank(*arguments).out, warpbank(*arguments, "--verbose").out
+
+    def named(text: str) -> set[str]:
+        return {line.split()[0] for line in text.splitlines() if line.strip()} & set(COUNTERS)
+
+    assert named(short) == set(COUNTERS) - zero
+    assert named(full) == set(COUNTERS)
+    assert f"{len(zero)} more counters are zero" in short
+    assert "more counters are zero" not in full
+    lines = [line.strip() for line in short.splitlines()]
+    assert lines.index("collectors") < lines.index("register banks") < lines.index("execution units")
+    assert "register file cache" not in lines
+    assert "register file cache" in [line.strip() for line in full.splitlines()]

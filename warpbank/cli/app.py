@@ -60,7 +60,6 @@ app = typer.Typer(
     cls=InOrder,
     help="GPU register files: real kernels on published register-file architectures, cycle by cycle.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 for panel, commands in PANELS.items():
@@ -96,7 +95,9 @@ def main() -> None:
     """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback.
     A wrong operand, which is the register file's mistake, ends with exit code 1."""
     try:
-        app()
+        app(prog_name="warpbank")  # also the name that completion is installed for
     except WarpbankError as error:
         output.error(str(error))
+        for note in getattr(error, "__notes__", ()):
+            output.note(note)
         sys.exit(error.exit_code)

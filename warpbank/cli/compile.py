@@ -9,7 +9,7 @@ import typer
 
 from warpbank.cli import output
 from warpbank.program.cuda import compile_cuda
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 
 
 def compile_(
@@ -26,5 +26,6 @@ def compile_(
 ) -> None:
     """Compile CUDA C to PTX with the LLVM of the ziglang wheel."""
     file = target or source.with_suffix(".ptx")
+    check_file(file)
     write_text(file, compile_cuda(source, arch=arch))
     output.wrote(file)

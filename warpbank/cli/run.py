@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any
 
+import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from warpbank.arch.events import COUNTERS
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
     EnergyOption,
     EngineName,
     EngineOption,
     FastOption,
+    FreeRegistersOption,
     InstructionsOption,
     JsonOption,
     LaunchOption,
@@ -32,9 +40,22 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
+from warpbank.studies.over_time import check_name
 from warpbank.synth.energy import COMMON, Energy
+
+#: What counters are about -> how their names begin; any other beginning is a group of its own.
+_GROUPS = {
+    "front end": ("fill", "issue", "two_level", "barrier", "cta"),
+    "collectors": ("collector", "boc", "ccu", "dispatch"),
+    "register file cache": ("cache",),
+    "renaming": ("renaming",),
+    "register banks": ("rf", "scalar_rf"),
+    "execution units": ("lanes", "scalar", "retire"),
+    "load/store unit and memory": ("lsu", "shared", "l1", "l2"),
+}
 
 
 def run(
@@ -43,9 +64,12 @@ def run(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: EngineOption = EngineName.GOLDEN,
     fast: FastOption = True,
@@ -54,16 +78,36 @@ def run(
     energy: EnergyOption = COMMON,
     over_time: OverTimeOption = None,
     trace: TraceOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show all counters, those that are zero, too.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
+    """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic.
+
+    --verbose shows counters that are zero, too, and --json always has them.
+    """
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    if over_time is not None:
+        check_name(over_time)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
-    )
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            options,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     for note in notes:
         output.note(note)
     with progress.reporter() as report:
@@ -77,12 +121,12 @@ def run(
             on_build=report.building,
             progress=report.simulating,
         )
-    output.emit(measured, as_json, tables)
+    output.emit(measured, as_json, partial(tables, verbose=verbose))
 
 
-def tables(measured: studied.Measured) -> Iterator[RenderableType]:
+def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[RenderableType]:
     """Tables of a run: what ran, how fast it went, where the cycles went, what the register file did and
-    spent."""
+    spent. `verbose`: counters that are zero, too."""
     report = measured.report
     data = report.to_dict()
     memory = data["memory"]
@@ -96,7 +140,9 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
         ("registers per thread", registers),
+        ("code", _code(data)),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
         ("cycles", data["cycles"]),
@@ -112,12 +158,36 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
         for name, count in data["stalls"].items()
     ]
     stalls.append(("total", total, ""))
-    counters = [(name, COUNTERS[name].unit, count) for name, count in data["counters"].items()]
     yield output.table("Run", ("", "value"), summary, numbers=1)
     yield output.table("Scheduler cycles", ("reason", "cycles", "share"), stalls, numbers=2)
-    yield output.table("Counters", ("counter", "unit", "count"), counters, numbers=1)
+    yield from _counters(data["counters"], verbose)
     for energy in (measured.energy, *measured.energy_own):
         yield _energy(energy)
+
+
+def _code(data: Mapping[str, Any]) -> str:
+    """How the code of a run was compiled."""
+    if data["code_order"] is None:
+        return "as the trace has it"
+    return (
+        f"{data['code_order']} order, constants in {data['constants']}, {data['free_registers']} free "
+        f"registers, at most {data['max_registers']}"
+    )
+
+
+def _counters(counts: Mapping[str, int], verbose: bool) -> Iterator[RenderableType]:
+    """Counters by what they are about, and a word about those left out."""
+    groups: dict[str, list[tuple[str, str, int]]] = {group: [] for group in _GROUPS}
+    for name, count in counts.items():
+        if count or verbose:
+            first = name.partition(".")[0]
+            group = next((group for group, firsts in _GROUPS.items() if first in firsts), first)
+            groups.setdefault(group, []).append((name, COUNTERS[name].unit, count))
+    shown = {group: rows for group, rows in groups.items() if rows}
+    yield output.grouped("Counters", ("counter", "unit", "count"), shown, numbers=1)
+    left = 0 if verbose else sum(not count for count in counts.values())
+    if left:
+        yield Text(f"{left} more counters are zero; --verbose shows them\n", style="dim")
 
 
 def _energy(energy: Energy) -> RenderableType:

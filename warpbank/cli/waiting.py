@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.schemes import first_scheme
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -20,8 +21,8 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
-from warpbank.studies.waiting import study
+from warpbank.sim.output import check_file, write_text
+from warpbank.studies.waiting import adapts, study
 
 
 def waiting(
@@ -32,7 +33,7 @@ def waiting(
     config: ConfigOption = None,
     scheme: Annotated[
         str, typer.Option("--scheme", help="Register file with an adaptive waiting time.")
-    ] = "malekeh",
+    ] = first_scheme(adapts),
     overrides: SetOption = None,
     drawing: Annotated[
         Path | None,
@@ -47,6 +48,8 @@ def waiting(
     The drawing shows STHLD, IPC and the state by interval.
     """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+    if drawing is not None:
+        check_file(drawing)
     watched = study(experiment)
     output.emit(watched, as_json, lambda _: ())
     if drawing is not None or not as_json:
