@@ -287,7 +287,7 @@ class KeepsMoving(Ltrf):
 
 @pytest.mark.parametrize("unit", [KeepsZeros, MovesDying])
 def test_mutants_are_caught(unit: Any) -> None:
-    assert fails(lambda seed: lockstep("fast", seed, with_unit(unit)))
+    assert fails(lambda seed: lockstep("slow", seed, with_unit(unit)))
 
 
 def test_what_goes_on_after_a_launch_is_caught() -> None:
