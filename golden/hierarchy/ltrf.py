@@ -448,7 +448,7 @@ class Ltrf(Hierarchy):
         self._main.edge()
         for warp, register in self._mapping.dropped:
             block = self.blocks[warp]
-            if block.placed >> register & 1:
+            if block.valid >> register & 1:
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
                 entry[block.offset] = self._storage.poisoned(entry[block.offset])
@@ -463,9 +463,12 @@ class Ltrf(Hierarchy):
     def _kept(self, warp: int, offset: int) -> list[Kept]:
         """Registers of a warp in its row."""
         block = self.blocks[warp]
+        placed = block.placed
+        if offset == self._chosen_row and not self._chosen_out:
+            placed &= ~sum(1 << each.register for each in self._chosen)  # their places are still to be given
         kept: list[Kept] = []
-        for register in range(block.placed.bit_length()):
-            if not block.placed >> register & 1:
+        for register in range(placed.bit_length()):
+            if not placed >> register & 1:
                 continue
             entry, moving = block.table[register], bool(block.moving >> register & 1)
             notes = [f"bank {entry}"]
