@@ -18,7 +18,8 @@ the invariant of the harness, for LTRF and LTRF+:
   before a fetch of its register;
 * an operand of an issued uop stays valid until it has been read: no read inside an interval goes to the main
   register file;
-* no deadlock (LTRF+): in every cycle in which nothing new comes (no warp comes or goes, none prefetches,
+* no deadlock (LTRF+; the solver had not closed this within half an hour when the engine was new): in every
+  cycle in which nothing new comes (no warp comes or goes, none prefetches,
   no result is offered, all operands have been read) a rank falls, and where it is 0 all warps in the cache
   are complete. It is below 512.
 
@@ -45,12 +46,14 @@ from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 SLOWER = {"latency": 280, "crossing": 4}
 
 
-@pytest.mark.parametrize("liveness", [False, True])
+@pytest.mark.parametrize("liveness", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_none_twice_none_lost_and_values_are_the_newest(liveness: bool, tmp_path: Path) -> None:
     built = Harness(liveness=liveness)
     prove(built, built.free, 1, tmp_path, inductive=True)
 
 
+@pytest.mark.long
+@pytest.mark.timeout(7200)
 def test_no_deadlock(tmp_path: Path) -> None:
     built = Drains(liveness=True)
     prove(built, built.free, 1, tmp_path, inductive=True)
