@@ -17,7 +17,7 @@ from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
 from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
-from warpbank.program.cuda import compile_cuda
+from warpbank.program.cuda import compile_source
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
@@ -293,9 +293,11 @@ def compile(
     arch: str | None = None,
     defines: Mapping[str, str | int] | None = None,
     include: StrPath | Sequence[StrPath] = (),
+    standard: str = "gnu++17",
+    optimize: str = "3",
     output: StrPath | None = None,
 ) -> Ptx:
-    """Compile CUDA C to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
+    """Compile CUDA C++ to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
 
     Parameters
     ----------
@@ -304,6 +306,8 @@ def compile(
         "sm_75".
     defines : preprocessor macros and their values.
     include : folders to search for headers, after the source's own.
+    standard : dialect of C++, such as "c++20".
+    optimize : level of optimization: "0", "1", "2", "3", "s".
     output : PTX file to write; None: none.
 
     Returns
@@ -320,12 +324,15 @@ def compile(
     target = _optional(_path, "output", output)
     if target is not None:
         check_file(target)
-    text = compile_cuda(
+    compiled = compile_source(
         path,
         arch=_optional(_text, "arch", arch),
         defines=_optional(_macros, "defines", defines),
         include=[Path(folder) for folder in _several("include", include)],
+        standard=_text("standard", standard),
+        optimize=_text("optimize", optimize),
     )
+    text = compiled.ptx
     module = parse(text, str(path.with_suffix(".ptx")))
     found = [function for function in module.functions.values() if function.entry]
     entries = tuple(
@@ -337,7 +344,7 @@ def compile(
         )
         for entry in found
     )
-    made = Ptx(path, module.target, text, entries)
+    made = Ptx(path, module.target, text, entries, compiled.notes)
     if target is not None:
         made.write(target)
     return made

@@ -259,7 +259,7 @@ class PtxKernel:
 
 @dataclass(frozen=True)
 class Ptx:
-    """PTX module that was compiled from CUDA C.
+    """PTX module that was compiled from CUDA C++.
 
     Parameters
     ----------
@@ -267,24 +267,27 @@ class Ptx:
     target : GPU that the PTX is for, such as "sm_75".
     text : the PTX module.
     kernels : the kernels in it.
+    notes : what the compiler warns of, and what of the host's code was left out; a sentence each.
     """
 
     source: Path
     target: str
     text: str = field(repr=False)
     kernels: tuple[PtxKernel, ...]
+    notes: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
         """Write the text to a file. Raises OutputError if that fails."""
         write_text(Path(path), self.text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary for JSON: `source`, `target`, `text`, `kernels`."""
+        """Dictionary for JSON: `source`, `target`, `text`, `kernels`, `notes`."""
         return {
             "source": str(self.source),
             "target": self.target,
             "text": self.text,
             "kernels": [dataclasses.asdict(kernel) for kernel in self.kernels],
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pandas.DataFrame:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from warpbank import workloads
-from warpbank.program.cuda import DEFAULT_ARCH, CompileError, compile_cuda, source_arch
+from warpbank.program.cuda import DEFAULT_ARCH, compile_cuda, source_arch
 from warpbank.program.emulator.check import check_expected
+from warpbank.program.errors import CompileError
 from warpbank.program.launch import Pointer
 from warpbank.program.runner import execute
 
@@ -214,6 +215,6 @@ class TestCompileCuda:
     def test_missing_wheel(self, tmp_path, monkeypatch):
         kernel = tmp_path / "k.cu"
         kernel.write_text("")
-        monkeypatch.setattr("warpbank.program.cuda.find_spec", lambda name: None)
+        monkeypatch.setattr("warpbank.program.cuda.compiler.find_spec", lambda name: None)
         with pytest.raises(CompileError, match=r"pip install 'warpbank\[compile\]'"):
             compile_cuda(kernel)

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from warpbank.cli import output, trace
 from warpbank.cli.compare import compare
-from warpbank.cli.compile import compile_
+from warpbank.cli.compile import compile_, template
 from warpbank.cli.explain import explain
 from warpbank.cli.export import export
 from warpbank.cli.fpga import fpga
@@ -34,7 +34,14 @@ from warpbank.sim import extensions
 
 #: Panels of `warpbank --help`, and the commands in each.
 PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
-    "Run": {"run": run, "view": view, "lockstep": lockstep, "compile": compile_, "trace": trace.app},
+    "Run": {
+        "run": run,
+        "view": view,
+        "lockstep": lockstep,
+        "compile": compile_,
+        "launch-template": template,
+        "trace": trace.app,
+    },
     "Study": {
         "compare": compare,
         "reproduce": reproduce,
