@@ -15,6 +15,8 @@ from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
 PREDICATE_BIT = 256
+#: Memory operations by number: cheaper to look up than to make.
+_MEMORY = tuple(Memory)
 
 
 class TraceUop(Uop):
@@ -287,7 +289,7 @@ class WarpStream:
             pcs[position],
             mask,
             lane_mask,
-            memory=memories[position],
+            memory=_MEMORY[memories[position]],
             values=values,
             lines=found,
             passes=passes[position],

@@ -24,7 +24,7 @@ from warpbank.program.launch import Job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import Progress
-from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.golden import GoldenEngine, form
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
@@ -86,6 +86,7 @@ class Report:
             "scheme": e.scheme.name,
             "preset": e.preset,
             "engine": self.engine,
+            "model": form() if self.engine == GoldenEngine.name else "",
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
             "max_registers": self.trace.meta["max_registers"],

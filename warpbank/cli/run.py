@@ -95,7 +95,7 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
     summary = [
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
-        ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        ("scheme, engine", ", ".join(filter(None, (data["scheme"], data["engine"], data["model"])))),
         ("registers per thread", registers),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
