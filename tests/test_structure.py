@@ -11,8 +11,8 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-#: Room -> the rooms it may import. `native` compiles golden, and is imported before anything else. `warpbank` is the front door: it makes what is below it available, and
-#: nothing below knows it.
+#: Room -> the rooms it may import. `native` compiles golden, and is imported before anything else.
+#: `warpbank` is the front door: it makes what is below it available, and nothing below knows it.
 ALLOWED: dict[str, set[str]] = {
     "arch": set(),
     "program": {"arch"},
