@@ -14,15 +14,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warpbank.arch.errors import ConfigError
+from warpbank.arch.units import UNITS
 from warpbank.arch.uop import Unit
 
 
 def item(
-    default: Any, unit: str, doc: str, *, low: int = 1, high: int | None = None, choices: tuple[str, ...] = ()
+    default: Any,
+    unit: str,
+    doc: str,
+    *,
+    low: int = 1,
+    high: int | None = None,
+    choices: tuple[str, ...] = (),
+    units: str = "",
 ) -> Any:
-    """Make a configuration field with its default, unit, meaning and permitted values."""
+    """Make a configuration field with its default, unit, meaning and permitted values: `choices`, and the
+    names of the units of the room `units`."""
     return field(
-        default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices}
+        default=default,
+        metadata={"unit": unit, "doc": doc, "low": low, "high": high, "choices": choices, "units": units},
     )
 
 
@@ -32,11 +42,10 @@ def check_field(owner: str, spec: dataclasses.Field[Any], value: object) -> None
     meta = spec.metadata
     if "unit" not in meta:
         return
-    if meta["choices"]:
-        if value not in meta["choices"]:
-            raise ConfigError(
-                f"{path} must be one of {', '.join(map(repr, meta['choices']))}, not {value!r}."
-            )
+    choices = (*meta["choices"], *UNITS.get(meta["units"], ()))
+    if choices:
+        if value not in choices:
+            raise ConfigError(f"{path} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
     elif spec.type == "str":
         if not isinstance(value, str):
             raise ConfigError(f"{path} must be a text, not {value!r}.")
@@ -74,7 +83,8 @@ class FrontEndConfig(_Checked):
         "scheme",
         "policy",
         "warp scheduler; `scheme`: the scheduler that the scheme names",
-        choices=("scheme", "lrr", "gto", "cache_aware", "two_level"),
+        choices=("scheme",),
+        units="scheduler",
     )
 
 

@@ -9,15 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 from warpbank.arch.errors import SchemeError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
+from warpbank.arch.units import (
+    ROOMS,
+    UNITS,
+    CollectorUnit,
+    HierarchyUnit,
+    MappingUnit,
+    Part,
+    RoomUnit,
+    SchedulerUnit,
+    Size,
+    StorageUnit,
+    register_unit,
+)
 
-#: The rooms a scheme chooses, in the order of the documentation.
-ROOMS = ("collector", "hierarchy", "mapping", "storage", "scheduler")
 #: Storages that keep registers encoded.
 COMPRESSED = ("gscalar", "gscalar_half", "bdi")
+
+AnyUnit = TypeVar("AnyUnit", bound=RoomUnit)
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,8 @@ class Row:
     hints : what the compiler must provide (`warpbank.program.hint_passes`).
     description : one line for `warpbank schemes`.
     paper : where it was published.
+    units : units that no other row has brought; each stands in its room.
+    representative : comparisons take the row if nobody names any: the best of its paper.
     """
 
     name: str
@@ -45,6 +61,27 @@ class Row:
     scheduler: str = ""
     private_collectors: bool = False
     hints: tuple[str, ...] = ()
+    units: tuple[RoomUnit, ...] = ()
+    representative: bool = False
+
+    def __post_init__(self) -> None:
+        for unit in self.units:
+            object.__setattr__(self, unit.room, unit.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the row changes, as JSON takes it: without the rows of its units."""
+        names = ("name", "description", "paper", *ROOMS, "private_collectors", "hints")
+        return {name: getattr(self, name) for name in names}
+
+
+class Units(NamedTuple):
+    """Units of a scheme, one per room."""
+
+    collector: CollectorUnit
+    hierarchy: HierarchyUnit
+    mapping: MappingUnit
+    storage: StorageUnit
+    scheduler: SchedulerUnit
 
 
 @dataclass(frozen=True)
@@ -61,6 +98,17 @@ class Scheme:
     private_collectors: bool = False
     hints: tuple[str, ...] = ()
 
+    @property
+    def units(self) -> Units:
+        """Rows of the units. A unit that is not registered has the properties of a plain one."""
+        return Units(
+            _unit(CollectorUnit, self.collector),
+            _unit(HierarchyUnit, self.hierarchy),
+            _unit(MappingUnit, self.mapping),
+            _unit(StorageUnit, self.storage),
+            _unit(SchedulerUnit, self.scheduler),
+        )
+
     def machine(self, config: SmConfig) -> SmConfig:
         """Return the machine as the scheme changes it: one collector per warp, or release flags, where the
         scheme needs them. A machine that has been changed stays as it is.
@@ -69,24 +117,30 @@ class Scheme:
         ------
         SchemeError : the machine's scheduler or bank latency does not fit the scheme.
         """
-        core = config.sub_core
+        core, units = config.sub_core, self.units
         policy = core.front_end.scheduler
-        if self.hierarchy != "flat" and policy not in ("scheme", "two_level"):
+        if units.hierarchy.active_only and policy not in ("scheme", "two_level"):
             raise SchemeError(
                 f"Scheme {self.name} needs the two_level scheduler, not {policy!r}: leave "
                 "sub_core.front_end.scheduler at 'scheme'."
             )
-        if self.storage == "scalar_rf" and core.bank_latency != 100:
+        if units.storage.single_cycle and core.bank_latency != 100:
             raise SchemeError(
                 f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100."
             )
-        if self.mapping == "renaming" and not config.takes_flags:
+        if units.mapping.renames and not config.takes_flags:
             core = replace(core, mapping=replace(core.mapping, release_flags="on"))
             config = replace(config, sub_core=core)
         if not self.private_collectors or core.collector.allocation == "per_warp":
             return config
         collector = replace(core.collector, allocation="per_warp")
         return replace(config, sub_core=replace(core, collectors=core.warps, collector=collector))
+
+
+def _unit(kind: type[AnyUnit], name: str) -> AnyUnit:
+    """Row of a unit, of the kind that its room has."""
+    found = UNITS[kind.room].get(name)
+    return found if isinstance(found, kind) else kind(name=name, golden="")
 
 
 #: A rule sees a scheme and returns "", or a sentence that says why it cannot work.
@@ -97,26 +151,76 @@ RULES: list[Rule] = []
 
 
 def register_scheme(row: Row) -> Row:
-    """Enter a row into the registry and return it. Raises SchemeError if the name is taken or not a scheme
-    name."""
+    """Enter a row and its units into the registry and return it. Raises SchemeError if a name is taken or not
+    a scheme name."""
     if not row.name or "+" in row.name or row.name != row.name.strip().lower():
         raise SchemeError(f"A scheme name is lower case without '+', not {row.name!r}.")
     if row.name in SCHEMES:
         raise SchemeError(f"A scheme named {row.name!r} is registered already.")
+    for unit in row.units:
+        register_unit(unit)
     SCHEMES[row.name] = row
     return row
 
+
+def scheme_of(unit: RoomUnit) -> str:
+    """Name of the scheme that a unit is for: of the row that brings it, else of the first row that has it."""
+    for row in SCHEMES.values():
+        if unit in row.units:
+            return row.name
+    return next((row.name for row in SCHEMES.values() if getattr(row, unit.room) == unit.name), BASELINE.name)
+
+
+def first_scheme(wanted: Callable[[Scheme], bool]) -> str:
+    """Name of the first row that makes a scheme of that kind. Raises SchemeError if there is none."""
+    for name in SCHEMES:
+        if wanted(parse_scheme(name)):
+            return name
+    raise SchemeError("No registered scheme is of that kind.")
+
+
+#: Parts of both of LTRF's hierarchies.
+LTRF_PARTS = (
+    Part("warp_control_blocks", Size("maxwell", quick=True), shown=True),
+    Part("address_allocation", shown=True),
+    Part("mover", shown=True),
+)
 
 BASELINE = register_scheme(
     Row(
         name="baseline",
         description="Operand collectors over single-ported banks; every operand is read from the banks.",
         paper="Malekeh, section II",
-        collector="ocu",
-        hierarchy="flat",
-        mapping="direct",
-        storage="plain",
         scheduler="gto",
+        units=(
+            CollectorUnit(
+                name="ocu",
+                golden="warpbank.golden.collector.ocu:Ocu",
+                hdl="warpbank.hdl.collector.ocu:Ocu",
+                exported="ocu",
+                size=Size("turing"),
+            ),
+            HierarchyUnit(
+                name="flat",
+                golden="warpbank.golden.hierarchy.flat:flat",
+                hdl="warpbank.hdl.hierarchy.flat:Flat",
+            ),
+            MappingUnit(
+                name="direct",
+                golden="warpbank.golden.mapping.direct:Direct",
+                hdl="warpbank.hdl.mapping.direct:Direct",
+                exported="direct",
+                size=Size("turing"),
+            ),
+            StorageUnit(
+                name="plain",
+                golden="warpbank.golden.storage.banks:banks",
+                hdl="warpbank.hdl.storage.banks:Banks",
+                exported="banks",
+                size=Size("turing"),
+            ),
+        ),
+        representative=True,
     )
 )
 
@@ -128,8 +232,17 @@ register_scheme(
             "results also go to the banks."
         ),
         paper="BOW, section IV-A",
-        collector="boc_write_through",
         private_collectors=True,
+        units=(
+            CollectorUnit(
+                name="boc_write_through",
+                golden="warpbank.golden.collector.boc:Boc",
+                hdl="warpbank.hdl.collector.boc:Boc",
+                arguments={"write_through": True},
+                exported="boc_write_through",
+                size=Size("pascal", clock=0.7, quick=True),
+            ),
+        ),
     )
 )
 register_scheme(
@@ -152,9 +265,19 @@ register_scheme(
             "wanted."
         ),
         paper="BOW, section IV-B",
-        collector="boc",
         private_collectors=True,
         hints=("write_back",),
+        units=(
+            CollectorUnit(
+                name="boc",
+                golden="warpbank.golden.collector.boc:Boc",
+                hdl="warpbank.hdl.collector.boc:Boc",
+                exported="boc",
+                size=Size("pascal", clock=0.7, quick=True),  # the mapper does not see what loads registers
+                parts=(Part("inserter"), Part("boc_arbiter")),
+            ),
+        ),
+        representative=True,
     )
 )
 
@@ -166,9 +289,21 @@ register_scheme(
             "warps with kept values issue first."
         ),
         paper="Malekeh, sections III and IV",
-        collector="ccu",
         scheduler="cache_aware",
         hints=("near",),
+        units=(
+            CollectorUnit(
+                name="ccu",
+                golden="warpbank.golden.collector.ccu:Ccu",
+                hdl="warpbank.hdl.collector.ccu:Ccu",
+                hits=True,
+                adapts=True,
+                exported="ccu",
+                size=Size("turing", quick=True),
+                parts=(Part("lfsr"), Part("sthld")),
+            ),
+        ),
+        representative=True,
     )
 )
 register_scheme(
@@ -187,7 +322,17 @@ register_scheme(
         name="ccu-lru-gto",
         description="Caching collector units under customary policies: GTO scheduling, LRU replacement.",
         paper="Malekeh, section VI-C",
-        collector="ccu_lru",
+        units=(
+            CollectorUnit(
+                name="ccu_lru",
+                golden="warpbank.golden.collector.ccu:Ccu",
+                hdl="warpbank.hdl.collector.ccu:Ccu",
+                arguments={"far_first": False},
+                hits=True,
+                exported="ccu_lru",
+                size=Size("turing", quick=True),
+            ),
+        ),
     )
 )
 
@@ -198,18 +343,19 @@ register_scheme(
             "Register file cache of the active warps, into which the registers of an interval are prefetched."
         ),
         paper="LTRF, sections 3 and 4",
-        hierarchy="ltrf",
         scheduler="two_level",
         hints=("intervals",),
-    )
-)
-register_scheme(
-    Row(
-        name="gscalar",
-        description=("Registers compressed byte by byte; one lane executes a uop whose operands are scalar."),
-        paper="G-Scalar, sections 3 and 4",
-        storage="gscalar",
-        hints=("scalar", "fresh"),
+        units=(
+            HierarchyUnit(
+                name="ltrf",
+                golden="warpbank.golden.hierarchy.ltrf:Ltrf",
+                hdl="warpbank.hdl.hierarchy.ltrf:Ltrf",
+                active_only=True,
+                exported="ltrf",
+                size=Size("maxwell", quick=True),
+                parts=LTRF_PARTS,
+            ),
+        ),
     )
 )
 register_scheme(
@@ -217,9 +363,21 @@ register_scheme(
         name="ltrf-plus",
         description="Register file cache with prefetched intervals that does not move dead registers.",
         paper="LTRF, section 3.2 (LTRF+)",
-        hierarchy="ltrf_plus",
         scheduler="two_level",
         hints=("dead", "intervals"),
+        units=(
+            HierarchyUnit(
+                name="ltrf_plus",
+                golden="warpbank.golden.hierarchy.ltrf:Ltrf",
+                hdl="warpbank.hdl.hierarchy.ltrf:Ltrf",
+                arguments={"liveness": True},
+                active_only=True,
+                exported="ltrf_plus",
+                size=Size("maxwell", quick=True),
+                parts=LTRF_PARTS,
+            ),
+        ),
+        representative=True,
     )
 )
 register_scheme(
@@ -240,9 +398,19 @@ register_scheme(
             "prefetched."
         ),
         paper="LTRF, section 2.3 (its reference 19)",
-        hierarchy="rfc",
         scheduler="two_level",
         hints=("dead",),
+        units=(
+            HierarchyUnit(
+                name="rfc",
+                golden="warpbank.golden.hierarchy.rfc:Rfc",
+                hdl="warpbank.hdl.hierarchy.rfc:Rfc",
+                active_only=True,
+                exported="rfc",
+                size=Size("maxwell", quick=True),
+                parts=(Part("tag_row"), Part("departing")),
+            ),
+        ),
     )
 )
 register_scheme(
@@ -252,9 +420,46 @@ register_scheme(
             "Register file cache without tags: the compiler says which results it keeps, and for how long."
         ),
         paper="LTRF, section 6.6 (SHRF, its reference 20)",
-        hierarchy="sw_rfc",
         scheduler="two_level",
         hints=("cached",),
+        units=(
+            HierarchyUnit(
+                name="sw_rfc",
+                golden="warpbank.golden.hierarchy.sw_rfc:SwRfc",
+                hdl="warpbank.hdl.hierarchy.sw_rfc:SwRfc",
+                active_only=True,
+                compiled=True,
+                exported="sw_rfc",
+                size=Size("maxwell", quick=True),
+            ),
+        ),
+    )
+)
+register_scheme(
+    Row(
+        name="gscalar",
+        description=("Registers compressed byte by byte; one lane executes a uop whose operands are scalar."),
+        paper="G-Scalar, sections 3 and 4",
+        hints=("scalar", "fresh"),
+        units=(
+            StorageUnit(
+                name="gscalar",
+                golden="warpbank.golden.storage.gscalar:gscalar",
+                hdl="warpbank.hdl.storage.gscalar:GScalar",
+                encodes=True,
+                late=True,
+                arrays=(4, 16),  # bytes of a position
+                exported="gscalar",
+                size=Size("fermi", quick=True),
+                parts=(  # the paper clocks them at 1.4 GHz, 0.71 ns, in 40 nm
+                    Part("compressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
+                    Part("decompressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
+                    Part("scalar_lanes"),
+                    Part("decompress_moves"),
+                ),
+            ),
+        ),
+        representative=True,
     )
 )
 register_scheme(
@@ -264,8 +469,23 @@ register_scheme(
             "Registers whose halves are compressed byte by byte, each by itself; one lane may execute a half."
         ),
         paper="G-Scalar, section 4.3",
-        storage="gscalar_half",
         hints=("scalar", "fresh"),
+        units=(
+            StorageUnit(
+                name="gscalar_half",
+                golden="warpbank.golden.storage.gscalar:gscalar",
+                hdl="warpbank.hdl.storage.gscalar:GScalar",
+                arguments={"parts": 2},
+                encodes=True,
+                late=True,
+                arrays=(8, 32),  # bytes of a position of a half
+                exported="gscalar",
+                parts=(
+                    Part("compressor_half", Size("fermi", clock=0.6), shown=True),
+                    Part("decompressor_half", Size("fermi", clock=0.6), shown=True),
+                ),
+            ),
+        ),
     )
 )
 register_scheme(
@@ -275,8 +495,20 @@ register_scheme(
             "Scalar bank for registers whose lanes are all equal; one lane executes arithmetic on them."
         ),
         paper="G-Scalar, sections 4.1 and 5.3 (scalar register file: Gilani et al., HPCA 2013)",
-        storage="scalar_rf",
         hints=("scalar", "fresh"),
+        units=(
+            StorageUnit(
+                name="scalar_rf",
+                golden="warpbank.golden.storage.scalar_file:scalar_file",
+                hdl="warpbank.hdl.storage.scalar_rf:ScalarRf",
+                encodes=True,
+                late=True,
+                single_cycle=True,
+                exported="scalar_rf",
+                size=Size("fermi", quick=True),
+                whole="scalar_registers",
+            ),
+        ),
     )
 )
 register_scheme(
@@ -284,8 +516,19 @@ register_scheme(
         name="bdi",
         description="Registers compressed as a base and the differences from it (BDI); all lanes execute.",
         paper="G-Scalar, sections 2.2 and 5.3 (W-C: Lee et al., ISCA 2015)",
-        storage="bdi",
         hints=("scalar", "fresh"),
+        units=(
+            StorageUnit(
+                name="bdi",
+                golden="warpbank.golden.storage.bdi_banks:bdi",
+                hdl="warpbank.hdl.storage.bdi_banks:BdiBanks",
+                encodes=True,
+                late=True,
+                exported="bdi_banks",
+                size=Size("fermi", quick=True),
+                parts=(Part("bdi_compressor", shown=True), Part("bdi_decompressor", shown=True)),
+            ),
+        ),
     )
 )
 
@@ -319,9 +562,29 @@ register_scheme(
             "Register renaming: a register has a physical one only from its first write to its last read."
         ),
         paper="Jeon and Annavaram, CENG-2014-05",
-        mapping="renaming",
         scheduler="two_level",
         hints=("release",),
+        units=(
+            MappingUnit(
+                name="renaming",
+                golden="warpbank.golden.mapping.renaming:Renaming",
+                hdl="warpbank.hdl.mapping.renaming:Renaming",
+                renames=True,
+                exported="renaming",
+                size=Size("fermi", quick=True),
+                parts=(
+                    Part("renaming_table", shown=True),
+                    Part("availability", Size("fermi", quick=True), shown=True),
+                    Part("release", Size("fermi", quick=True), shown=True),
+                    Part("flag_cache", shown=True),
+                    Part("exempt"),
+                    Part("deadlock_reserve"),
+                    Part("renaming_table_1k"),
+                    Part("operand_lookup"),
+                ),
+            ),
+        ),
+        representative=True,
     )
 )
 

@@ -12,7 +12,7 @@ from warpbank.golden.check import Checker, OperandChecker, OperandMismatch
 from warpbank.golden.cta_dispatch import Cta, CtaDispatch
 from warpbank.golden.execute.lsu import Lsu
 from warpbank.golden.front_end.barrier import Barriers
-from warpbank.golden.front_end.sthld import ConstantSthld, Sthld
+from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.probe import Probe, Sink
 from warpbank.golden.result import Result
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
@@ -92,7 +92,7 @@ class Sm:
         self._cycle = 0
         collector = config.sub_core.collector
         adapts = collector.sthld == "adaptive" and self.cores[0].collectors.adapts
-        self.sthld = (Sthld if adapts else ConstantSthld)(collector.sthld_interval, collector.sthld_max)
+        self.sthld = Sthld(collector.sthld_interval, collector.sthld_max, adapts)
 
     def _adapt(self, cycle: int) -> None:
         """End the intervals that are over at the start of `cycle`."""

@@ -265,7 +265,7 @@ class SubCore:
             self._at_drain(self.number, warp)
 
     def _account(self, reason: Stall, cycle: int) -> None:
-        """What held in a cycle."""
+        """Account for a cycle: what held in it is reported."""
         self.stalls[reason] += 1
         self._accounted = cycle + 1
         if self.probe.sink is not None:

@@ -1,30 +1,18 @@
-"""Registry of the RTL: which component stands in which room, by the names that `warpbank.arch.schemes` uses.
-A new unit is one line here."""
+"""Registry of the RTL: makes what stands in each room. The rows of `warpbank.arch.units` say which component
+a unit is; what is entered in a dictionary here goes before the row of that name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from amaranth.hdl import Signal
 from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
+from warpbank.arch.units import ROOMS, Factories
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.collector.boc import Boc
-from warpbank.hdl.collector.ccu import Ccu, LruCcu
-from warpbank.hdl.collector.ocu import Ocu
-from warpbank.hdl.front_end.cache_aware import CacheAware
-from warpbank.hdl.front_end.gto import Gto
-from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.front_end.two_level import TwoLevel
-from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.ports import Hierarchy
-from warpbank.hdl.hierarchy.rfc import Rfc
-from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Collection,
@@ -35,13 +23,7 @@ from warpbank.hdl.interfaces import (
     WriteBackInterface,
 )
 from warpbank.hdl.main.register_file import MainRegisterFile
-from warpbank.hdl.mapping.direct import Direct
-from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.storage.banks import Banks
-from warpbank.hdl.storage.bdi_banks import BdiBanks
-from warpbank.hdl.storage.gscalar import GScalar
-from warpbank.hdl.storage.scalar_rf import ScalarRf
 from warpbank.hdl.typed import Interface, Record
 
 
@@ -78,80 +60,52 @@ class Collectors(Interface, Protocol):
         """Bits of the number of a place in a collector."""
 
 
-#: Makes a unit; what a name stands for beyond a class is an argument.
-Factory = Callable[..., Any]
-
-COLLECTORS: dict[str, Factory] = {
-    "ocu": Ocu,
-    "boc_write_through": partial(Boc, write_through=True),
-    "boc": Boc,
-    "ccu": Ccu,
-    "ccu_lru": LruCcu,
-}
-HIERARCHIES: dict[str, Factory] = {
-    "flat": Flat,
-    "ltrf": Ltrf,
-    "ltrf_plus": partial(Ltrf, liveness=True),
-    "rfc": Rfc,
-    "sw_rfc": SwRfc,
-}
-MAPPINGS: dict[str, Factory] = {"direct": Direct, "renaming": Renaming}
-STORAGES: dict[str, Factory] = {
-    "plain": Banks,
-    "gscalar": GScalar,
-    "gscalar_half": partial(GScalar, parts=2),
-    "bdi": BdiBanks,
-    "scalar_rf": ScalarRf,
-}
-SCHEDULERS: dict[str, Factory] = {
-    "lrr": lambda config, _: Lrr(config.sub_core.warps),
-    "gto": lambda config, _: Gto(config.sub_core.warps),
-    "cache_aware": lambda config, _: CacheAware(config.sub_core.warps),
-    "two_level": TwoLevel,
-}
-
-
-def _unit(room: str, units: dict[str, Factory], name: str) -> Factory:
-    """What makes `name`. Raises ValueError if the RTL has none of that name."""
-    if name not in units:
-        raise ValueError(f"The RTL has no {room} named {name!r}; it has {', '.join(units)}.")
-    return units[name]
-
-
-def _class(make: Factory) -> tuple[Any, dict[str, Any]]:
-    """The class that a factory makes, and the arguments it gives it."""
-    return (make.func, make.keywords) if isinstance(make, partial) else (make, {})
+#: What is called to make a unit:
+#:
+#: - a collector with the machine, `probe`, and the parts in which the storage compresses a register; its
+#:   class has `collection`, called with the machine;
+#: - a hierarchy with the machine, the main register file, the collection, and `probe`; its class has
+#:   `main_needs`, arguments of the main register file;
+#: - a mapping with the machine, the collection, the ports that locate a register, the operands that are
+#:   located in a cycle, and `probe`;
+#: - a storage with the machine, `probe`, the registers that may be released in a cycle, and whether a cache
+#:   tells it what metadata to keep;
+#: - a scheduler with the machine and `probe`;
+#:
+#: and with the arguments of the unit's row, by name (`collection`, too).
+COLLECTORS, HIERARCHIES, MAPPINGS, STORAGES, SCHEDULERS = (
+    Factories(room, "hdl", "The RTL") for room in ROOMS
+)
 
 
 def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
-    """The register file of one sub-core below its collectors: a hierarchy over a main register file, which
-    joins a mapping and a storage."""
-    kind, arguments = _class(_unit("collector", COLLECTORS, scheme.collector))
-    collection: Collection = kind.collection(config, **arguments)
-    hierarchy = _unit("hierarchy", HIERARCHIES, scheme.hierarchy)
-    needs = _class(hierarchy)[0].main_needs
-    cached, operands = needs["cached"], needs["operands"]
-    storage = _unit("storage", STORAGES, scheme.storage)(
-        config, probe, TABLE_BANKS if probe and config.takes_flags else 0, cached
+    """Register file of one sub-core below its collectors: a hierarchy over a main register file, which joins
+    a mapping and a storage."""
+    collection: Collection = COLLECTORS[scheme.collector].collection(
+        config, **COLLECTORS.arguments(scheme.collector)
     )
-    mapping = _unit("mapping", MAPPINGS, scheme.mapping)(
-        config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
+    needs = HIERARCHIES[scheme.hierarchy].main_needs
+    cached, operands = needs["cached"], needs["operands"]
+    freed = TABLE_BANKS if probe and config.takes_flags else 0
+    storage = STORAGES.make(scheme.storage, config, probe, freed, cached)
+    mapping = MAPPINGS.make(
+        scheme.mapping, config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
     )
     main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
-    registers: Hierarchy = hierarchy(config, main, collection, probe=probe)
+    registers: Hierarchy = HIERARCHIES.make(scheme.hierarchy, config, main, collection, probe=probe)
     return registers
 
 
 def build_collectors(config: SmConfig, scheme: Scheme, parts: int, probe: bool) -> Collectors:
-    """The collectors of one sub-core. Those that keep values keep their metadata beside them; `parts`: of a
+    """Collectors of one sub-core. Those that keep values keep their metadata beside them; `parts`: of a
     register, as the storage compresses them."""
-    collectors: Collectors = _unit("collector", COLLECTORS, scheme.collector)(config, probe, parts)
+    collectors: Collectors = COLLECTORS.make(scheme.collector, config, probe, parts)
     return collectors
 
 
 def build_scheduler(config: SmConfig, scheme: Scheme, probe: bool) -> SchedulerInterface:
-    """The warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
+    """Warp scheduler of one sub-core: the configuration's, or the one that the scheme names."""
     policy = config.sub_core.front_end.scheduler
     name = scheme.scheduler if policy == "scheme" else policy
-    scheduler: SchedulerInterface = _unit("scheduler", SCHEDULERS, name)(config, probe)
+    scheduler: SchedulerInterface = SCHEDULERS.make(name, config, probe)
     return scheduler

@@ -159,7 +159,7 @@ class SubCore(wiring.Component):
         ]
 
     def _look(self, m: Module) -> None:
-        """What the warps' first uops have to wait for."""
+        """Look at the warps' first uops: what they have to wait for."""
         buffers, status, scoreboard = self.buffers, self.status, self.scoreboard
         collectors, registers = self.collectors, self.registers
         for hazards, blocking, lacking in zip(

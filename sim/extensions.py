@@ -21,11 +21,10 @@ _LOADED: dict[Path, ModuleType] = {}
 
 def load(path: Path) -> ModuleType:
     """Run a Python file, or a folder with an `__init__.py`, once in this process; it registers what it
-    brings:
+    brings.
 
-    - `warpbank.arch.schemes.register_scheme(Row(...))`: the scheme, and which units stand in which rooms;
-    - `warpbank.golden.registry.COLLECTORS[name]`, `STORAGES`, ...: what makes the unit of the model;
-    - `warpbank.hdl.registry.COLLECTORS[name]`, ...: the component of the RTL, if there is one.
+    `warpbank.arch.schemes.register_scheme(Row(...))` is the scheme, and its `units` say what makes the
+    model and the RTL of each, as f"{__name__}.model:MyCollector".
 
     Raises ExtensionError that says why it cannot be loaded.
     """
@@ -34,11 +33,14 @@ def load(path: Path) -> ModuleType:
         return _LOADED[file]
     if file.suffix != ".py" or not file.exists():
         raise ExtensionError(f"--load takes a Python file, or a folder with an __init__.py, not {path}")
-    name = f"warpbank_extension_{len(_LOADED)}"
+    # Of the path, so that its modules are nobody else's, in whatever order processes load what they load.
+    name = f"warpbank_extension_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     folders = [str(file.parent)] if file.name == "__init__.py" else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
     assert spec is not None
     assert spec.loader is not None
+    for each in [each for each in sys.modules if each.startswith(f"{name}.")]:  # of a load before
+        del sys.modules[each]
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -79,7 +79,7 @@ def find(
 
 def check(scheme: Scheme) -> None:
     """Check that the scheme needs nothing that such traces do not have; raises TraceError."""
-    if scheme.storage != "plain" or {"scalar", "fresh"} & set(scheme.hints):
+    if scheme.units.storage.encodes or {"scalar", "fresh"} & set(scheme.hints):
         raise TraceError(
             f"scheme {scheme.name} looks at the values of registers, and an Accel-Sim trace has none; "
             f"{_REMEDY}"

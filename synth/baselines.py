@@ -9,14 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch import units
 from warpbank.arch.config import SmConfig, preset
 from warpbank.arch.names import unknown
-from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.arch.schemes import BASELINE, Scheme, parse_scheme, scheme_of
+from warpbank.arch.units import UNITS, StorageUnit
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import opensta, pdk, power
 from warpbank.synth.synthesis import CLOCK, FULL, QUICK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
+#: Library of the recorded numbers that documents print.
+LIBRARY = "NangateOpenCellLibrary"
 #: Share by which a number may move unsaid.
 TOLERANCE = 0.02
 #: Numbers that are compared, in a library and in generic gates.
@@ -39,10 +43,15 @@ class Size:
     energy is of; how much is tried."""
 
     preset: str
-    scheme: str = "baseline"
+    scheme: str = BASELINE.name
     clock: float = CLOCK
     kernel: str = ""
     effort: str = FULL
+
+    @staticmethod
+    def of(size: units.Size, scheme: str) -> Size:
+        """Conditions that the row of a unit gives."""
+        return Size(size.preset, scheme, size.clock, size.kernel, QUICK if size.quick else FULL)
 
     def machine(self) -> tuple[SmConfig, Scheme]:
         """Configuration and scheme."""
@@ -50,95 +59,43 @@ class Size:
         return scheme.machine(preset(self.preset)), scheme
 
 
-#: G-Scalar clocks its units at 1.4 GHz, 0.71 ns, in 40 nm; 0.6 ns is what ours are held to.
-#: BOW's collectors are held to 1 ns, and less is aimed at: the mapper does not see what loads registers.
-_GSCALAR = Size("fermi", "gscalar", 0.6, "hotspot")
-_HALF = Size("fermi", "gscalar-half", 0.6)
-_BOW, _MALEKEH, _LTRF, _RENAMING = (
-    Size("pascal", "bow-wr"),
-    Size("turing", "malekeh"),
-    Size("maxwell", "ltrf"),
-    Size("fermi", "renaming"),
-)
-_BASELINE = Size("turing")
-#: Units by size, small ones first within a paper.
-SIZES: dict[str, Size] = {
-    **dict.fromkeys(("lfsr", "sthld", "cache_aware", "ccu", "ccu_lru"), _MALEKEH),
-    **dict.fromkeys(("decompressor", "compressor"), _GSCALAR),
-    **dict.fromkeys(("decompressor_half", "compressor_half"), _HALF),
-    **dict.fromkeys(("bdi_decompressor", "bdi_compressor"), Size("fermi", "gscalar")),
-    "bdi_banks": Size("fermi", "bdi"),
-    **dict.fromkeys(("scalar_rf", "scalar_registers"), Size("fermi", "scalar-rf")),
-    **dict.fromkeys(("scalar_lanes", "decompress_moves", "gscalar"), Size("fermi", "gscalar")),
-    **dict.fromkeys(("address_allocation", "two_level", "mover", "warp_control_blocks", "ltrf"), _LTRF),
-    "ltrf_plus": Size("maxwell", "ltrf-plus"),
-    **dict.fromkeys(("tag_row", "departing", "rfc"), Size("maxwell", "rfc")),
-    "sw_rfc": Size("maxwell", "sw-rfc"),
-    **dict.fromkeys(
-        (
-            "release",
-            "availability",
-            "exempt",
-            "deadlock_reserve",
-            "renaming_table",
-            "renaming_table_1k",
-            "flag_cache",
-            "operand_lookup",
-            "renaming",
-        ),
-        _RENAMING,
-    ),
-    **dict.fromkeys(("inserter", "boc_arbiter"), _BOW),
-    "boc": replace(_BOW, clock=0.7),
-    "boc_write_through": Size("pascal", "bow", 0.7),
-    **dict.fromkeys(
-        (
-            "lrr",
-            "gto",
-            "direct",
-            "banks",
-            "registers",
-            "arbiter",
-            "ocu",
-            "result_arbiter",
-            "barriers",
-            "status",
-            "in_flight",
-            "instruction_buffers",
-            "cta_dispatch",
-            "pipelines",
-            "l1_tags",
-            "mshrs",
-            "memory",
-            "lsu",
-            "scoreboard",
-        ),
-        _BASELINE,
-    ),
-}
-#: Units so large that they are mapped once only, the quick way.
-_LARGE = (
-    "ltrf",
-    "ltrf_plus",
-    "warp_control_blocks",
-    "rfc",
-    "sw_rfc",
-    "gscalar",
-    "bdi_banks",
-    "scalar_rf",
-    "scalar_registers",
-    "renaming",
-    "release",
-    "availability",
-    "boc",
-    "boc_write_through",
-    "ccu",
-    "ccu_lru",
+#: Units of every machine, which belong to no scheme.
+_COMMON = (
+    "registers",
+    "arbiter",
+    "result_arbiter",
+    "barriers",
+    "status",
+    "in_flight",
+    "instruction_buffers",
+    "cta_dispatch",
+    "pipelines",
+    "l1_tags",
+    "mshrs",
+    "memory",
     "lsu",
+    "scoreboard",
 )
-SIZES.update({unit: replace(SIZES[unit], effort=QUICK) for unit in _LARGE})
-#: Units whose check takes seconds.
-FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
+
+
+def _sizes() -> dict[str, Size]:
+    """Units by size: those of the rooms with their parts, in the order of the registry, then the others."""
+    found: dict[str, Size] = {}
+    for unit in [unit for room in UNITS.values() for unit in room.values()]:
+        scheme = scheme_of(unit)
+        for part in unit.parts:
+            made = part.size or (replace(unit.size, clock=CLOCK, quick=False) if unit.size else None)
+            if made is not None:
+                found.setdefault(part.name, Size.of(made, scheme))
+        for name in (unit.exported, unit.whole if isinstance(unit, StorageUnit) else ""):
+            if name and unit.size is not None:
+                found.setdefault(name, Size.of(unit.size, scheme))
+    common = {name: Size("turing", effort=QUICK if name == "lsu" else FULL) for name in _COMMON}
+    return found | common
+
+
+#: Conditions of every unit that has a baseline.
+SIZES = _sizes()
 
 
 @dataclass
@@ -202,6 +159,8 @@ def record(made: Synthesis) -> None:
     data, path = made.to_dict(), FOLDER / f"{made.unit}.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     head = {name: data[name] for name in ("unit", "preset", "scheme", "config_hash", "clock_ns")}
+    if "slow" in kept:
+        head["slow"] = kept["slow"]
     results = kept.get("results", {}) if same_machine(kept, made.config) else {}
     ends = {name: data["critical_path"][name] for name in ("start", "end")} if data["critical_path"] else {}
     if data["opensta_ns"] is not None:
@@ -267,6 +226,18 @@ def recorded(unit: str) -> dict[str, Any] | None:
     """Baseline file of a unit."""
     path = FOLDER / f"{unit}.json"
     return json.loads(path.read_text()) if path.exists() else None
+
+
+def cost(unit: str) -> dict[str, Any] | None:
+    """Recorded cost of a unit in `LIBRARY`."""
+    known = recorded(unit)
+    return None if known is None else known["results"].get(LIBRARY)
+
+
+def slow(unit: str) -> str:
+    """Reason why a unit does not reach 1 GHz, a sentence of its baseline file; "": none is given."""
+    reason: str = (recorded(unit) or {}).get("slow", "")
+    return reason
 
 
 def check(unit: str, files: Sequence[Path], on_step: Callable[[str], None] | None = None) -> Checked:

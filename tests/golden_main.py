@@ -20,5 +20,9 @@ def golden_main(
 ) -> MainRegisterFile:
     """A main register file; `pending` gives the mask of a warp's registers that are still to be written."""
     return MainRegisterFile(
-        config, MAPPINGS[mapping](config.sub_core, probe), STORAGES[storage](config, probe), pending, probe
+        config,
+        MAPPINGS.make(mapping, config.sub_core, probe),
+        STORAGES.make(storage, config, probe),
+        pending,
+        probe,
     )

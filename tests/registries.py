@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import warpbank.arch.schemes
+import warpbank.arch.units
 import warpbank.golden.registry
 import warpbank.hdl.registry
 from warpbank.sim import extensions
@@ -15,7 +16,7 @@ from warpbank.sim import extensions
 @contextmanager
 def kept() -> Iterator[None]:
     """The registries of schemes and units, and what is loaded, as they were before."""
-    registries = [warpbank.arch.schemes.SCHEMES, extensions._LOADED]
+    registries = [warpbank.arch.schemes.SCHEMES, extensions._LOADED, *warpbank.arch.units.UNITS.values()]
     for rooms in (warpbank.golden.registry, warpbank.hdl.registry):
         registries += [
             value for name, value in vars(rooms).items() if name.isupper() and isinstance(value, dict)

@@ -47,7 +47,7 @@ ELSEWHERE = {
 #: Python that needs what a test machine has not.
 SLURM = "dask_jobqueue"
 #: Pages whose Python is lines of an example, which has tests of its own.
-EXAMPLES = {"docs/tutorial.md": ROOT / "examples" / "last_value"}
+EXAMPLES = {"docs/tutorial.md": ROOT / "examples"}
 #: Places to fill in, and something that can be there.
 FILLED = {"UNIT": "lrr", "PRESET": "tiny", "SCHEME": "baseline", "CLOCK": "1", "EFFORT": "quick"}
 #: Kernels that stand for all of them.
@@ -93,7 +93,7 @@ def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def _python(page: str, text: str) -> None:
     """Run a block; of all kernels it has a few."""
     if page in EXAMPLES:
-        sources = "".join(path.read_text() for path in EXAMPLES[page].glob("*.py"))
+        sources = "".join(path.read_text() for path in EXAMPLES[page].glob("*/*.py"))
         shown, there = (re.sub(r"#.*|\s|,(?=\s*\))", "", code) for code in (text, sources))
         assert re.search(re.escape(shown).replace(re.escape('"..."'), '"[^"]*"'), there), (
             f"not in {EXAMPLES[page]}: {text}"

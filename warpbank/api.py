@@ -16,7 +16,7 @@ from warpbank.arch.errors import ArgumentError
 from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
-from warpbank.arch.schemes import ROOMS, SCHEMES
+from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
 from warpbank.program import runner
 from warpbank.program.cuda import compile_cuda
 from warpbank.program.emulator import MAX_INSTRUCTIONS
@@ -78,7 +78,7 @@ def run(
     launch: StrPath | None = None,
     preset: str | None = None,
     config: StrPath | None = None,
-    scheme: str = "baseline",
+    scheme: str = BASELINE.name,
     overrides: Overrides = (),
     max_registers: int | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
@@ -328,7 +328,7 @@ def lockstep(
     launch: StrPath | None = None,
     preset: str | None = None,
     config: StrPath | None = None,
-    scheme: str = "baseline",
+    scheme: str = BASELINE.name,
     overrides: Overrides = (),
     max_registers: int | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,

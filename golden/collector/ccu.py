@@ -60,6 +60,9 @@ class Ccu(Collector):
     read : scoreboard release interface, called with (warp, register) for every source of a uop that is
         dispatched.
     probe : receives `allocate`, `forward`, `flush`, `deliver`, `collector_write`, `invalidate`, `window`.
+    far_first : lines and units whose values are not reused soon are given away first; False:
+        customary policies, for comparison: least recently used replacement, every result kept, any free unit
+        for a warp that owns none, no waiting. Malekeh, section VI-C.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
@@ -68,12 +71,17 @@ class Ccu(Collector):
 
     caches = True
     adapts = True
-    far_first = True
 
     def __init__(
-        self, config: SmConfig, registers: Hierarchy, read: Callable[[int, int], None], probe: Probe
+        self,
+        config: SmConfig,
+        registers: Hierarchy,
+        read: Callable[[int, int], None],
+        probe: Probe,
+        far_first: bool = True,
     ) -> None:
         core = config.sub_core
+        self.far_first = far_first
         shape = core.collector
         self._count = core.collectors
         self._per_warp = shape.allocation == "per_warp"
@@ -85,7 +93,7 @@ class Ccu(Collector):
         self._random = Lfsr(shape.seed)
         self._width = (core.collectors - 1).bit_length()
         self.units = [
-            Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), self.far_first))
+            Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), far_first))
             for number in range(core.collectors)
         ]
         if self._per_warp:
@@ -134,7 +142,11 @@ class Ccu(Collector):
         """Return whether a warp of the mask `ready` (its next uop has no hazard and needs a collector) would
         be given a unit, were it not for the values that the free ones keep."""
         return bool(
-            self.free and not self.free & self._far and self._waited < self._sthld and ready & ~self.holders
+            self.far_first
+            and self.free
+            and not self.free & self._far
+            and self._waited < self._sthld
+            and ready & ~self.holders
         )
 
     def wait(self) -> None:
@@ -155,6 +167,8 @@ class Ccu(Collector):
 
     def _open(self) -> int:
         """Return the mask of the units that a warp without one may be given."""
+        if not self.far_first:
+            return self.free
         if self.free & self._far:
             return self.free & self._far
         return self.free if self._waited >= self._sthld else 0
@@ -273,7 +287,7 @@ class Ccu(Collector):
 
     def _wanted(self, uop: TraceUop) -> bool:
         """Return whether the result should be kept."""
-        return bool(uop.near & NEAR_RESULT)
+        return not self.far_first or bool(uop.near & NEAR_RESULT)
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
         """Take a unit's result that is written into its bank."""
@@ -375,23 +389,6 @@ class Ccu(Collector):
                     self._resized.append((number, used))
         others = self._everyone & ~self.holders if self._open() else 0
         self.may_issue = mine | others
-
-
-class LruCcu(Ccu):
-    """Caching collector units under customary policies, for comparison: least recently used replacement,
-    every result kept, any free unit for a warp that owns none. Malekeh, section VI-C."""
-
-    far_first = False
-
-    def _wanted(self, uop: TraceUop) -> bool:
-        return True
-
-    def _open(self) -> int:
-        return self.free
-
-    def waits(self, ready: int) -> bool:
-        """Return False: no warp waits while a unit is free."""
-        return False
 
 
 def number_seed(seed: int, number: int) -> int:

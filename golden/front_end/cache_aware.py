@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.front_end.gto import Gto
+from warpbank.golden.probe import Probe
 
 
 class CacheAware(Gto):
@@ -19,3 +21,8 @@ class CacheAware(Gto):
         if eligible >> self._last & 1:
             return self._last
         return super().pick(eligible & holds or eligible)
+
+
+def cache_aware(config: SubCoreConfig, probe: Probe) -> CacheAware:
+    """Cache-aware scheduler of a sub-core, which reports nothing."""
+    return CacheAware(config.warps)

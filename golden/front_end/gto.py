@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.front_end.scheduler import Scheduler
+from warpbank.golden.probe import Probe
 
 
 class Gto(Scheduler):
@@ -33,3 +35,8 @@ class Gto(Scheduler):
                     self._last = warp
                     break
         return self._last
+
+
+def gto(config: SubCoreConfig, probe: Probe) -> Gto:
+    """Greedy-then-oldest scheduler of a sub-core, which reports nothing."""
+    return Gto(config.warps)

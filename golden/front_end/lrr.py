@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from warpbank.arch.parameters import SubCoreConfig
 from warpbank.golden.front_end.scheduler import Scheduler
+from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
 
 
@@ -27,3 +29,8 @@ class Lrr(Scheduler):
         warp = first_from(eligible, self._pointer)
         self._pointer = (warp + 1) % self._warps
         return warp
+
+
+def lrr(config: SubCoreConfig, probe: Probe) -> Lrr:
+    """Loose round-robin scheduler of a sub-core, which reports nothing."""
+    return Lrr(config.warps)

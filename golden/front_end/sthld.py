@@ -32,16 +32,17 @@ class Sthld:
     ----------
     interval : cycles.
     limit : upper bound of STHLD; the lower one is 0.
+    adapts : intervals end; otherwise the waiting time stays what it is.
 
     Latency: what is set at the end of an interval counts from the first cycle of the next one on.
     """
 
-    def __init__(self, interval: int, limit: int) -> None:
+    def __init__(self, interval: int, limit: int, adapts: bool = True) -> None:
         self._interval = interval
         self._limit = limit
         self._issued = 0  # uops up to the last interval's end
         self._before = 0  # uops of the interval before
-        self.due = interval  # first cycle of the next interval
+        self.due = interval if adapts else NEVER  # first cycle of the next interval
         self.state = START
         self.value = 0
 
@@ -53,16 +54,3 @@ class Sthld:
         self.value = min(max(self.value + step, 0), self._limit)
         self._issued, self._before = issued, now
         self.due += self._interval
-
-
-class ConstantSthld(Sthld):
-    """A waiting time that no interval changes.
-
-    Parameters
-    ----------
-    interval, limit : as in `Sthld`; they do not matter.
-    """
-
-    def __init__(self, interval: int, limit: int) -> None:
-        super().__init__(interval, limit)
-        self.due = NEVER

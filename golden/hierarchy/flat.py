@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from warpbank.arch.parameters import SmConfig
 from warpbank.golden.interfaces import Arrival, Hierarchy
 from warpbank.golden.main.register_file import MainRegisterFile
+from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
@@ -90,3 +94,8 @@ class Flat(Hierarchy):
     def edge(self) -> None:
         """End a cycle in which the mapping is busy."""
         self._main.edge()
+
+
+def flat(config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe) -> Flat:
+    """Flat hierarchy over a main register file, which reports nothing."""
+    return Flat(main)

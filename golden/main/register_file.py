@@ -204,7 +204,7 @@ class MainRegisterFile:
         return self._filled(arrived) if self._blank else arrived
 
     def _filled(self, arrived: list[Arrival]) -> list[Arrival]:
-        """What arrives, with zeros in the place of operands without a home."""
+        """Arrivals, with zeros in the place of operands without a home."""
         found = []
         for arrival in arrived:
             key = arrival[:3]

@@ -111,7 +111,7 @@ class Release:
         self._choose()
 
     def _choose(self) -> None:
-        """What is released in the next cycle."""
+        """Registers that are released in the next cycle."""
         waiting = [dying & ~writing for dying, writing in zip(self.dying, self._writing, strict=True)]
         warps = sum(1 << warp for warp, mask in enumerate(waiting) if mask)
         if not warps:
@@ -126,7 +126,7 @@ class Release:
         self.choice = warp, chosen
 
     def _in_use(self, warp: int, register: int) -> bool:
-        """Whether somebody still needs the physical register of a dying one, apart from who writes it."""
+        """Test whether anybody but its writer still needs the physical register of a dying one."""
         return register in self._readers[warp] or bool(self.moving[warp] >> register & 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.golden.interfaces import Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
@@ -111,3 +111,8 @@ class Banks(Storage):
     def dispatched(self, uop: TraceUop) -> bool:
         """Every lane works."""
         return False
+
+
+def banks(config: SmConfig, probe: Probe) -> Banks:
+    """Plain storage of a machine, which reports nothing."""
+    return Banks(config.sub_core, config.lanes)

@@ -79,7 +79,7 @@ def _differences(value: Value) -> np.ndarray:
 
 
 def _fits(differences: np.ndarray, width: int) -> bool:
-    """Whether all differences are signed numbers of `width` bits."""
+    """Test whether all differences are signed numbers of `width` bits."""
     limit = 1 << (width - 1)
     return bool((differences >= -limit).all() and (differences < limit).all())
 

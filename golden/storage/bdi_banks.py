@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.arch.uop import Scalar
+from warpbank.golden.probe import Probe
+from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from warpbank.golden.storage.gscalar import WORD_LANES, groups
+from warpbank.golden.storage.coded import Coded
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.values import Value, merge
 
@@ -69,3 +71,8 @@ class BdiBanks(CompressedBanks):
         """Arrays that such a write of the lanes of `mask` activates."""
         (kind,) = note.enc
         return groups(mask, WORD_LANES) if kind == Delta.RAW else Delta(kind).arrays(self._lanes)
+
+
+def bdi(config: SmConfig, probe: Probe) -> Coded:
+    """Storage of Warped-Compression, with the stages around its banks."""
+    return Coded(config, BdiBanks(config.sub_core, config.lanes), probe)

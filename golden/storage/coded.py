@@ -11,8 +11,8 @@ from warpbank.golden.execute.scalar import ScalarLanes
 from warpbank.golden.interfaces import Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
+from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.decompress_moves import DecompressMoves
-from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.arch.uop import Scalar
+from warpbank.golden.probe import Probe
+from warpbank.golden.storage.arrays import BYTE_LANES, groups
+from warpbank.golden.storage.coded import Coded
 from warpbank.golden.storage.compressor import BYTES, Compressor
 from warpbank.golden.storage.decompressor import Decompressor, spread
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.values import Value, lane_select
-
-#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
-#: not reordered.
-BYTE_LANES, WORD_LANES = 16, 4
 
 
 class GScalar(CompressedBanks):
@@ -80,10 +79,6 @@ class GScalar(CompressedBanks):
         )
 
 
-def groups(mask: int, lanes: int) -> int:
-    """Groups of so many neighbouring lanes that have one of `mask`."""
-    count = 0
-    while mask:
-        count += bool(mask & ((1 << lanes) - 1))
-        mask >>= lanes
-    return count
+def gscalar(config: SmConfig, probe: Probe, parts: int = 1) -> Coded:
+    """Storage of G-Scalar, with the stages around its banks; for `parts` see `GScalar`."""
+    return Coded(config, GScalar(config.sub_core, config.lanes, parts), probe)

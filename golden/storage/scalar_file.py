@@ -12,9 +12,9 @@ from warpbank.golden.interfaces import Storage
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.compressor import SCALAR, Compressor
 from warpbank.golden.storage.decompress_moves import DecompressMoves
-from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.golden.stream import TraceUop
@@ -271,3 +271,8 @@ class ScalarFile(Storage):
         if uop.seq & MOVE:
             uop.values = [uop.operands[0]]
         return self._scalar.dispatch(uop)
+
+
+def scalar_file(config: SmConfig, probe: Probe) -> ScalarFile:
+    """Storage with a scalar bank, with the stages around its banks."""
+    return ScalarFile(config, ScalarRf(config.sub_core, config.lanes), probe)

@@ -67,6 +67,9 @@ class Ccu(wiring.Component):
     parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
         window, occupied).
+    far_first : lines and units whose values are not reused soon are given away first; False:
+        customary policies, for comparison: least recently used replacement, every result kept, any free unit
+        for a warp that owns none, no waiting. Malekeh, section VI-C.
 
     Members
     -------
@@ -125,15 +128,13 @@ class Ccu(wiring.Component):
     evicted: list[stream.Interface]
     kept: list[list[Record]]
 
-    #: Replacement and allocation look at how near reuses are.
-    far_first = True
-
-    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0, far_first: bool = True) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Ccu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
         self._note_parts = parts
+        self.far_first = far_first
         core = config.sub_core
         self._count = core.collectors
         self._private = core.collector.allocation == "per_warp"
@@ -181,7 +182,7 @@ class Ccu(wiring.Component):
         super().__init__(members)
 
     @classmethod
-    def collection(cls, config: SmConfig) -> Collection:
+    def collection(cls, config: SmConfig, far_first: bool = True) -> Collection:
         """Results are kept, the banks have them all, and a unit may serve any warp."""
         return Collection(cls.entries(config), cls.tags(config), keeps=UNITS)
 
@@ -598,15 +599,6 @@ class Ccu(wiring.Component):
                 register=offer.payload.register,
             )
         emit(m, events.occupied[0], self._busy.any(), collectors=sum(self._busy))
-
-
-class LruCcu(Ccu):
-    """Caching collector units with least-recently-used replacement, for comparison. Malekeh, section VI-C.
-
-    Every result is kept, and a warp that owns no unit gets any free one.
-    """
-
-    far_first = False
 
 
 def number_seed(seed: int, number: int) -> int:

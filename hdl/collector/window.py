@@ -457,7 +457,7 @@ def _following(m: Module, first: Signal, numbers: Sequence[Signal], name: str) -
 
 
 def _one_more(more: Value, number: Value) -> Value:
-    """Whether `more` is `number` + 1, without waiting for a carry.
+    """Test whether `more` is `number` + 1, without waiting for a carry.
 
     It is where `more` + ~`number` is 0: where the sum of each two bits alone is the carry that the two below
     would have.
@@ -467,7 +467,7 @@ def _one_more(more: Value, number: Value) -> Value:
 
 
 def _enough(needed: Sequence[Value], room: Sequence[Value]) -> Value:
-    """Whether there are as many as needed: both from `at_least`."""
+    """Test whether there are as many as needed: both from `at_least`."""
     return ~_or(
         need & ~room[number] if number < len(room) else need for number, need in enumerate(needed) if number
     )

@@ -178,7 +178,7 @@ class ScalarLanes(wiring.Component):
         }
 
     def _kept_ports(self, collectors: int, number: int) -> dict[str, wiring.Member]:
-        """What collectors tell of the operands that they keep."""
+        """Ports by which collectors tell of the operands that they keep."""
         core = self._config.sub_core
         layout = kept_metadata_layout(self._parts)
         return {
@@ -263,7 +263,7 @@ class ScalarLanes(wiring.Component):
         return decision.as_value()
 
     def _equal(self, note: data.View, mask: Value) -> Value:
-        """Whether the lanes of `mask` of an operand are known to be equal."""
+        """Test whether the lanes of `mask` of an operand are known to be equal."""
         return note.full & (~note.divergent | (note.base[0] == mask))
 
     def _scalar_parts(self, note: Record) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.gto import Gto
 from warpbank.hdl.front_end.lrr import check_warps
 from warpbank.hdl.interfaces import SchedulerPorts
@@ -53,3 +54,8 @@ class CacheAware(wiring.Component):
         with m.If(self.eligible.any()):
             m.d.sync += last.eq(1 << self.pick)
         return m
+
+
+def cache_aware(config: SmConfig, probe: bool) -> CacheAware:
+    """Cache-aware scheduler of a sub-core, which reports nothing."""
+    return CacheAware(config.sub_core.warps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
 from warpbank.hdl.interfaces import SchedulerPorts
@@ -53,3 +54,8 @@ class Gto(wiring.Component):
         with m.If(self.eligible.any()):
             m.d.sync += last.eq(picked)
         return m
+
+
+def gto(config: SmConfig, probe: bool) -> Gto:
+    """Greedy-then-oldest scheduler of a sub-core, which reports nothing."""
+    return Gto(config.sub_core.warps)

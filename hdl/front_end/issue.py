@@ -181,7 +181,7 @@ class Status(wiring.Component):
         return m
 
     def _reason(self, m: Module, here: Value, ready: Value, fenced: Value, at_barrier: Value) -> Signal:
-        """What the scheduler does in this cycle: the first reason that any warp has."""
+        """Reason of this cycle for the scheduler's statistics: the first reason that any warp has."""
         reason = Signal(Stall, init=Stall.NO_WARP)
         hazard = Signal.like(here)
         m.d.comb += hazard.eq(here & self.first & ~fenced & self.blocked & ~self.memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
-from warpbank.arch.parameters import bits
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.interfaces import SchedulerPorts
 from warpbank.hdl.round_robin import Choice, chosen, encode
 
@@ -60,3 +60,8 @@ class Lrr(wiring.Component):
 def _behind(choice: Choice) -> Value:
     """Slot behind a choice, from the mask turned by one, so that it does not wait for the choice's number."""
     return encode(choice.one_hot.rotate_left(1))
+
+
+def lrr(config: SmConfig, probe: bool) -> Lrr:
+    """Loose round-robin scheduler of a sub-core, which reports nothing."""
+    return Lrr(config.sub_core.warps)

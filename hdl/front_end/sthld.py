@@ -105,8 +105,7 @@ class Sthld(wiring.Component):
         return m
 
     def _large(self, m: Module, running: Value, end: Value) -> Signal:
-        """Whether the interval's uops, those of this cycle among them, differ largely from those of the one
-        before.
+        """Test whether the interval's uops, this cycle's among them, differ largely from the last interval's.
 
         That is so from before + part and down to before - part, with a part of before / 50, rounded up, and
         at least 1. Both bounds are kept while the uops are counted: a part more for every group of 50 that

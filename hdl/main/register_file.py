@@ -336,7 +336,7 @@ class MainRegisterFile(Hooked):
             ]
 
     def _blank(self, m: Module, number: int, tag: Value, slot: Value) -> Value:
-        """Whether a source of a collector's uop is nowhere."""
+        """Test whether a source of a collector's uop is nowhere."""
         request, tags = self.mapping.request, self._collection.tags
         if not len(self.mapping.blank):
             return Const(0, 1)
@@ -421,7 +421,7 @@ class MainRegisterFile(Hooked):
         self._evict(m, taken, places)
 
     def _free(self, number: int) -> Value:
-        """Whether a bank takes a write, or an access of the cache."""
+        """Test whether a bank takes a write, or an access of the cache."""
         busy = self.storage.bank[number].held
         return ~busy if self._timing is None else ~(busy | self._timing.busy[number])
 
@@ -484,7 +484,7 @@ class MainRegisterFile(Hooked):
         return access.granted
 
     def _access_events(self, m: Module, number: int, back: Value, row: Value) -> None:
-        """What a cache reads and writes, and what a collector evicts, in a bank."""
+        """Report what a cache reads and writes, and what a collector evicts, in a bank."""
         access = self.access[number]
         whose: dict[str, Value] = {"warp": access.warp, "register": access.register}
         reads, writes = access.granted & access.read, access.granted & access.write
@@ -495,7 +495,7 @@ class MainRegisterFile(Hooked):
         emit(m, self.events.write_back[number], back | writes, bank=number, row=row, **whose)
 
     def _plain(self, evicted: Record) -> Value:
-        """Whether an evicted value is to be kept as it is: a write of its register is pending or issues,
+        """Test whether an evicted value is to be kept as it is: a write of its register is pending or issues,
         which might be a partial one that finds the bank as its decompress move has left it."""
         if not self.owed:
             return Const(0, 1)
@@ -504,7 +504,7 @@ class MainRegisterFile(Hooked):
         return self.owed[0].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
 
     def _follow(self, m: Module, number: int, back: Value, payload: Record) -> None:
-        """Whose register is in the stage of a bank, until it is there."""
+        """Follow the register in the stage of a bank, until it is there."""
         bank, delay = self.storage.bank[number], self.storage.write_delay
         names: dict[str, Value] = {name: getattr(payload, name) for name in ("warp", "register")}
         for evicted in self.evicted:
@@ -523,7 +523,7 @@ class MainRegisterFile(Hooked):
             m.d.comb += self.stored[number].compressed.eq(bank.compressed)
 
     def _land(self, m: Module) -> None:
-        """What collectors take of results is as late as what a bank takes."""
+        """Delay what collectors take of results: it is as late as what a bank takes."""
         if self._cached or not self._collection.keeps:
             return
         domain = m.d.sync if self.storage.write_delay else m.d.comb
@@ -535,7 +535,7 @@ class MainRegisterFile(Hooked):
             ]
 
     def _evict(self, m: Module, taken: Value, places: list[LocationInterface]) -> None:
-        """What follows from an evicted value besides its write."""
+        """Connect what follows from an evicted value besides its write."""
         for number, evicted in enumerate(self.evicted, UNITS):
             whose = {"warp": evicted.payload.warp, "register": evicted.payload.register}
             for owed in self.owed:

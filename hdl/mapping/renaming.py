@@ -198,7 +198,7 @@ class Renaming(Mapping):
             ]
 
     def _declare(self, m: Module) -> None:
-        """What the uop that issues declares dead: flagged sources, or the registers of a pbr."""
+        """Registers that the uop that issues declares dead: flagged sources, or the registers of a pbr."""
         issue, mark = self.issue.payload, self.release.mark
         uop = issue.uop
         sources = reduce(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.interfaces import BankPortInterface, Collection, FreedInterface, StoragePorts
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
+from warpbank.hdl.probe import Events
 
 
 class Banks(wiring.Component):
@@ -20,7 +22,7 @@ class Banks(wiring.Component):
     Parameters
     ----------
     config : the machine: banks, rows, lanes.
-    probe : there are no events.
+    probe : generate `events`, of which plain banks have none.
     poison : registers that can be released in a cycle, if the lanes of a row that have not been written since
         its release are to read as `POISON`; 0: they read as they were.
     told : there is no metadata to be told.
@@ -43,8 +45,16 @@ class Banks(wiring.Component):
     def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Banks needs the machine's configuration, an SmConfig, not {config!r}.")
-        self._config = config
-        super().__init__(dict(StoragePorts(config, poison=poison).members))
+        self._config, self._probe = config, probe
+        members = dict(StoragePorts(config, poison=poison).members)
+        reported = self._reported() if probe else {}
+        if reported:
+            members.update(events=Out(Events(config, reported)))
+        super().__init__(members)
+
+    def _reported(self) -> dict[str, int]:
+        """Events with `probe`, and how many instances of each: none."""
+        return {}
 
     def arbiter(self, collection: Collection, shared: bool, probe: bool) -> Arbiter:
         """A queue of reads per bank. `shared`: a cache uses the collectors' ports, too."""
@@ -53,24 +63,31 @@ class Banks(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for number, bank in enumerate(self.bank):
-            memory = m.submodules[f"bank_{number}"] = Memory(
-                shape=self._config.value_width, depth=self._config.sub_core.rows, init=[]
-            )
-            read, write = memory.read_port(), memory.write_port(granularity=32)
             m.d.comb += [
-                read.addr.eq(bank.row),
-                read.en.eq(bank.read),
-                bank.data.eq(self._found(m, number, read.data)),
-                write.addr.eq(bank.row),
-                write.data.eq(bank.value),
-                write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
+                bank.data.eq(self._found(m, number, self._memory(m, number))),
                 bank.written.eq(bank.write),
                 bank.stored.eq(bank.write),
             ]
         return m
 
+    def _memory(self, m: Module, number: int) -> Value:
+        """Build the memory of a bank. Returns what was read last."""
+        bank = self.bank[number]
+        memory = m.submodules[f"bank_{number}"] = Memory(
+            shape=self._config.value_width, depth=self._config.sub_core.rows, init=[]
+        )
+        read, write = memory.read_port(), memory.write_port(granularity=32)
+        m.d.comb += [
+            read.addr.eq(bank.row),
+            read.en.eq(bank.read),
+            write.addr.eq(bank.row),
+            write.data.eq(bank.value),
+            write.en.eq(bank.write.replicate(len(bank.mask)) & bank.mask),
+        ]
+        return read.data
+
     def _found(self, m: Module, number: int, data: Value) -> Value:
-        """What bank `number` answers, given what its memory holds."""
+        """Answer of bank `number`, given what its memory holds."""
         if not self.freed:
             return data
         bank, lanes = self.bank[number], self._config.lanes

@@ -116,7 +116,7 @@ class BdiCompressor(wiring.Component):
 
 
 def _fits(difference: Value, width: int) -> Value:
-    """Whether it is a signed number of `width` bits."""
+    """Test whether it is a signed number of `width` bits."""
     above = difference[width - 1 :]
     return above.all() | ~above.any()
 

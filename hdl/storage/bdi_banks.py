@@ -9,8 +9,8 @@ from amaranth.lib.memory import Memory
 
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.probe import emit
+from warpbank.hdl.storage.arrays import WORD_LANES, count, groups
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta, arrays
-from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
 from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
 
 

@@ -124,7 +124,7 @@ class Compressor(wiring.Component):
         return data[32 * lane + bit] & active[lane]
 
     def _full(self, ors: list[Signal], ands: list[Signal]) -> Value:
-        """Whether the columns are uniform over all parts."""
+        """Test whether the columns are uniform over all parts."""
         return _equal(reduce(or_, ors), reduce(and_, ands)).all()
 
 

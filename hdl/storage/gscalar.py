@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -11,14 +10,11 @@ from amaranth.lib.memory import Memory
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.probe import emit
+from warpbank.hdl.storage.arrays import BYTE_LANES, WORD_LANES, count, groups
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
 from warpbank.hdl.typed import Record, record
-
-#: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
-#: not reordered.
-BYTE_LANES, WORD_LANES = 16, 4
 
 
 class GScalar(CompressedBanks):
@@ -256,13 +252,3 @@ class GScalarNoter(MetadataWriter):
         ]
         write_note(m, self.note, compressor, part, Const(0))
         return m
-
-
-def groups(mask: Value, lanes: int) -> list[Value]:
-    """Per group of so many neighbouring lanes, whether it has one of `mask`."""
-    return [mask[at : at + lanes].any() for at in range(0, len(mask), lanes)]
-
-
-def count(bits: Iterable[Value]) -> Value:
-    """Number of bits that are 1."""
-    return sum(bits, start=Value.cast(0))

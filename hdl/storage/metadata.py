@@ -154,15 +154,15 @@ class CompressedBanks(wiring.Component, ABC):
         """One bank."""
 
     def _ports(self, memory: Memory) -> tuple[ReadPort, WritePort]:
-        """Of the array of metadata. One that is written from outside may be read right after a write."""
+        """Ports of the array of metadata. If it is written from outside, it may be read right after."""
         put = memory.write_port()
         return memory.read_port(transparent_for=(put,) if self._told else ()), put
 
     def _found(
         self, m: Module, number: int, row: Value, reads: Value, writes: Value, written: Value, content: Value
     ) -> tuple[Value, Value]:
-        """What counts as found, a cycle after `row` was read or written in the arrays: a content, and whether
-        it is one that was never compressed, whatever its metadata say. `content`: of the arrays; `written`:
+        """Content that counts as found, a cycle after `row` was read or written in the arrays, and whether it
+        is one that was never compressed, whatever its metadata say. `content`: of the arrays; `written`:
         per byte of a register, whether it is."""
         if not self.freed:
             return content, Const(0)

@@ -18,8 +18,8 @@ from warpbank.hdl.interfaces import BankPortInterface, Collection, StoragePorts,
 from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.storage.arrays import WORD_LANES, count, groups
 from warpbank.hdl.storage.compressor import BYTES, Compressor
-from warpbank.hdl.storage.gscalar import WORD_LANES, count, groups
 from warpbank.hdl.storage.metadata import metadata_layout
 
 

@@ -37,17 +37,18 @@ def random_for(
     shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length}
     if divergent:
         shape["make"] = divergent_op
-    trace = random_trace(seed, **shape) if scheme.storage == "plain" else similar_trace(seed, **shape)
+    units = scheme.units
+    trace = similar_trace(seed, **shape) if units.storage.encodes else random_trace(seed, **shape)
     rng = np.random.default_rng(seed)
     count = len(trace.code)
     hints = trace.hints or Hints.none(count)
-    if scheme.hierarchy != "sw_rfc":  # whose hints are promises, and random ones would break them
+    if not units.hierarchy.compiled:  # else hints are promises, and random ones would break them
         write_back, near = rng.integers(2, 4, count, np.uint8), rng.integers(0, 128, count, np.uint8)
         hints = replace(hints, write_back=write_back, near=near)
     trace = replace(trace, hints=hints)
-    if scheme.hierarchy != "flat":
+    if units.hierarchy.active_only:
         trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
-    return with_flags(trace, seed) if scheme.mapping == "renaming" else trace
+    return with_flags(trace, seed) if units.mapping.renames else trace
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from warpbank import workloads
 from warpbank.arch.config import config_hash
 from warpbank.arch.names import unknown
+from warpbank.arch.schemes import BASELINE
 from warpbank.program import runner
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
@@ -55,7 +56,7 @@ class RunSpec:
 
     kernel: str
     size: str = "small"
-    scheme: str = "baseline"
+    scheme: str = BASELINE.name
     preset: str = exp.DEFAULT_PRESET
     overrides: tuple[str, ...] = ()
     max_registers: int | None = None

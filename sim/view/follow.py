@@ -70,12 +70,13 @@ class Follower:
     """
 
     def __init__(self, scheme: Scheme, start: int, end: int) -> None:
-        self._renames = scheme.mapping == "renaming"
-        self._caching = scheme.collector.startswith("ccu")
-        self._compiled = scheme.hierarchy == "sw_rfc"  # hints, not events, tell what is in the cache
+        units = scheme.units
+        self._renames = units.mapping.renames
+        self._caching = units.collector.hits
+        self._compiled = units.hierarchy.compiled  # hints, not events, tell what is in the cache
         self._begin, self._end = start, end
         # In a compressing bank a result is there a cycle after its write; in a cache above it at once.
-        self._late = scheme.storage != "plain" and scheme.hierarchy == "flat"
+        self._late = units.storage.late and not units.hierarchy.active_only
         # By warp, then register: whose result is to come, and whether from the load/store unit; from when on
         # the last one was there, and whether it came from there.
         self._pending: dict[tuple[int, int], dict[int, tuple[int, bool]]] = {}

@@ -13,8 +13,6 @@ from warpbank.synth.errors import EnergyError
 
 #: Counters of a bank's arrays, and how many arrays the banks of the tables have, with 32 lanes.
 _ARRAYS, _BANK_ARRAYS = "rf.arrays.", 8
-#: By storage: arrays side by side, and lanes in each. Bytes of a position, of a register or of a half; words.
-_LAYOUTS = {"gscalar": (4, 16), "gscalar_half": (8, 32), "bdi": (1, 4), "scalar_rf": (1, 4)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
 
 def _weight(counter: str, scheme: Scheme, machine: SmConfig) -> float:
     """What an array's share of its bank is, over that in the banks of the tables; 1 for what is no array."""
-    if not counter.startswith(_ARRAYS) or scheme.storage not in _LAYOUTS:
+    if not counter.startswith(_ARRAYS):
         return 1.0
-    beside, lanes = _LAYOUTS[scheme.storage]
+    beside, lanes = scheme.units.storage.arrays
     return _BANK_ARRAYS / (beside * -(-machine.lanes // lanes))

@@ -63,7 +63,7 @@ class _Row:
 
     def used(self, scheme: Scheme) -> bool:
         """Whether the scheme has what the row is about."""
-        return not self.room or getattr(scheme, self.room) in self.units
+        return not self.room or not getattr(scheme.units, self.room).priced.isdisjoint(self.units)
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,12 @@ class EnergyTable:
     def covers(self, scheme: Scheme) -> bool:
         """Whether every unit that the scheme puts in the place of the baseline's has rows of its own."""
         named = {(row.room, unit) for row in (*self.events, *self.leakage) for unit in row.units}
-        units = {(room, getattr(scheme, room)) for room in PRICED_ROOMS}
-        return all((room, unit) in named for room, unit in units if unit != getattr(BASELINE, room))
+        units = [unit for unit in scheme.units if unit.room in PRICED_ROOMS]
+        return all(
+            any((unit.room, name) in named for name in unit.priced)
+            for unit in units
+            if unit.name != getattr(BASELINE, unit.room)
+        )
 
 
 def tables() -> list[str]:

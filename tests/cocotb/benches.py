@@ -56,7 +56,6 @@ from tests.hdl.mapping import (
 )
 from tests.hdl.storage import test_banks, test_codec, test_decompress_moves, test_gscalar
 from warpbank.arch.config import SmConfig, preset, with_overrides
-from warpbank.hdl.collector.ccu import LruCcu
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 
 
@@ -108,7 +107,7 @@ BENCHES: dict[str, Any] = {
     "ccu": lambda machine, seed, overrides=("sthld=8",): test_ccu.lockstep(
         machine, seed, overrides=tuple(overrides)
     ),
-    "ccu_lru": lambda machine, seed: test_ccu.lockstep(machine, seed, LruCcu),
+    "ccu_lru": lambda machine, seed: test_ccu.lockstep(machine, seed, test_ccu.LRU),
     "lfsr": lambda machine, seed: test_lfsr.lockstep(MACHINES[machine].sub_core.collector.seed, draw=seed),
     "sthld": lambda overrides, seed: test_sthld.lockstep(overrides, seed),
     "lrr": lambda machine, seed: test_schedulers.lockstep("lrr", MACHINES[machine].sub_core.warps, seed),

@@ -15,6 +15,7 @@ import warpbank.hdl.registry
 from tests.registries import kept
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import SCHEMES, parse_scheme
+from warpbank.arch.units import UNITS
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.result import Result
 from warpbank.program.errors import WarpbankError
@@ -66,23 +67,27 @@ def test_golden_and_rtl_are_equal(seed: int, example: ModuleType) -> None:
 
 
 def test_a_model_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stale(example.LastValue):  # type: ignore[name-defined, misc]
+    golden = warpbank.golden.registry.COLLECTORS
+
+    class Stale(golden["last_value"]):  # type: ignore[misc]
         def allocate(self, uop: Any) -> None:
             kept = dict(self._kept[uop.warp])
             super().allocate(uop)
             self._kept[uop.warp] = kept
 
-    monkeypatch.setitem(warpbank.golden.registry.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(golden, "last_value", Stale)
     with pytest.raises(OperandMismatch):
         _golden(0)
 
 
 def test_rtl_that_never_forgets_is_caught(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stale(example.LastValueRtl):  # type: ignore[name-defined, misc]
+    rtl = warpbank.hdl.registry.COLLECTORS
+
+    class Stale(rtl["last_value"]):  # type: ignore[misc]
         def _forgets(self, register: Any) -> Any:
             return Const(0)
 
-    monkeypatch.setitem(warpbank.hdl.registry.COLLECTORS, "last_value", Stale)
+    monkeypatch.setitem(rtl, "last_value", Stale)
     assert _lockstep(0).divergence is not None
 
 
@@ -118,5 +123,5 @@ def test_worker_processes_know_it(example: ModuleType) -> None:
 
 def test_nothing_is_left_behind() -> None:
     assert "last-value" not in SCHEMES
-    assert "last_value" not in warpbank.golden.registry.COLLECTORS
+    assert "last_value" not in UNITS["collector"]
     assert extensions.digest() == ""

@@ -14,7 +14,7 @@ invariant of `ccu_harness`:
 * with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and
   dispatched at most one cycle later.
 
-Not looked at: `LruCcu`, wide results, more than two units.
+Not looked at: customary policies, wide results, more than two units.
 """
 
 from __future__ import annotations

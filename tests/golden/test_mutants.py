@@ -16,6 +16,7 @@ from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.interfaces import Home
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import OperandMismatch, simulate
+from warpbank.golden.storage import banks
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
@@ -110,7 +111,7 @@ class WrongSlot(Ocu):
 @pytest.mark.parametrize("broken", [SwappedLanes, DroppedMask, StaleRow, NeighbourLane])
 @pytest.mark.parametrize("machine", ["tiny", "turing"])
 def test_storage(broken: type[Banks], machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "Banks", broken)
+    monkeypatch.setattr(banks, "Banks", broken)
     with pytest.raises(OperandMismatch):
         simulate(random_trace(3), preset(machine), BASELINE)
 
@@ -144,7 +145,7 @@ def test_scoreboard(broken: type[Scoreboard], monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_message_names_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "Banks", SwappedLanes)
+    monkeypatch.setattr(banks, "Banks", SwappedLanes)
     trace = TraceBuilder().launch([[alu(1), alu(2, 1)]]).build()
     with pytest.raises(OperandMismatch) as caught:
         simulate(trace, preset("turing"), BASELINE)
@@ -162,7 +163,7 @@ def test_lanes_never_written_are_not_compared(monkeypatch: pytest.MonkeyPatch) -
             value = self.read(bank, row)
             return np.where(value == 0, np.uint32(0xDEAD), value), EMPTY
 
-    monkeypatch.setattr(registry, "Banks", Garbage)
+    monkeypatch.setattr(banks, "Banks", Garbage)
     program = [alu(1, mask=3), alu(2, 1, 9), alu(3, 1, mask=1)]
     result = simulate(TraceBuilder().launch([program]).build(), preset("turing"), BASELINE)
     assert result.operands_checked == 3

@@ -1,14 +1,15 @@
-"""A new scheme is a unit in its room, one line in `warpbank.golden.registry` and one row in
-`warpbank.arch.schemes`: nothing else."""
+"""A new scheme is a unit in its room, and one row in `warpbank.arch.schemes`: nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from warpbank.arch import schemes
+from tests.registries import kept
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import Row, parse_scheme, register_scheme
-from warpbank.golden import registry
+from warpbank.arch.units import MappingUnit
 from warpbank.golden.interfaces import Home
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import simulate
@@ -24,10 +25,15 @@ class Reversed(Direct):
         return self._bank_mask - home[0], home[1]
 
 
-def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
-    monkeypatch.setitem(registry.MAPPINGS, "reversed", Reversed)
-    register_scheme(Row("back-to-front", "Banks in reverse order.", mapping="reversed"))
+@pytest.fixture(autouse=True)
+def _kept() -> Iterator[None]:
+    with kept():
+        yield
+
+
+def test_a_scheme_of_ones_own() -> None:
+    unit = MappingUnit(name="reversed", golden=Reversed)
+    register_scheme(Row("back-to-front", "Banks in reverse order.", units=(unit,)))
     trace, config = random_trace(1), preset("pascal")
     result = simulate(trace, config, parse_scheme("back-to-front"))
     assert (
@@ -35,8 +41,7 @@ def test_a_scheme_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_row_without_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
+def test_a_row_without_its_unit() -> None:
     register_scheme(Row("paper-only", "Not built.", storage="tape"))
     with pytest.raises(ValueError, match=r"The golden model has no storage 'tape'; it has plain, "):
         simulate(random_trace(1), preset("tiny"), parse_scheme("paper-only"))

@@ -129,7 +129,7 @@ def test_a_passed_war_hazard_shows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_unit_is_named() -> None:
     scheme = Scheme("made-up", "drum", "flat", "direct", "plain", "gto")
-    with pytest.raises(ValueError, match=r"The RTL has no collector named 'drum'; it has ocu, boc"):
+    with pytest.raises(ValueError, match=r"The RTL has no collector 'drum'; it has ocu, boc"):
         SubCore(preset("tiny"), scheme)
 
 

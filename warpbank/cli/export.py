@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
@@ -21,7 +22,7 @@ def export(
     file: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="With the event ports that simulation uses.")

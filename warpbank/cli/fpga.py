@@ -10,6 +10,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import JsonOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
@@ -23,7 +24,7 @@ def fpga(
     kernel: Annotated[
         str, typer.Argument(help="A shipped integer kernel, such as pathfinder or bfs.")
     ] = "pathfinder",
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     board: Annotated[str, typer.Option("--board", help="ulx3s-85f or ulx3s-45f.")] = "ulx3s-85f",
     folder: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
+from warpbank.arch.schemes import first_scheme
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -24,6 +25,7 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
 from warpbank.studies.gating import Comparison, compare
+from warpbank.studies.gating.compare import renames
 
 #: Keys of `Gating.result` -> what they are.
 _ROWS = {
@@ -43,7 +45,9 @@ def gating(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: Annotated[str, typer.Option("--scheme", help="Register file that renames.")] = "renaming",
+    scheme: Annotated[str, typer.Option("--scheme", help="Register file that renames.")] = first_scheme(
+        renames
+    ),
     overrides: SetOption = None,
     drawing: Annotated[
         Path | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import lockstep_tables, output, progress
 from warpbank.cli.options import (
     ConfigOption,
@@ -33,7 +34,7 @@ def lockstep(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from warpbank.arch.events import COUNTERS
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
     ConfigOption,
@@ -43,7 +44,7 @@ def run(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,

@@ -11,6 +11,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
 from warpbank.cli.wheels import wheels
@@ -50,7 +51,7 @@ def synth(
     ] = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     liberty: LibertyOption = None,
     clock: Annotated[float, typer.Option("--clock", metavar="NS", help="Clock to aim at, in ns.")] = 1.0,
@@ -99,7 +100,7 @@ def synth(
             output.line(f"{report.TITLES[name]}\n\n{text}")
         return
     if check or record:
-        machine = preset or config or overrides or scheme != "baseline"
+        machine = preset or config or overrides or scheme != BASELINE.name
         if machine or netlist or clock != 1.0 or kernel or effort:
             raise WarpbankError(
                 "--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out "

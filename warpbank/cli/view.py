@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -44,7 +45,7 @@ def view(
     launch: LaunchOption = None,
     preset: PresetOption = None,
     config: ConfigOption = None,
-    scheme: SchemeOption = "baseline",
+    scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,

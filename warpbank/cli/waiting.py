@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.schemes import first_scheme
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,
@@ -21,7 +22,7 @@ from warpbank.cli.options import (
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import write_text
-from warpbank.studies.waiting import study
+from warpbank.studies.waiting import adapts, study
 
 
 def waiting(
@@ -32,7 +33,7 @@ def waiting(
     config: ConfigOption = None,
     scheme: Annotated[
         str, typer.Option("--scheme", help="Register file with an adaptive waiting time.")
-    ] = "malekeh",
+    ] = first_scheme(adapts),
     overrides: SetOption = None,
     drawing: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from warpbank.arch.config import config_hash
-from warpbank.arch.schemes import SCHEMES, Row, parse_scheme
+from warpbank.arch.schemes import BASELINE, SCHEMES, Row, parse_scheme
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
 from warpbank.program.random_programs.hinted import RandomProgram
@@ -74,12 +74,12 @@ def combinations() -> list[Combination]:
     changes nothing."""
     choices: list[list[Row | None]] = []
     for room in ROOMS:
-        rows = [row for row in SCHEMES.values() if row.name != "baseline" and room_of(row) == room]
+        rows = [row for row in SCHEMES.values() if row is not BASELINE and room_of(row) == room]
         choices.append([None, *rows])
     found = []
     for chosen in product(*choices):
         rows = [row for row in chosen if row is not None]
-        text = "+".join(row.name for row in rows) or "baseline"
+        text = "+".join(row.name for row in rows) or BASELINE.name
         try:
             parse_scheme(text)
             reason = ""

@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as xml
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.arch.schemes import Scheme, first_scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
@@ -103,6 +104,11 @@ def _to_dict(intervals: list[Interval]) -> dict[str, Any]:
     return {"intervals": [asdict(interval) for interval in intervals]}
 
 
+def adapts(scheme: Scheme) -> bool:
+    """Whether the waiting time adapts under a scheme: several warps share a collector that they wait for."""
+    return scheme.units.collector.adapts and not scheme.private_collectors
+
+
 def study(experiment: exp.Experiment) -> Watched:
     """Run an experiment on the golden model and keep its intervals. Raises WarpbankError, as `watch` does."""
     return Watched(experiment, watch(experiment))
@@ -115,14 +121,11 @@ def watch(experiment: exp.Experiment) -> list[Interval]:
     interval does.
     """
     collector = experiment.config.sub_core.collector
-    if (
-        experiment.scheme.collector != "ccu"
-        or experiment.scheme.private_collectors
-        or collector.sthld != "adaptive"
-    ):
+    if not adapts(experiment.scheme) or collector.sthld != "adaptive":
         raise WarpbankError(
             f"the waiting time does not adapt with scheme {experiment.scheme.name} and STHLD "
-            f"{collector.sthld!r}; use --scheme malekeh and leave sub_core.collector.sthld at 'adaptive'"
+            f"{collector.sthld!r}; use --scheme {first_scheme(adapts)} and leave sub_core.collector.sthld "
+            "at 'adaptive'"
         )
     seen = Waiting()
     exp.run(experiment, Observed(GoldenEngine(), seen))

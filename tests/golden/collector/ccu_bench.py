@@ -3,6 +3,9 @@ talk to."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from tests.hdl.bench import make_uop
@@ -25,19 +28,23 @@ def value(register: int, version: int = 0) -> np.ndarray:
     return np.arange(4, dtype=np.uint32) + np.uint32(1000 * register + 100 * version)
 
 
+#: Units under customary policies.
+LRU = partial(Ccu, far_first=False)
+
+
 class Bench:
     """`Ccu` with everything around it played by lists.
 
     Parameters
     ----------
     overrides : of `sub_core.collector`, or whole paths.
-    kind : the class of the collectors, if it is not `Bench.kind`.
+    kind : what makes the collectors, if it is not `Bench.kind`.
     """
 
     #: The class of the collectors; tests put broken ones here.
-    kind: type[Ccu] = Ccu
+    kind: Callable[..., Ccu] = Ccu
 
-    def __init__(self, *overrides: str, kind: type[Ccu] | None = None) -> None:
+    def __init__(self, *overrides: str, kind: Callable[..., Ccu] | None = None) -> None:
         paths = [each if "." in each else f"sub_core.collector.{each}" for each in overrides]
         config = with_overrides(preset("tiny"), paths)
         self.events: list[tuple[str, tuple[int, ...]]] = []
@@ -45,7 +52,7 @@ class Bench:
         self.done: list[tuple[int, int]] = []  # operands read: (warp, register)
         self.dispatched: list[tuple[int, TraceUop]] = []
         probe = Probe(0, lambda event: self.events.append(event[2:]))
-        self.ccu = (kind or self.kind)(config, self, self._done, probe)  # type: ignore[arg-type]
+        self.ccu = (kind or self.kind)(config, self, self._done, probe)
         self.cycle = self._seq = 0
 
     # --- What the collectors call.
@@ -156,7 +163,7 @@ class Bench:
         return found
 
 
-def owner(*overrides: str, kind: type[Ccu] | None = None) -> Bench:
+def owner(*overrides: str, kind: Callable[..., Ccu] | None = None) -> Bench:
     """The only unit is warp 0's, with registers 1 (near), 2 and 3 (far)."""
     bench = Bench(ONE, *overrides, kind=kind)
     bench.run(bench.uop(0, 1, 2, 3, near=0b001))

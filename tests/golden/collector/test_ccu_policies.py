@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.golden.collector.ccu_bench import ONE, RESULT, TWO, Bench, owner
-from warpbank.golden.collector.ccu import LruCcu
+from tests.golden.collector.ccu_bench import LRU, ONE, RESULT, TWO, Bench, owner
 
 PRIVATE = ("sub_core.collectors=8", "allocation=per_warp")
 
@@ -171,7 +170,7 @@ def test_a_seed_decides() -> None:
 
 
 def test_lru_keeps_every_result_and_never_waits() -> None:
-    bench = owner(kind=LruCcu)
+    bench = owner(kind=LRU)
     bench.results((bench.uop(0), 9, 7))
     assert bench.held(0) == {1, 2, 3, 9}
     assert bench.ccu.may_issue == 0xFF
@@ -179,7 +178,7 @@ def test_lru_keeps_every_result_and_never_waits() -> None:
 
 
 def test_lru_replaces_near_lines_too() -> None:
-    bench = Bench(ONE, kind=LruCcu)
+    bench = Bench(ONE, kind=LRU)
     bench.run(bench.uop(0, *range(6), near=0b111111))
     bench.run(bench.uop(0, 6, 7, 8, 9))
     assert bench.held(0) == {2, 3, 4, 5, 6, 7, 8, 9}

@@ -59,8 +59,8 @@ class Watched(Ltrf):
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
     happened.clear()
-    monkeypatch.setattr(warpbank.golden.registry, "Ltrf", Watched)
-    monkeypatch.setitem(warpbank.golden.registry.HIERARCHIES, "ltrf", Watched)
+    for name in ("ltrf", "ltrf_plus"):
+        monkeypatch.setitem(warpbank.golden.registry.HIERARCHIES, name, Watched)
 
 
 def machine(*overrides: str) -> SmConfig:

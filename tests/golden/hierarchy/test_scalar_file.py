@@ -122,8 +122,8 @@ def mismatches() -> bool:
             "warpbank.golden.storage.decompress_moves.DecompressMoves.before",
             lambda self, uop, missing: None,
         ),  # the move is missing
-        ("warpbank.golden.registry.ScalarRf", ForgetsTheBit),
-        ("warpbank.golden.registry.ScalarFile", TakesParts),
+        ("warpbank.golden.storage.scalar_file.ScalarRf", ForgetsTheBit),
+        ("warpbank.golden.storage.scalar_file.ScalarFile", TakesParts),
     ],
 )
 def test_mutants_are_caught(name: str, mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Renaming]:
 
     monkeypatch.setattr(renaming, "Release", Timed)
     monkeypatch.setattr(Timed, "longest", 0)
-    monkeypatch.setattr(warpbank.golden.registry, "Renaming", Kept)
     monkeypatch.setitem(warpbank.golden.registry.MAPPINGS, "renaming", Kept)
     return found
 

@@ -180,7 +180,6 @@ class FreeTooEarly(Renaming):
 
 
 def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warpbank.golden.registry, "Renaming", FreeTooEarly)
     monkeypatch.setitem(warpbank.golden.registry.MAPPINGS, "renaming", FreeTooEarly)
     with pytest.raises(OperandMismatch):
         run("reduction", scheduler="lrr")

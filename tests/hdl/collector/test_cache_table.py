@@ -12,11 +12,11 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 import warpbank.hdl.collector.cache_table
-from tests.golden.collector.ccu_bench import ONE, Bench
+from tests.golden.collector.ccu_bench import LRU, ONE, Bench
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import CacheTable
-from warpbank.golden.collector.ccu import Ccu, LruCcu
+from warpbank.golden.collector.ccu import Ccu
 from warpbank.hdl.collector.cache_table import Lines, found, take, touched, victim
 
 #: The RTL's functions are combinational: state in, answer out.
@@ -113,7 +113,7 @@ def test_replacement_equals_golden(size: int, far_first: bool) -> None:
 def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[int]:
     """What a uop does to its unit's table. Returns how many uops missed so many sources."""
     rng = random.Random(seed)
-    bench = Bench(ONE, f"cache_lines={lines_of}", f"seed={seed}", kind=Ccu if far_first else LruCcu)
+    bench = Bench(ONE, f"cache_lines={lines_of}", f"seed={seed}", kind=Ccu if far_first else LRU)
     table = bench.unit(0).table
     m, lines = Module(), Lines(lines_of, "")
     keeps, valid, near, number = Signal(), Signal(MAX_SOURCES), Signal(MAX_SOURCES), Signal(16)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,9 +28,10 @@ from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
-from warpbank.hdl.collector.ccu import Ccu, LruCcu
+from warpbank.hdl.collector.ccu import Ccu
 
-GOLDEN = {Ccu: warpbank.golden.collector.ccu.Ccu, LruCcu: warpbank.golden.collector.ccu.LruCcu}
+#: Units under customary policies.
+LRU = partial(Ccu, far_first=False)
 
 
 def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
@@ -52,12 +55,17 @@ def lockstep(
     core, shape = config.sub_core, config.sub_core.collector
     log, world = Log(), Machine(config, rng)
     rtl = unit(config, probe=True)
-    base = next(each for each in GOLDEN if issubclass(unit, each) and unit.far_first == each.far_first)
     other = config if model_seed is None else machine_of(machine, (*overrides, f"seed={model_seed}"))
     Watched.seen = kinds = Counter[str]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warpbank.golden.collector.ccu, "CacheTable", Watched)
-        model = GOLDEN[base](other, world, world.read_done, log.probe)  # type: ignore[arg-type]
+        model = warpbank.golden.collector.ccu.Ccu(
+            other,
+            world,
+            world.read_done,
+            log.probe,
+            rtl.far_first,  # type: ignore[arg-type]
+        )
     waiting_time = Sthld(shape.sthld_interval, shape.sthld_max)
     issued = 0
 
@@ -244,7 +252,7 @@ def _dispatched(ctx: Any, rtl: Any, world: Machine) -> None:
 
 #: Machine, class, and what is set besides: shared and private units, small and large tables, waiting times,
 #: seeds.
-CASES: dict[str, tuple[str, type[Ccu], tuple[str, ...]]] = {
+CASES: dict[str, tuple[str, Callable[..., Ccu], tuple[str, ...]]] = {
     "shared": ("tiny", Ccu, ("sub_core.warps=4", "sthld=8")),
     "never_waits": ("tiny", Ccu, ("sub_core.warps=4", "sthld=0", "seed=77")),
     "adaptive": ("tiny", Ccu, ("sthld_interval=16", "sub_core.warps=4")),
@@ -252,8 +260,8 @@ CASES: dict[str, tuple[str, type[Ccu], tuple[str, ...]]] = {
     "many_lines": ("odd", Ccu, ("cache_lines=16", "sub_core.collectors=2", "sthld=8")),
     "per_warp": ("per_warp", Ccu, ("sub_core.warps=3", "sub_core.collectors=3")),
     "single": ("single", Ccu, ()),
-    "lru": ("tiny", LruCcu, ("sub_core.warps=4",)),
-    "lru_three": ("odd", LruCcu, ()),
+    "lru": ("tiny", LRU, ("sub_core.warps=4",)),
+    "lru_three": ("odd", LRU, ()),
 }
 #: Those that take longer than the default suite should.
 SLOW = ("many_lines", "lru_three")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ def with_unit(unit: Any) -> Any:
     def build(config: SmConfig, scheme: Scheme, probe: bool) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(HIERARCHIES, "ltrf", unit)
-            patch.setitem(HIERARCHIES, "ltrf_plus", partial(unit, liveness=True))
+            patch.setitem(HIERARCHIES, "ltrf_plus", unit)
             return build_registers(config, scheme, probe)
 
     return build

@@ -17,8 +17,8 @@ from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from tests.hdl.sub_core_bench import pack
 from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
+from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.bdi_banks import BdiBanks as GoldenBdi
-from warpbank.golden.storage.gscalar import WORD_LANES, groups
 from warpbank.golden.storage.gscalar import GScalar as Golden
 from warpbank.golden.storage.metadata import Fill, Metadata
 from warpbank.hdl.main.poison import POISON

@@ -8,18 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.arch.schemes import BASELINE, Scheme, parse_scheme
 
-#: What the choices of a scheme are called as units; what is not here has the unit's name already.
-_UNITS = {"plain": "banks", "bdi": "bdi_banks", "flat": "", "gscalar_half": "gscalar"}
-#: Parts of a unit that are worth a row of their own.
-_PARTS = {
-    "gscalar": ("compressor", "decompressor"),
-    "gscalar_half": ("compressor_half", "decompressor_half"),
-    "bdi": ("bdi_compressor", "bdi_decompressor"),
-    **dict.fromkeys(("ltrf", "ltrf_plus"), ("warp_control_blocks", "address_allocation", "mover")),
-    "renaming": ("renaming_table", "availability", "release", "flag_cache"),
-}
 #: What a reader must know of the numbers.
 NOTE = (
     "One instance of each unit that differs from the baseline's, as synthesis has recorded it at the size "
@@ -31,13 +21,10 @@ NOTE = (
 def units(scheme: Scheme) -> list[str]:
     """Units of the scheme that the baseline does not have, each followed by its parts; for the baseline its
     own."""
-    base = parse_scheme("baseline")
     found: list[str] = []
-    for room in ("collector", "hierarchy", "mapping", "storage", "scheduler"):
-        choice = getattr(scheme, room)
-        if scheme.name == base.name or choice != getattr(base, room):
-            name = choice.replace("-", "_")
-            found += [_UNITS.get(name, name), *_PARTS.get(name, ())]
+    for unit in scheme.units:
+        if scheme.name == BASELINE.name or unit.name != getattr(BASELINE, unit.room):
+            found += [unit.exported, *(part.name for part in unit.parts if part.shown)]
     return [unit for unit in dict.fromkeys(found) if unit]
 
 

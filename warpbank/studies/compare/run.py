@@ -18,7 +18,7 @@ from warpbank.studies.compare.table import Comparison
 from warpbank.synth.energy import COMMON, energy, own_tables, table
 
 #: One scheme of each paper, and the baseline.
-DEFAULT_SCHEMES = ("baseline", "bow-wr", "malekeh", "ltrf-plus", "gscalar", "renaming")
+DEFAULT_SCHEMES = tuple(row.name for row in SCHEMES.values() if row.representative)
 #: Kernels of different kinds that do not take long: streaming, stencil, dense, divergent, tree search,
 #: barriers.
 DEFAULT_KERNELS = ("nn", "hotspot", "matrixmul", "bfs", "btree", "reduction")

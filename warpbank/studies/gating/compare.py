@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from warpbank.arch.config import with_overrides
+from warpbank.arch.schemes import BASELINE, Scheme, first_scheme, parse_scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.golden import GoldenEngine
@@ -45,6 +46,11 @@ class Comparison:
         return draw(title, self.renaming, self.first_touch)
 
 
+def renames(scheme: Scheme) -> bool:
+    """Whether registers change their places under a scheme."""
+    return scheme.units.mapping.renames
+
+
 def compare(experiment: exp.Experiment) -> Comparison:
     """Run an experiment on the golden model with renaming and without.
 
@@ -52,9 +58,10 @@ def compare(experiment: exp.Experiment) -> Comparison:
     ------
     WarpbankError : the experiment's scheme does not rename registers.
     """
-    if experiment.scheme.mapping != "renaming":
+    if not renames(experiment.scheme):
         raise WarpbankError(
-            f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as renaming"
+            f"scheme {experiment.scheme.name} does not rename registers; use one that does, such as "
+            f"{first_scheme(renames)}"
         )
     return Comparison(experiment, _observe(experiment), _observe(_unrenamed(experiment)))
 
@@ -67,9 +74,9 @@ def _observe(experiment: exp.Experiment) -> dict[str, Any]:
 
 def _unrenamed(experiment: exp.Experiment) -> exp.Experiment:
     """The experiment without renaming, under the scheduler that it has with renaming."""
-    rest = "+".join(row for row in experiment.scheme.name.split("+") if row != "renaming") or "baseline"
+    rows = [row for row in experiment.scheme.name.split("+") if not renames(parse_scheme(row))]
     policy = experiment.config.sub_core.front_end.scheduler
     if policy == "scheme":
         policy = experiment.scheme.scheduler
     config = with_overrides(experiment.config, [f"sub_core.front_end.scheduler={policy}"])
-    return replace(experiment, scheme=exp.find_scheme(rest), config=config)
+    return replace(experiment, scheme=exp.find_scheme("+".join(rows) or BASELINE.name), config=config)

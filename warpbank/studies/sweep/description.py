@@ -14,6 +14,7 @@ from warpbank.arch.config import with_overrides
 from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.overrides import field_paths
+from warpbank.arch.schemes import BASELINE
 from warpbank.program.errors import WarpbankError
 from warpbank.program.toml_table import Table
 from warpbank.sim import experiment as exp
@@ -44,7 +45,7 @@ class Sweep:
     """
 
     kernels: tuple[str, ...]
-    schemes: tuple[str, ...] = ("baseline",)
+    schemes: tuple[str, ...] = (BASELINE.name,)
     sizes: tuple[str, ...] = ("small",)
     presets: tuple[str, ...] = (exp.DEFAULT_PRESET,)
     fields: dict[str, tuple[Value, ...]] = field(default_factory=dict)
