@@ -8,6 +8,7 @@ minutes of CPU time, once per version of the sources.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -82,6 +83,34 @@ def _copy(tree: Path) -> None:
     shutil.copytree(Path(native.__file__).parent.parent, package, ignore=_IGNORED)
     for room in ("arch", "program", "golden"):  # golden, and what it imports
         shutil.copytree(native.room(room), package / room, ignore=_IGNORED, dirs_exist_ok=True)
+    golden = package / "golden"
+    for path in [golden / "interfaces.py", *sorted(golden.glob("*/*.py"))]:
+        path.write_text(_opened(path.read_text()))
+
+
+def _opened(source: str) -> str:
+    """Source in which every class without a decorator is open for interpreted subclasses: schemes of a user's
+    own extend golden's units, and are not compiled."""
+    lines = source.splitlines(keepends=True)
+    tree = ast.parse(source)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    places = [node.lineno - 1 for node in classes if not node.decorator_list and not _is_value(node)]
+    if not places:
+        return source
+    for place in reversed(places):
+        lines.insert(place, "@mypyc_attr(allow_interpreted_subclasses=True)\n")
+    last = max(node.end_lineno or 0 for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    lines.insert(
+        last,
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from mypy_extensions import mypyc_attr\n",
+    )
+    return "".join(lines)
+
+
+def _is_value(node: ast.ClassDef) -> bool:
+    """Whether a class is no unit: an enumeration, an exception, a tuple with names."""
+    bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+    return bool(bases & {"IntEnum", "Enum", "Exception", "NamedTuple", "WarpbankError", "Generic"})
 
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "modules")
