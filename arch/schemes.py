@@ -546,14 +546,30 @@ def _cache_needs_two_levels(scheme: Scheme) -> str:
 RULES.append(_cache_needs_two_levels)
 
 
-def _rfc_is_alone(scheme: Scheme) -> str:
-    """Refuse collectors that keep values under a register file cache that takes results."""
-    if scheme.hierarchy not in ("rfc", "sw_rfc") or scheme.collector == "ocu":
+def _words_at_issue(scheme: Scheme) -> str:
+    """Refuse bypassing collectors over a cache that goes by the word that a uop brings at issue."""
+    if scheme.hierarchy not in ("rfc", "sw_rfc") or not scheme.collector.startswith("boc"):
         return ""
-    return "rfc and sw-rfc are comparators, built for collectors that keep no values."
+    return (
+        "a bypassing collector asks for a uop's operands when its window takes the uop, after the issue, and "
+        "the cache of rfc and sw-rfc goes by what the uop says of its operands when it issues."
+    )
 
 
-RULES.append(_rfc_is_alone)
+RULES.append(_words_at_issue)
+
+
+def _one_word_of_nearness(scheme: Scheme) -> str:
+    """Refuse caching collectors over the cache that the compiler manages."""
+    if scheme.hierarchy != "sw_rfc" or not scheme.collector.startswith("ccu"):
+        return ""
+    return (
+        "a uop has one near bit per operand: for sw-rfc it says where the operand is, for caching collectors "
+        "how soon it is read again."
+    )
+
+
+RULES.append(_one_word_of_nearness)
 
 register_scheme(
     Row(
@@ -589,40 +605,24 @@ register_scheme(
 )
 
 
-def _renaming_below_a_cache(scheme: Scheme) -> str:
-    """Refuse renaming below the caches that are comparators."""
-    if scheme.mapping != "renaming":
+def _one_scalar_bank(scheme: Scheme) -> str:
+    """Refuse units that a scalar bank with one port cannot serve."""
+    if scheme.storage != "scalar_rf":
         return ""
-    if scheme.hierarchy in ("rfc", "sw_rfc"):
-        return "rfc and sw-rfc are comparators as they were published, over registers at fixed places."
-    return ""
-
-
-RULES.append(_renaming_below_a_cache)
-
-
-def _compressed_operands(scheme: Scheme) -> str:
-    """Refuse storages with encodings below units that were not built for them."""
-    if scheme.storage == "scalar_rf" and (scheme.collector, scheme.hierarchy, scheme.mapping) != (
-        "ocu",
-        "flat",
-        "direct",
-    ):
+    if scheme.hierarchy != "flat":
         return (
-            "scalar-rf is a comparator as it was published, a scalar bank for collectors that keep "
-            "nothing and registers at fixed places; gscalar does what it does, and joins the others."
+            "registers between a register file cache and its banks move several a cycle, and the one port of "
+            "scalar-rf's scalar bank takes one; gscalar does what it does, bank by bank."
         )
-    if scheme.storage not in COMPRESSED:
-        return ""
-    if scheme.hierarchy in ("rfc", "sw_rfc"):
+    if scheme.collector == "boc":
         return (
-            "rfc and sw-rfc are comparators as they were published, over banks that do not compress; ltrf "
-            "joins the storages that do."
+            "an evicted value may wait for scalar-rf's one scalar bank, and a uop that writes lanes of it "
+            "may issue meanwhile, too late for the move that must go first; bow writes its results through."
         )
     return ""
 
 
-RULES.append(_compressed_operands)
+RULES.append(_one_scalar_bank)
 
 
 def parse_scheme(text: str) -> Scheme:

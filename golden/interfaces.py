@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 
+from warpbank.golden.contents import Shelf
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.metadata import Metadata
@@ -121,6 +122,10 @@ class Mapping(ABC):
     def holding(self, warp: int) -> str:
         """Description of the registers that a warp has, for the message of a deadlock."""
 
+    def contents(self) -> list[Shelf]:
+        """Entries of the mapping's table, by warp, for a drawing; none if places are computed."""
+        return []
+
 
 class Storage(ABC):
     """Register storage, second half of the bank interface: the banks, and the stages before and behind them.
@@ -214,6 +219,11 @@ class Storage(ABC):
     def dispatched(self, uop: TraceUop) -> bool:
         """A uop goes to its unit. Returns whether one lane executes it."""
 
+    def content(self, bank: int, row: int) -> tuple[Value, str] | None:
+        """Value of a row and how it is encoded ("" if as it is), for a drawing; None: the storage does not
+        tell."""
+        return None
+
 
 class Hierarchy(ABC):
     """Register hierarchy: serves the operand read interface, and takes results by the result interface.
@@ -302,6 +312,10 @@ class Hierarchy(ABC):
     @abstractmethod
     def edge(self) -> None:
         """End a cycle in which the mapping is busy, at the clock edge."""
+
+    def contents(self) -> list[Shelf]:
+        """Registers in the cache, by row, for a drawing; none if there is no cache."""
+        return []
 
 
 class Units(ABC):
@@ -407,3 +421,8 @@ class Collector(ABC):
     @abstractmethod
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
         """Return the next cycle after `cycle` in which a complete uop finds its unit free."""
+
+    def contents(self) -> list[Shelf]:
+        """Values that the collectors keep for later uops, by collector, for a drawing; none if they keep
+        none."""
+        return []

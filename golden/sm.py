@@ -44,7 +44,7 @@ class Sm:
     """
 
     #: The class of the sub-cores; tests put broken ones here.
-    sub_core_class = SubCore
+    sub_core_class: type[SubCore] = SubCore
 
     def __init__(
         self,

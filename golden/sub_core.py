@@ -98,7 +98,7 @@ class SubCore:
         self.stalls = [0] * len(Stall)
         self.wake = NEVER
         self._active = self.scheduler.active  # warps that may issue, at the clock edge
-        self._flying = [0] * core.warps
+        self.flying = [0] * core.warps
         self._lengths = [0] * core.warps
         self.retired = [0] * core.warps
         self._settled = True
@@ -174,7 +174,14 @@ class SubCore:
             reason = status.stall(refused, active)
         # account
         self._ready_pending = 0 if eligible else (status.ready & ~self._active).bit_count()
-        self._account(reason, cycle)
+        self.stalls[reason] += 1
+        self._accounted = cycle + 1
+        if self.probe.sink is not None:
+            self._reasons.emit(reason)
+        if self._occupied:
+            self._occupancy.emit(self._occupied)
+        if self._ready_pending:
+            self._pends.emit(self._ready_pending)
         # edge
         self._occupied = collectors.edge()
         if mapping.busy:
@@ -203,7 +210,7 @@ class SubCore:
             self._issues.emit(warp, uop.seq, uop.pc)
         self.status.issue(uop)
         self._checker.issue(uop)
-        self._flying[warp] += 1
+        self.flying[warp] += 1
         self.registers.issue(uop)
         if uop.control in NOTICES:  # the collectors' windows do not move
             if uop.control is _PREFETCH:
@@ -251,7 +258,7 @@ class SubCore:
         assert not uop.retired, f"uop {uop.seq} of warp {uop.warp} retires twice"
         uop.retired = True
         warp = uop.warp
-        self._flying[warp] -= 1
+        self.flying[warp] -= 1
         if uop.seq & MOVE:
             return
         self._retires.emit(warp, uop.seq)
@@ -259,21 +266,10 @@ class SubCore:
             self.status.fenced &= ~(1 << warp)
             self.status.changed |= 1 << warp
         self.retired[warp] += 1
-        if not self._flying[warp] and not self.status.live >> warp & 1:
+        if not self.flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
             self.mapping.end(warp)
             self._at_drain(self.number, warp)
-
-    def _account(self, reason: Stall, cycle: int) -> None:
-        """Account for a cycle: what held in it is reported."""
-        self.stalls[reason] += 1
-        self._accounted = cycle + 1
-        if self.probe.sink is not None:
-            self._reasons.emit(reason)
-        if self._occupied:
-            self._occupancy.emit(self._occupied)
-        if self._ready_pending:
-            self._pends.emit(self._ready_pending)
 
     def settle(self, end: int) -> None:
         """Account for the cycles slept before cycle `end`."""

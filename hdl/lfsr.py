@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -45,9 +45,10 @@ class Lfsr(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         state = Signal(WIDTH, init=self._seed)
-        following: Value = state
-        for _ in range(STRIDE):
-            following = (following >> 1) ^ Mux(following[0], TAPS, 0)
+        following = state
+        for step in range(1, STRIDE + 1):
+            before, following = following, Signal(WIDTH, name=f"after_{step}")
+            m.d.comb += following.eq((before >> 1) ^ Mux(before[0], TAPS, 0))
         with m.If(self.advance):
             m.d.sync += state.eq(following)
         m.d.comb += self.state.eq(state)

@@ -87,7 +87,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     needs = HIERARCHIES[scheme.hierarchy].main_needs
     cached, operands = needs["cached"], needs["operands"]
     freed = TABLE_BANKS if probe and config.takes_flags else 0
-    storage = STORAGES.make(scheme.storage, config, probe, freed, cached)
+    storage = STORAGES.make(scheme.storage, config, probe, freed, cached and not operands)
     mapping = MAPPINGS.make(
         scheme.mapping, config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
     )

@@ -12,8 +12,18 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist, yosys
+from warpbank.synth.folding import folded
 from warpbank.synth.units import UNITS, make
 
+#: Verilator's rules that exported Verilog breaks, with the reason; `synth/lint.vlt` has those of `-Wall`.
+_WAIVED = {
+    "WIDTHEXPAND": "operands narrower than their operator are extended with zeros, as Verilog says",
+    "WIDTHTRUNC": "a result wider than what it is assigned to loses its upper bits, as Verilog says",
+    "CASEOVERLAP": "of a case's items the first that matches counts",
+    "CMPCONST": "a configuration may make a comparison constant",
+    "UNOPTFLAT": "vectors whose bits depend on one another; no bit depends on itself, Yosys' `check` looks",
+}
+_TIMESCALE = "`timescale 1ns / 1ps\n"
 #: A row of a memory's initial content, all zeros.
 _INIT = re.compile(r"    (?P<memory>\S+ ?)\[(?P<row>\d+)\] = (?P<width>\d+)'h0+;\n")
 _LANE = re.compile(
@@ -39,12 +49,24 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     if kind not in (".v", ".il"):
         raise WarpbankError(f"the output's name ends in .v (Verilog) or .il (RTLIL), not {kind or 'nothing'}")
     component = make(unit, config, scheme, probe=probe)
+    if kind == ".v":
+        return verilog(unit, component, config, scheme)
     source = netlist.to_rtlil(component, unit)
     head = header(unit, component, config, scheme)
-    if kind == ".il":
-        return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
-    body = _tidy(netlist.to_verilog(source, netlist.READABLE))
-    return "".join(f"// {line}".rstrip() + "\n" for line in head) + "\n" + body
+    return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
+
+
+def verilog(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> str:
+    """Text of the Verilog file of a component that `warpbank.synth.units.make` made. Raises WarpbankError if
+    Yosys is missing."""
+    source = netlist.to_rtlil(component, unit)
+    head = header(unit, component, config, scheme)
+    body = folded(_tidy(netlist.to_verilog(source, [*netlist.READABLE, f"hierarchy -top {unit}"])))
+    waivers = "".join(f"/* verilator lint_off {rule} */ // {why}\n" for rule, why in _WAIVED.items())
+    return (
+        "".join(f"// {line}".rstrip() + "\n" for line in head)
+        + f"\n{_TIMESCALE}/* verilator lint_save */\n{waivers}{body}/* verilator lint_restore */\n"
+    )
 
 
 def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[str]:

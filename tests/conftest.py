@@ -12,6 +12,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.browser import browser
+
+__all__ = ["browser"]
+
 # By default hypothesis draws the same examples in every run; `--hypothesis-profile=explore` draws new ones
 # and prints how to repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)

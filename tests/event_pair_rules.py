@@ -17,7 +17,10 @@ ISSUES = ("reader", "last reader", "writer", "part writer", "pbr", "move", "pref
 NAMES = ("reader", "last reader", "writer", "part writer", "move")
 WRITERS = ("writer", "part writer", "move")
 READS = ("bank read", "cache read", "arrival", "dispatch")
-COMES = ("cache allocate", "fetch", "cache fill", "cache zero")
+#: What a cache brings in of the main register file.
+FETCHED = ("fetch", "cache fill", "cache zero")
+#: ... and the place that it has, or that a result gets.
+COMES = ("cache allocate", *FETCHED)
 RESULTS = ("write", "collector write", "invalidate")
 
 
@@ -80,7 +83,13 @@ RULES = (
     Rule(
         "A warp whose last uop retires has nothing left to issue, to collect or to bring in.",
         ("end",),
-        (*ISSUES, *READS, *COMES, "end", "map", "activate"),
+        (*ISSUES, *READS, *FETCHED, "end", "map", "activate"),
+    ),
+    Rule(
+        "A warp whose last uop retires has nothing left to issue, to collect or to bring in.",
+        ("end",),
+        ("cache allocate",),
+        _ltrf,
     ),
     Rule(
         "A warp becomes active or pending at one clock edge.",

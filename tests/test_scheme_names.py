@@ -12,7 +12,7 @@ from warpbank.arch.units import UNITS
 
 #: The registry, and what reproduces or quotes a paper's numbers, which are numbers of that paper's schemes.
 REGISTRY = ("arch/schemes.py", "arch/units.py")
-QUOTING = ("warpbank/studies/reproduce/", "synth/published.py")
+QUOTING = ("warpbank/studies/reproduce/", "warpbank/studies/examples.py", "synth/published.py")
 NAMES = {*SCHEMES, *(name for units in UNITS.values() for name in units)}
 #: Words of the field that some unit has for a name, where they say something else.
 OTHERWISE = {
@@ -21,6 +21,10 @@ OTHERWISE = {
     ("warpbank/studies/gating/compare.py", "renaming"): "key of a result: the run with renaming",
     ("warpbank/studies/sweep/table.py", "baseline"): "key of a result: what gains are relative to",
     ("warpbank/cli/gating.py", "renaming"): "head of a column: the run with renaming",
+    **{
+        ("warpbank/cli/run.py", name): "how the names of counters begin"
+        for name in ("boc", "ccu", "renaming", "scalar_rf", "two_level")
+    },
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from warpbank.golden.collector.ocu import Ocu
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Units
 from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
@@ -75,3 +76,10 @@ class LastValue(Ocu):
                 for register in self._hits[collector]:
                     self._read(collector, register)
         return refused
+
+    def contents(self) -> list[Shelf]:
+        """Values that the slots of every warp keep, for `warpbank view --format machine`."""
+        return [
+            Shelf(warp, "kept", 0, [Kept(warp, register, value) for register, value, _ in kept.values()])
+            for warp, kept in enumerate(self._kept)
+        ]

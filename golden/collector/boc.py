@@ -8,6 +8,7 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
@@ -293,6 +294,22 @@ class Boc(Collector):
         assert self._offer is not None
         self._taken = True
         self._bus = (self._offer[0] + 1) % self._warps
+
+    def contents(self) -> list[Shelf]:
+        """Window of every warp: its valid entries."""
+        return [
+            Shelf(
+                warp,
+                "window",
+                len(window.entries),
+                [
+                    Kept(warp, entry.register, entry.value if entry.filled else None, entry.notes)
+                    for entry in window.entries
+                    if entry.valid
+                ],
+            )
+            for warp, window in enumerate(self.windows)
+        ]
 
     # --- The clock edge.
 

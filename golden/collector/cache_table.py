@@ -29,6 +29,11 @@ class Line:
         self.metadata = EMPTY
         self.valid = self.filled = self.near = self.locked = False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """State of the line in words, for a drawing."""
+        return ("near" if self.near else "far", *(("locked",) if self.locked else ()))
+
 
 class CacheTable:
     """Cache table, fully associative. Malekeh, sections III-C and IV-A.

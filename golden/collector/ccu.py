@@ -7,6 +7,7 @@ from collections.abc import Callable
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.lfsr import Lfsr
 from warpbank.golden.probe import Probe
@@ -335,6 +336,22 @@ class Ccu(Collector):
 
     def written_back(self) -> None:
         """Do nothing: no value is evicted."""
+
+    def contents(self) -> list[Shelf]:
+        """Cache table of every unit: its valid lines."""
+        return [
+            Shelf(
+                number,
+                "cache table",
+                len(unit.table.lines),
+                [
+                    Kept(unit.owner, line.register, line.value if line.filled else None, line.notes)
+                    for line in unit.table.lines
+                    if line.valid
+                ],
+            )
+            for number, unit in enumerate(self.units)
+        ]
 
     # --- The clock edge.
 

@@ -57,6 +57,17 @@ class Entry:
         self.idle = self.age = self.users = 0
         self.waiting: list[Collected] = []
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """State of the entry in words, for a drawing."""
+        states = (
+            ("reserved", self.reserved),
+            ("dirty", self.dirty),
+            ("transient", self.dirty and not self.keep),
+            ("in use", self.users > 0),
+        )
+        return tuple(word for word, holds in states if holds)
+
 
 @dataclass(eq=False)
 class Collected:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.mover import Move, Mover, Stage
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
@@ -429,6 +430,30 @@ class Ltrf(Hierarchy):
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
                 entry[block.offset] = self._storage.poisoned(entry[block.offset])
+
+    def contents(self) -> list[Shelf]:
+        """Rows of the cache: the registers of the warp that has each, and those on their way."""
+        return [
+            Shelf(offset, f"row {offset}", self._entries, [] if warp is None else self._kept(warp, offset))
+            for offset, warp in enumerate(self._owner)
+        ]
+
+    def _kept(self, warp: int, offset: int) -> list[Kept]:
+        """Registers of a warp in its row."""
+        block = self.blocks[warp]
+        kept: list[Kept] = []
+        for register in range(block.placed.bit_length()):
+            if not block.placed >> register & 1:
+                continue
+            entry, moving = block.table[register], bool(block.moving >> register & 1)
+            notes = [f"bank {entry}"]
+            if moving:
+                notes.append("moving")
+            if not block.live >> register & 1:
+                notes.append("dead")
+            value = None if moving else self._values[entry][offset]
+            kept.append(Kept(warp, register, value, tuple(notes)))
+        return kept
 
 
 def _lowest(mask: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.result_cache import ResultCache
 from warpbank.golden.hierarchy.tags import TagRow
 from warpbank.golden.main.register_file import MainRegisterFile
@@ -58,6 +59,8 @@ class Rfc(ResultCache):
         self._buffers: list[Departing | None] = [None] * config.sub_core.banks
         self._leaves: tuple[int, Departing] | None = None
         self._pointer = 0
+        self._arrived: list[tuple[int, int]] = []  # registers whose buffer was emptied in the cycle before
+        self._fresh: list[tuple[int, int]] = []  # results that the cache takes in this cycle
 
     @property
     def busy(self) -> bool:
@@ -66,6 +69,7 @@ class Rfc(ResultCache):
             super().busy
             or bool(self._asked)
             or any(self._buffers)
+            or bool(self._arrived)
             or any(row.unused is None for row in self.tags)
         )
 
@@ -74,13 +78,9 @@ class Rfc(ResultCache):
         self._leaves = None
 
     def before(self, uop: TraceUop) -> TraceUop | None:
-        """The move that must issue in the place of a uop: before one that writes some lanes of a bank."""
-        offset = self._row_of[uop.warp]
-        if not uop.part or offset is None:
-            return None
-        row, first = self.tags[offset], uop.destination
-        safe = sum(1 << place for place in range(uop.count) if row.find(first + place) is not None)
-        return self._main.before(uop, safe)
+        """The move that must issue in the place of a uop: before one that may write some lanes of a bank. The
+        tags are not asked whether the cache has the register, which might leave before the result comes."""
+        return self._main.before(uop) if uop.part else None
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says which registers it reads for the last time."""
@@ -126,6 +126,9 @@ class Rfc(ResultCache):
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
         self._entered.append((offset, entry, register))
+        warp = self._owner[offset]
+        assert warp is not None
+        self._fresh.append((warp, register))
 
     def _empty(self, offset: int) -> bool:
         warp = self._owner[offset]
@@ -133,6 +136,9 @@ class Rfc(ResultCache):
         return self._quiet(warp) if self._over[offset] else not self.tags[offset].valid
 
     def _before_reads(self) -> None:
+        for warp, register in self._arrived:
+            self._mapping.let_go(warp, register)
+        self._arrived.clear()
         self._look_up()
         self._evict()
         self._drain()
@@ -191,12 +197,14 @@ class Rfc(ResultCache):
         )
 
     def _drain(self) -> None:
-        """Registers that have left go into their banks, where no result does."""
+        """Registers that have left go into their banks, where no result does. One whose next result comes in
+        this cycle is kept as it is: at the clock edge that was still pending."""
         for bank, buffer in enumerate(self._buffers):
             if buffer is None or self._main.taken >> bank & 1:
                 continue
-            self._main.evict(bank, buffer.row, buffer.warp, buffer.register, buffer.value)
-            self._mapping.let_go(buffer.warp, buffer.register)
+            whose = (buffer.warp, buffer.register)
+            self._main.evict(bank, buffer.row, *whose, buffer.value, whose not in self._fresh)
+            self._arrived.append(whose)
             self._buffers[bank] = None
 
     def _close(self) -> None:
@@ -210,6 +218,7 @@ class Rfc(ResultCache):
                 row.registers[entry] = register
                 self._allocated(offset, entry, register)
         self._entered.clear()
+        self._fresh.clear()
         for row in self.tags:
             row.edge()
         if self._leaves is not None:
@@ -234,3 +243,21 @@ class Rfc(ResultCache):
         entry = None if offset is None else self.tags[offset].find(register)
         if offset is not None and entry is not None:
             self._values[entry][offset] = self._storage.poisoned(self._values[entry][offset])
+
+    def contents(self) -> list[Shelf]:
+        """Rows of the cache: the registers that the tags name."""
+        shelves: list[Shelf] = []
+        for offset, row in enumerate(self.tags):
+            warp = self._owner[offset]
+            kept = [
+                Kept(
+                    warp,
+                    register,
+                    self._values[entry][offset],
+                    (f"bank {entry}", *(() if row.live >> entry & 1 else ("dead",))),
+                )
+                for entry, register in enumerate(row.registers)
+                if register is not None and warp is not None
+            ]
+            shelves.append(Shelf(offset, f"row {offset}", self._entries, kept))
+        return shelves

@@ -33,11 +33,9 @@ class SwRfc(ResultCache):
         self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too
 
     def before(self, uop: TraceUop) -> TraceUop | None:
-        """The move that must issue in the place of a uop: before one that writes some lanes of a bank."""
-        if not uop.part:
-            return None
-        cached = uop.near >> MAX_SOURCES & 1 and not uop.write_back & TO_BANKS
-        return self._main.before(uop, (1 << uop.count) - 1 if cached else 0)
+        """The move that must issue in the place of a uop: before one that writes some lanes, wherever its
+        results go."""
+        return self._main.before(uop) if uop.part else None
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: it says where its operands are and where its results go."""

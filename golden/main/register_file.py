@@ -149,11 +149,13 @@ class MainRegisterFile:
         self.evict(bank, row, warp, register, value)
         return True
 
-    def evict(self, bank: int, row: int, warp: int, register: int, value: Value) -> None:
-        """Write a value, all lanes, into a bank that is not `taken`. It is kept as it is if a write of its
-        register is pending."""
+    def evict(
+        self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool = True
+    ) -> None:
+        """Write a value, all lanes, into a bank that is not `taken`. It is kept as it is unless `compress`,
+        or if a write of its register is pending."""
         self._written |= 1 << bank
-        compress = not self.pending(warp) >> register & 1
+        compress = compress and not self.pending(warp) >> register & 1
         self.storage.write_back(bank, row, warp, register, value, compress)
         self._write_back.emit(bank, row, warp, register)
 

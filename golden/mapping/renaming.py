@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from warpbank.arch.parameters import SubCoreConfig
+from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Home, Mapping
 from warpbank.golden.mapping.availability import Availability
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
@@ -209,6 +210,13 @@ class Renaming(Mapping):
         self.release.edge(self.table.mapped)
         self.busy = self.names.busy or self.release.busy
         return named
+
+    def contents(self) -> list[Shelf]:
+        """Renaming table, by warp: which registers have a physical one."""
+        shelves = [Shelf(warp, f"warp {warp}", 0, []) for warp in range(len(self.table.mapped))]
+        for physical, (warp, register) in sorted(self.table.owners().items(), key=lambda item: item[1]):
+            shelves[warp].kept.append(Kept(warp, register, None, (f"P{physical}",)))
+        return shelves
 
     def holding(self, warp: int) -> str:
         """The physical registers of a warp, for the message of a deadlock."""

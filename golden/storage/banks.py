@@ -90,6 +90,10 @@ class Banks(Storage):
         """Mask of the banks that are written: what a bank takes it writes at once."""
         return taken
 
+    def content(self, bank: int, row: int) -> tuple[Value, str]:
+        """Content of a row, which is encoded in no way."""
+        return self._rows[bank][row], ""
+
     def poison(self, bank: int, row: int) -> None:
         """The row reads as `POISON`."""
         self._rows[bank][row] = self._pattern

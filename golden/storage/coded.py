@@ -91,7 +91,7 @@ class Coded(Storage):
         self._due_read: list[tuple[int, Metadata]] = []
         self._now: dict[tuple[int, int], Metadata] = {}  # notes before the writes of this cycle
         self._before: dict[tuple[int, int], Metadata] = {}  # ... of the previous one
-        self._evicted: Evicted | None = None  # the last one
+        self._evicted: list[Evicted] = []  # in the last cycle that had any
         self._taken: list[tuple[int, int]] = []  # results of this cycle
 
     def arbiter(self, probe: Probe) -> Arbiter:
@@ -115,6 +115,12 @@ class Coded(Storage):
         self._read.append((bank, note))
         self.busy = True
         return self._banks.read(bank, row), note
+
+    def content(self, bank: int, row: int) -> tuple[Value, str]:
+        """Register that a row stands for, and its encoding bits, first the highest byte's."""
+        note = self._banks.note(bank, row)
+        bits = " ".join(f"{part:04b}" for part in note.enc)
+        return self._banks.read(bank, row), f"D enc {bits}" if note.divergent else f"enc {bits}"
 
     # --- Writes.
 
@@ -151,7 +157,10 @@ class Coded(Storage):
         self._stored.append(self._put_back(bank, row, warp, register, value, compress))
         self.busy = True
         if compress:
-            self._evicted = Evicted(self._probe.cycle, bank, row, warp, register, value)
+            cycle = self._probe.cycle
+            if self._evicted and self._evicted[0].cycle != cycle:
+                self._evicted.clear()
+            self._evicted.append(Evicted(cycle, bank, row, warp, register, value))
 
     def _put_back(
         self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool
@@ -215,12 +224,11 @@ class Coded(Storage):
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: what it will write must not have been compressed in this cycle."""
-        evicted = self._evicted
-        if evicted is not None and evicted.cycle == self._probe.cycle and uop.collects:
-            _, bank, row, warp, register, value = evicted
-            if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
-                self._due = [stored for stored in self._due if stored.bank != bank]
-                self._due.append(self._put_back(bank, row, warp, register, value, False))
+        if self._evicted and self._evicted[0].cycle == self._probe.cycle and uop.collects:
+            for _, bank, row, warp, register, value in self._evicted:
+                if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
+                    self._due = [stored for stored in self._due if stored.bank != bank]
+                    self._due.append(self._put_back(bank, row, warp, register, value, False))
         if uop.seq & MOVE:
             self.moves.note(uop.warp, uop.destination, False)
 

@@ -139,6 +139,12 @@ class ScalarFile(Storage):
         self._count("array_read", bank, False, scalar, self._words)
         return self._rows.read_scalar(bank, row) if scalar else self._rows.read(bank, row), _NOTES[scalar]
 
+    def content(self, bank: int, row: int) -> tuple[Value, str]:
+        """Register of a row, and whether the scalar bank has it."""
+        scalar = self._rows.holds(bank, row)
+        value = self._rows.read_scalar(bank, row) if scalar else self._rows.read(bank, row)
+        return value, "scalar" if scalar else ""
+
     # --- Writes.
 
     def begin(self) -> int:

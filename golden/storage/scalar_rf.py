@@ -51,9 +51,10 @@ class ScalarRf:
         self._scalar[bank][row] = False
 
     def poison(self, bank: int, row: int) -> None:
-        """Nobody is to read this row before it is written again: it reads as `POISON`."""
+        """Nobody is to read this row before it is written again: it reads as `POISON`, from the bank that had
+        its register."""
         self._rows[bank][row] = self._pattern
-        self._scalar[bank][row] = False
+        self._words[bank][row] = int(self._pattern[0])
 
     def write_scalar(self, bank: int, row: int, word: int) -> None:
         """Replace all lanes by one word."""

@@ -64,12 +64,19 @@ class AddressAllocation(wiring.Component):
         queue = m.submodules.queue = Memory(shape=bits(count), depth=max(2, count), init=range(count))
         first = self._first = Signal(range(max(2, count)))
         last = self._last = Signal(range(max(2, count)))
+        # A reset does not reach a memory: until a place of the queue is written its content is its number.
+        around, written = Signal(), Signal()
+        self._around = around
         write_at(m, queue, last, self.address, self.release)
-        m.d.comb += [self.head.eq(read_at(m, queue, first)), self.available.eq(~self.occupied.all())]
+        m.d.comb += [
+            written.eq(around | (first < last)),
+            self.head.eq(Mux(written, read_at(m, queue, first), first)),
+            self.available.eq(~self.occupied.all()),
+        ]
         with m.If(self.allocate):
             m.d.sync += first.eq(after(first, count))
         with m.If(self.release):
-            m.d.sync += last.eq(after(last, count))
+            m.d.sync += [last.eq(after(last, count)), around.eq(around | (last == count - 1))]
         given = Signal(count)
         m.d.comb += given.eq(Mux(self.allocate, 1 << self.head, 0))
         m.d.sync += self.occupied.eq(self.occupied & ~Mux(self.release, 1 << self.address, 0) | given)

@@ -15,6 +15,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.uop import MOVE
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.interfaces import UNITS, Collection
@@ -59,7 +60,8 @@ class ResultCache(Hierarchy, ABC):
     ----------
     config : the machine: cache, main register file.
     main : the main register file, `cached`, with `operands`.
-    collection : the collectors. They keep no values.
+    collection : the collectors. They ask for a uop's operands in the cycle in which it issues, and evict
+        nothing.
     probe : generate `events`.
 
     Members
@@ -69,7 +71,7 @@ class ResultCache(Hierarchy, ABC):
 
     Raises
     ------
-    ValueError : collectors that keep values.
+    ValueError : other collectors.
     """
 
     #: Collectors read the main register file, beside the cache.
@@ -78,8 +80,10 @@ class ResultCache(Hierarchy, ABC):
     def __init__(
         self, config: SmConfig, main: MainRegisterFile, collection: Collection, probe: bool = False
     ) -> None:
-        if collection.keeps:
-            raise ValueError(f"{type(self).__name__} is built for collectors that keep no values.")
+        if collection.evicts or collection.tags > 1:
+            raise ValueError(
+                f"{type(self).__name__} stands under collectors that ask for a uop's operands when it issues."
+            )
         self._config, self._main, self.collection, self._probe = config, main, collection, probe
         core = config.sub_core
         self._banks, self._entries, self._rows, self._uops = (
@@ -89,7 +93,17 @@ class ResultCache(Hierarchy, ABC):
             collection.entries,
         )
         self._cache = Arbiter(config, self._uops, probe=probe, cache=True)
-        members: dict[str, Any] = dict(HierarchyPorts(config, collection, main.layout, keeps=UNITS).members)
+        self._metadata, self._late = main.layout, main.storage.write_delay > 0
+        ports = HierarchyPorts(
+            config,
+            collection,
+            main.layout,
+            keeps=UNITS,
+            landed=UNITS * (2 if self._late else 1),
+            stored=len(main.stored),
+            owed=len(main.owed),
+        )
+        members: dict[str, Any] = dict(ports.members)
         if probe:
             own = {"cache_write": self._entries, "row_free": 1, "write_wait": UNITS, **self._more_events()}
             inner = [part.events.signature for part in (self._cache, main)]
@@ -116,6 +130,9 @@ class ResultCache(Hierarchy, ABC):
         self._locked(m)
         self._request(m, self._operands(m))
         self._results(m, self._offers(m))
+        for name in ("stored", "owed"):
+            for outer, inner in zip(getattr(self, name), getattr(self._main, name), strict=True):
+                wiring.connect(m, wiring.flipped(outer), inner)
         self._deliver(m)
         if self._probe:
             gather(m, self.events, [self._cache.events, self._main.events])
@@ -204,18 +221,29 @@ class ResultCache(Hierarchy, ABC):
     def _deliver(self, m: Module) -> None:
         """The crossbar: from a bank of the cache or of the main register file, the cache first."""
         m.d.comb += self._main.ports.eq(Cat(grant.valid for grant in self._cache.grant))
-        kept = Array(self._contents)
+        kept, known = Array(self._contents), Array(self._known)
         for number, (near, far, delivery) in enumerate(
             zip(self._cache.grant, self._main.deliver, self.deliver, strict=True)
         ):
             here, slot = Signal(name=f"from_cache_{number}"), Signal.like(near.slot, name=f"slot_{number}")
             entry = Signal.like(near.bank, name=f"entry_{number}")
             m.d.sync += [here.eq(near.valid), entry.eq(near.bank), slot.eq(near.slot)]
+            cached: list[Value] = [here, slot, kept[entry]]
+            if self._metadata.size:
+                cached.append(known[entry])
+            for stage in range(self._main.storage.read_delay):
+                ahead, cached = cached, []
+                for name, before in zip(("valid", "slot", "value", "metadata"), ahead, strict=False):
+                    cached.append(Signal(len(before), name=f"cached_{name}_{number}_{stage}"))
+                    m.d.sync += cached[-1].eq(before)
+            comes = cached[0]
             m.d.comb += [
-                delivery.valid.eq(here | far.valid),
-                delivery.slot.eq(Mux(here, slot, far.slot)),
-                delivery.value.eq(Mux(here, kept[entry], far.value)),
+                delivery.valid.eq(comes | far.valid),
+                delivery.slot.eq(Mux(comes, cached[1], far.slot)),
+                delivery.value.eq(Mux(comes, cached[2], far.value)),
             ]
+            if self._metadata.size:
+                m.d.comb += delivery.metadata.as_value().eq(Mux(comes, cached[3], far.metadata.as_value()))
 
     # --- Results.
 
@@ -274,9 +302,57 @@ class ResultCache(Hierarchy, ABC):
         values = Array(keep.value for keep in self.keep)
         for port, writer in zip(main.write, main.writer, strict=True):
             m.d.comb += port.value.eq(values[writer])
-        for finished, landed in zip(self.finished, self.landed, strict=True):
-            wiring.connect(m, wiring.flipped(finished), wiring.flipped(landed))
+        self._land(m, ready & ~Cat(offer.to_main for offer in offers))
         self._write_cache(m, near, offers)
+        self._keep_metadata(m, near, offers)
+
+    def _land(self, m: Module, cached: Value) -> None:
+        """Registers of results are free of hazards: at once where a cache alone takes them (`cached`), else
+        as late as banks take them."""
+        for unit, (finished, landed) in enumerate(zip(self.finished, self.landed, strict=False)):
+            if not self._late:
+                wiring.connect(m, wiring.flipped(finished), wiring.flipped(landed))
+                continue
+            late = self.landed[UNITS + unit]
+            m.d.comb += landed.valid.eq(finished.valid & cached[unit])
+            m.d.sync += late.valid.eq(finished.valid & ~cached[unit])
+            for name in ("warp", "register"):
+                m.d.comb += getattr(landed, name).eq(getattr(finished, name))
+                m.d.sync += getattr(late, name).eq(getattr(finished, name))
+
+    def _keep_metadata(self, m: Module, near: list[Choice], offers: list[Offer]) -> None:
+        """A bank's metadata follow a cycle after its value, and are read with it."""
+        self._known: list[Value] = []
+        if not self._metadata.size:
+            return
+        noted: list[Value] = []
+        for unit, (result, keep) in enumerate(zip(self.result, self.keep, strict=True)):
+            noter = m.submodules[f"noter_{unit}"] = self._main.storage.noter()
+            moved = Signal(name=f"noted_move_{unit}")
+            m.d.sync += moved.eq(result.payload.seq[MOVE.bit_length() - 1])
+            m.d.comb += [
+                noter.enable.eq(result.valid),
+                noter.value.eq(keep.value),
+                noter.mask.eq(result.payload.mask),
+                noter.part.eq(result.payload.part),
+            ]
+            noted.append(Mux(moved, 0, noter.note.as_value()))
+        rows, found = Array(offer.offset for offer in offers), Array(noted)
+        for number, (choice, port) in enumerate(zip(near, self._reads, strict=True)):
+            notes = m.submodules[f"cache_notes_{number}"] = memory.Memory(
+                shape=self._metadata.size, depth=max(2, self._rows), init=[]
+            )
+            write = notes.write_port()
+            read = notes.read_port(transparent_for=(write,))
+            writer, row = Signal.like(choice.index, name=f"noted_unit_{number}"), Signal.like(write.addr)
+            m.d.sync += [write.en.eq(choice.any), writer.eq(choice.index), row.eq(rows[choice.index])]
+            m.d.comb += [
+                write.addr.eq(row),
+                write.data.eq(found[writer]),
+                read.en.eq(port.en),
+                read.addr.eq(port.addr),
+            ]
+            self._known.append(read.data)
 
     def _choose(self, m: Module, offers: Value, name: str) -> Choice:
         mask = Signal(UNITS, name=f"offers_{name}")
@@ -318,6 +394,7 @@ class ResultCache(Hierarchy, ABC):
                     register=payload.register,
                 )
         left, leaving_row = self._left()
+        self._reads = []
         m.d.comb += self._cache.written.eq(self._written | left)
         for number, (bank, read) in enumerate(zip(self._memories, self._cache.read, strict=True)):
             port = bank.read_port()
@@ -326,6 +403,7 @@ class ResultCache(Hierarchy, ABC):
                 port.addr.eq(Mux(left[number], leaving_row, read.row)),
             ]
             self._contents.append(port.data)
+            self._reads.append(port)
 
     def _number(self, m: Module, one_hot: Value, name: str) -> Signal:
         """The only bit of a mask."""

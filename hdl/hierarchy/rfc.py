@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -102,11 +102,16 @@ class Rfc(ResultCache):
         for number, tags in enumerate(self._tags):
             m.submodules[f"tags_{number}"] = tags
         for number, buffer in enumerate(self._buffers):
-            m.submodules[f"departing_{number}"] = buffer
+            m.submodules[f"departing_{number}"] = self._build(buffer)
         self._enter(m)
         self._choose_leaver(m)
         self._drain(m)
         return m
+
+    def _build(self, buffer: Departing) -> Elaboratable:
+        """What is built of a buffer. A launch forgets what is still in it, of warps that have ended: physical
+        registers that can be released are free then."""
+        return ResetInserter(self.launch)(buffer) if self._main.mapping.released else buffer
 
     # --- Operands.
 
@@ -231,9 +236,10 @@ class Rfc(ResultCache):
             warp.eq(Array(self._owner)[choice.index]),
             register.eq(Array(tags.leaver for tags in self._tags)[choice.index]),
             ripe.eq(Array(tags.ripe for tags in self._tags)[choice.index]),
-            live.eq(Array(tags.live for tags in self._tags)[choice.index]),
+            live.eq(Array(tags.live for tags in self._tags)[choice.index] & place.content),
             place.warp.eq(warp),
             place.register.eq(register),
+            place.goes.eq(goes & live),
             taken.eq(Array(buffer.held for buffer in self._buffers)[place.bank]),
             goes.eq(choice.any & ~(ripe & self._written).any() & ~(live & taken)),
             self._departs.eq(Mux(goes & live, ripe, 0)),
@@ -274,8 +280,13 @@ class Rfc(ResultCache):
 
     def _drain(self, m: Module) -> None:
         """What has left the cache is written into its bank when no result is."""
-        for buffer, access in zip(self._buffers, self._main.access, strict=True):
+        for buffer, access, moving in zip(self._buffers, self._main.access, self._main.moving, strict=True):
             waiting = buffer.waiting
+            m.d.comb += [
+                moving.valid.eq(buffer.held),
+                moving.warp.eq(waiting.warp),
+                moving.register.eq(waiting.register),
+            ]
             m.d.comb += [
                 access.write.eq(buffer.held),
                 access.row.eq(waiting.row),

@@ -135,7 +135,11 @@ class Storage(StorageInterface, Protocol):
 
     @property
     def write_delay(self) -> int:
-        """Cycles from taking a write to its end."""
+        """Cycles from taking a write to its end, if it `waits` for nothing."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a write may take longer: its bank says when it is `stored`."""
 
     @property
     def zeros(self) -> int:
@@ -185,11 +189,11 @@ class MainRegisterFile(Hooked):
         dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in.
-    landed : Out(Written) per bank; per unit if the collectors keep results. A result is there from the next
-        cycle on (scoreboard release interface).
+    landed : Out(Written) per bank; per unit if the collectors keep results and the storage never `waits`. A
+        result is there from the next cycle on (scoreboard release interface).
     stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
-    owed : Out(Owed), if compressed values are evicted. Asks whether a result of the register is to come: then
-        the value is kept as it is.
+    owed : Out(Owed) per value that collectors evict and, if `cached`, per bank, if those are compressed here.
+        Asks whether a result of the register is to come: then the value is kept as it is.
     writer : Out, per bank, if `cached` as all that follow. Who writes it, if anybody.
     spoiled : In(writers). Those that do not write after all, although their bank is theirs; may depend on
         `ready`.
@@ -242,7 +246,10 @@ class MainRegisterFile(Hooked):
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
         self.layout = metadata = metadata_layout(storage.parts)
-        compresses = bool(storage.parts) and not cached
+        #: A register lands when its bank has it, not when a unit's result is taken.
+        self._by_bank = not cached and (storage.waits or not collection.keeps)
+        compresses = bool(storage.parts) and not (cached and not operands)  # else the cache does it
+        alone = evicts + caches  # values of all lanes that nobody has described
         members: dict[str, wiring.Member] = {
             **Hooks(config, collection.entries).members,
             "read": In(read_stream(config, tags)),
@@ -251,9 +258,11 @@ class MainRegisterFile(Hooked):
             "evicted": In(evicted_stream(config)).array(evicts),
             "first": In(bits(self._writers)),
             "write": Out(WriteBack(config)).array(banks),
-            "landed": Out(Written(config)).array(0 if cached else collection.keeps or banks),
+            "landed": Out(Written(config)).array(
+                0 if cached else banks if self._by_bank else collection.keeps
+            ),
             "stored": Out(Stored(config)).array(banks if compresses else 0),
-            "owed": Out(Owed(config)).array(evicts if compresses else 0),
+            "owed": Out(Owed(config)).array(alone if compresses else 0),
             "ports": In(core.collectors if operands and cached else 0),
             "writer": Out(bits(self._writers)).array(caches),
             "spoiled": In(self._writers if cached else 0),
@@ -451,7 +460,7 @@ class MainRegisterFile(Hooked):
                     bank.mask.eq(self._config.lane_mask),
                     bank.value.eq(evicted.payload.value),
                     bank.part.eq(0),
-                    bank.moved.eq(self._plain(evicted.payload)),
+                    bank.moved.eq(self._plain(evicted.payload, 0)),
                 ]
         if self._probe:
             names = {name: getattr(payload, name) for name in ("warp", "seq", "register", "mask")}
@@ -460,6 +469,8 @@ class MainRegisterFile(Hooked):
             self._follow(m, number, back, payload)
             return Const(0, 1)
         access = self.access[number]
+        if self.stored:
+            self._follow(m, number, back, payload, written)
         m.d.comb += [
             self.writer[number].eq(choice.index),
             bank.given.eq(self.given[number]),
@@ -474,6 +485,9 @@ class MainRegisterFile(Hooked):
                 bank.mask.eq(self._config.lane_mask),
                 bank.value.eq(access.value),
             ]
+            if self.stored:
+                plain = self._plain(access, len(self.evicted) + number)
+                m.d.comb += [bank.part.eq(0), bank.moved.eq(plain)]
             if self.arbiter is not None:
                 with m.If(access.granted):
                     m.d.comb += bank.row.eq(access.row)
@@ -494,29 +508,38 @@ class MainRegisterFile(Hooked):
             whose = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in whose.items()}
         emit(m, self.events.write_back[number], back | writes, bank=number, row=row, **whose)
 
-    def _plain(self, evicted: Record) -> Value:
-        """Test whether an evicted value is to be kept as it is: a write of its register is pending or issues,
-        which might be a partial one that finds the bank as its decompress move has left it."""
+    def _plain(self, evicted: Record | AccessInterface, number: int) -> Value:
+        """Test whether an evicted value, which `owed[number]` is about, is to be kept as it is.
+
+        It is if a write of its register is pending or issues, which might be a partial one that finds the
+        bank as its decompress move has left it.
+        """
         if not self.owed:
             return Const(0, 1)
         issue = self.issue.payload
         writes = (evicted.register - issue.uop.destination)[:REGISTER_WIDTH] < issue.uop.count
-        return self.owed[0].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
+        return self.owed[number].pending | self.issue.valid & (issue.warp == evicted.warp) & writes
 
-    def _follow(self, m: Module, number: int, back: Value, payload: Record) -> None:
-        """Follow the register in the stage of a bank, until it is there."""
+    def _follow(
+        self, m: Module, number: int, back: Value, payload: Record, written: Value | None = None
+    ) -> None:
+        """Follow the register in the stage of a bank, until it is there; `written`: by a writer, and not by
+        the cache."""
         bank, delay = self.storage.bank[number], self.storage.write_delay
         names: dict[str, Value] = {name: getattr(payload, name) for name in ("warp", "register")}
         for evicted in self.evicted:
             names = {name: Mux(back, getattr(evicted.payload, name), value) for name, value in names.items()}
+        if written is not None:
+            access = self.access[number]
+            names = {name: Mux(written, value, getattr(access, name)) for name, value in names.items()}
+            owed = self.owed[len(self.evicted) + number]
+            m.d.comb += [owed.warp.eq(access.warp), owed.register.eq(access.register)]
         if delay:
             held = {name: Signal.like(getattr(payload, name), name=f"{name}_{number}") for name in names}
             with m.If(bank.write):
                 m.d.sync += [held[name].eq(value) for name, value in names.items()]
             names = dict(held)
-        ports: list[WrittenInterface | StoredInterface] = (
-            [] if self._collection.keeps else [self.landed[number]]
-        )
+        ports: list[WrittenInterface | StoredInterface] = [self.landed[number]] if self._by_bank else []
         for port in ports + ([self.stored[number]] if self.stored else []):
             m.d.comb += [port.valid.eq(bank.stored), *(getattr(port, n).eq(v) for n, v in names.items())]
         if self.stored:
@@ -524,7 +547,7 @@ class MainRegisterFile(Hooked):
 
     def _land(self, m: Module) -> None:
         """Delay what collectors take of results: it is as late as what a bank takes."""
-        if self._cached or not self._collection.keeps:
+        if self._cached or self._by_bank:
             return
         domain = m.d.sync if self.storage.write_delay else m.d.comb
         for finished, landed in zip(self.finished, self.landed, strict=True):
@@ -538,7 +561,7 @@ class MainRegisterFile(Hooked):
         """Connect what follows from an evicted value besides its write."""
         for number, evicted in enumerate(self.evicted, UNITS):
             whose = {"warp": evicted.payload.warp, "register": evicted.payload.register}
-            for owed in self.owed:
+            for owed in self.owed[:1]:
                 m.d.comb += [owed.warp.eq(whose["warp"]), owed.register.eq(whose["register"])]
             if self._probe and not self._cached:
                 goes, place = evicted.valid & taken[number], places[number]

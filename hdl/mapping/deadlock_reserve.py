@@ -102,9 +102,12 @@ class DeadlockReserve(wiring.Component):
         takes = decode(m, self.taken.warp, Const(1), warps, "takes")
         gives = decode(m, self.given.warp, Const(1), warps, "gives")
         for warp, count in enumerate(left):
-            m.d.sync += count.eq(
-                count - Mux(takes[warp], self.taken.count, 0) + Mux(gives[warp], self.given.count, 0)
-            )
+            gets, loses = (Signal.like(self.taken.count, name=f"{name}_{warp}") for name in ("gets", "loses"))
+            m.d.comb += [
+                gets.eq(Mux(takes[warp], self.taken.count, 0)),
+                loses.eq(Mux(gives[warp], self.given.count, 0)),
+            ]
+            m.d.sync += count.eq(count - gets + loses)
         with m.If(self.launch):
             m.d.sync += [count.eq(Mux(self.everybody, 0, self.needs)) for count in left]
         return m

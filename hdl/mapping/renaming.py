@@ -75,19 +75,20 @@ class Renaming(Mapping):
         self._config = config
         self._probe = probe
         self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
+        self._cached = writers > collection.writers
         core = config.sub_core
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
-        self.release = self.release_class(config, collection.entries, 0 if operands else core.banks)
+        self.release = self.release_class(config, collection.entries, core.banks if self._cached else 0)
         self.exempt = self.exempt_class(config, operands + writers)
         self.reserve = DeadlockReserve(config)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS).members)
         if probe:
-            members["events"] = Out(
-                Events(config, {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": 1, "unwritten": 1})
-            )
+            lookups = max(1, bool(operands) + self._cached)
+            counts = {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": lookups, "unwritten": 1}
+            members["events"] = Out(Events(config, counts))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -109,7 +110,7 @@ class Renaming(Mapping):
         self._locate(m)
         if self.operands:
             self._look_up(m)
-        else:
+        if self._cached or not self.operands:
             self._move(m, has)
         return m
 
@@ -303,7 +304,8 @@ class Renaming(Mapping):
         m.d.comb += self.content.eq(self.mapped[-1] & ~dying)
         if self._probe:
             exempt = self.exempt.find[-1].exempt
-            emit(m, self.events.lookup[0], self.moves & ~exempt, count=1)
+            emit(m, self.events.lookup[-1], self.moves & ~exempt, count=1)
+        if self._probe and not self.operands:
             uop, mine = self.issue.payload.uop, Array(has)[self.issue.payload.warp]
             blank = Signal(MAX_SOURCES, name="unwritten_sources")
             m.d.comb += blank.eq(

@@ -35,7 +35,7 @@ class Banks(wiring.Component):
     """
 
     #: An operand comes without metadata, in the cycle after its bank was read; a write is done at once.
-    parts, read_delay, write_delay, zeros = 0, 0, 0, 0
+    parts, read_delay, write_delay, zeros, waits = 0, 0, 0, 0, False
     #: Nothing is executed by one lane.
     executes: frozenset[Scalar] = frozenset()
 

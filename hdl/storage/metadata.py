@@ -112,7 +112,7 @@ class CompressedBanks(wiring.Component, ABC):
     events: EventsInterface
 
     #: The metadata are read first, and what is read is decompressed; a result is compressed first.
-    read_delay, write_delay = 2, 1
+    read_delay, write_delay, waits = 2, 1, False
 
     def __init__(
         self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False, parts: int = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -34,7 +35,8 @@ class ScalarRf(wiring.Component):
     ----------
     config : the machine: banks, rows, lanes, source slots.
     probe : generate `events` (array_read, array_write, scalar_write, scalar_wait).
-    poison, told : 0 and False; nothing else has been built.
+    poison : what is released reads as it was.
+    told : False: a register comes without metadata, and is compared here.
 
     Members
     -------
@@ -49,7 +51,7 @@ class ScalarRf(wiring.Component):
     Raises
     ------
     TypeError : no configuration.
-    ValueError : registers that are released, or written with metadata.
+    ValueError : registers that are written with metadata.
     """
 
     bank: list[BankPortInterface]
@@ -57,15 +59,17 @@ class ScalarRf(wiring.Component):
     events: EventsInterface
 
     #: A result is compared before it is written; what is read comes at once.
-    parts, read_delay, write_delay, zeros = 1, 0, 1, 0
+    parts, read_delay, write_delay = 1, 0, 1
+    #: A result may wait for the scalar bank.
+    waits = True
     #: Kinds of scalar execution.
     executes = frozenset({Scalar.ALU})
 
     def __init__(self, config: SmConfig, probe: bool = False, poison: int = 0, told: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ScalarRf needs the machine's configuration, an SmConfig, not {config!r}.")
-        if poison or told:
-            raise ValueError("A scalar bank is built for registers that have fixed places, below no cache.")
+        if told:
+            raise ValueError("A scalar bank compares what it takes: nobody else says what its metadata are.")
         self._config = config
         self._probe = probe
         core = config.sub_core
@@ -84,12 +88,18 @@ class ScalarRf(wiring.Component):
             )
         super().__init__(members)
 
+    @property
+    def zeros(self) -> int:
+        """The metadata of a register of zeros: a scalar."""
+        note: dict[int | str, Any] = {"divergent": 0, "enc": [-1], "full": 1, "base": [0]}
+        return Const.cast(metadata_layout(self.parts).const(note)).value
+
     def arbiter(self, collection: Collection, shared: bool, probe: bool) -> ScalarArbiter:
         """A queue of reads per bank, and one for the scalar bank. Raises ValueError for collectors that it
         cannot serve."""
-        if collection.tags > 1 or collection.evicts or shared:
+        if collection.evicts or shared:
             raise ValueError(
-                "A register file with a scalar bank serves collectors with one uop each that evict nothing."
+                "A scalar bank takes results only: no value that a collector evicts, no cache's."
             )
         return ScalarArbiter(self._config, collection.entries, collection.tags, probe)
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from xml.etree import ElementTree as xml
-
-import networkx as nx
 
 from warpbank.program.cfg import Cfg
 from warpbank.program.intervals.formation import Intervals
 from warpbank.program.isa import Kernel
+from warpbank.program.layered import arrange, path
 
 # Pixels.
 _WIDTH, _HEIGHT = 190, 46  # of a box
-_COLUMN, _ROW = 230, 90  # from box to box
-_MARGIN, _TITLE = 70, 40
+_MARGIN, _TITLE = 30, 56
 
 
 def draw(kernels: Mapping[str, Kernel], made: Mapping[str, Intervals]) -> str:
     """SVG drawing of control flow graphs, one under the other. A box is a piece of a block, its colour the
-    interval; a thick border marks where it prefetches. Backward edges are dashed."""
-    root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg")
+    interval; a thick border marks where it prefetches. The entry is at the top, with an arrow from nowhere;
+    edges that close a loop are dashed."""
+    root = xml.Element("svg", xmlns="http://www.w3.org/2000/svg", style="background: white")
     arrow = xml.SubElement(
         xml.SubElement(root, "defs"),
         "marker",
@@ -47,77 +45,54 @@ def draw(kernels: Mapping[str, Kernel], made: Mapping[str, Intervals]) -> str:
     return xml.tostring(root, encoding="unicode") + "\n"
 
 
-def _graph(kernel: Kernel, made: Intervals) -> nx.DiGraph:
-    """Pieces by the pc of their first instruction; `layer` is the longest way there along forward edges."""
-    cfg, graph = Cfg(kernel), nx.DiGraph()
-    graph.add_nodes_from(piece.start for piece in made.pieces)
+def _edges(kernel: Kernel, made: Intervals) -> tuple[dict[int, int], list[tuple[int, int]]]:
+    """Number of every piece by the pc of its first instruction, in the order of the code, and the edges
+    between them."""
+    cfg = Cfg(kernel)
+    numbers = {piece.start: number for number, piece in enumerate(made.pieces)}
+    edges: dict[tuple[int, int], None] = {}
     for piece in made.pieces:
         last = piece.end == cfg.starts[piece.block + 1]
         targets = (
             [cfg.starts[s] for s in cfg.successors[piece.block] if s != cfg.exit] if last else [piece.end]
         )
-        graph.add_edges_from((piece.start, pc) for pc in targets if pc in graph)
-    forward = nx.DiGraph((a, b) for a, b in graph.edges if a < b)
-    forward.add_nodes_from(graph)
-    for layer, pcs in enumerate(nx.topological_generations(forward)):
-        for pc in pcs:
-            graph.nodes[pc]["layer"] = layer
-    return graph
-
-
-def _places(graph: nx.DiGraph) -> dict[int, tuple[int, int]]:
-    """Middle of every box. The library's layout is scaled to a unit square; the distance of neighbours scales
-    it back."""
-    found = nx.multipartite_layout(graph, subset_key="layer", align="horizontal")
-    rows: dict[int, list[float]] = {}
-    for pc in graph:
-        rows.setdefault(graph.nodes[pc]["layer"], []).append(float(found[pc][0]))
-    step = min((b - a for row in rows.values() for a, b in pairwise(sorted(row))), default=1.0)
-    leftmost = min(x for row in rows.values() for x in row)
-    left = _MARGIN + _WIDTH // 2
-    return {
-        pc: (
-            left + round((float(found[pc][0]) - leftmost) / step * _COLUMN),
-            _TITLE + _HEIGHT // 2 + graph.nodes[pc]["layer"] * _ROW,
-        )
-        for pc in graph
-    }
+        for pc in targets:
+            if pc in numbers:
+                edges[numbers[piece.start], numbers[pc]] = None
+    return numbers, list(edges)
 
 
 def _kernel(group: xml.Element, kernel: Kernel, made: Intervals) -> tuple[int, int]:
     """Draw one kernel; returns the width and height it takes."""
-    graph = _graph(kernel, made)
-    at = _places(graph)
-    xml.SubElement(group, "text", x="10", y="20").text = (
+    numbers, edges = _edges(kernel, made)
+    layout = arrange([(_WIDTH, _HEIGHT)] * len(numbers), edges, gap=(30, 44), top=0)
+    title = (
         f"{kernel.name}: {len(made)} intervals of at most {made.limit} registers ({made.first_pass} after "
         "pass 1)"
     )
-    for a, b in graph.edges:
-        (x, y), (u, v) = at[a], at[b]
-        if a < b:
-            path, dash = f"M{x} {y + _HEIGHT // 2}L{u} {v - _HEIGHT // 2}", "none"
+    xml.SubElement(group, "text", x="10", y="20").text = title
+    moved = xml.SubElement(group, "g", {"transform": f"translate({_MARGIN} {_TITLE})"})
+    # An arrow into the entry, which is the top box.
+    x, y = layout.places[0]
+    _arrow(moved, f"M{x:.1f} {y - _HEIGHT / 2 - 16:.1f}V{y - _HEIGHT / 2:.1f}", "none")
+    for number, ((a, b), route) in enumerate(zip(edges, layout.routes, strict=True)):
+        dash = "5 3" if number in layout.upward else "none"
+        if a == b:
+            x, y = layout.places[a]
+            right = x + _WIDTH / 2
+            _arrow(
+                moved, f"M{right} {y + 10}C{right + 24} {y + 10} {right + 24} {y - 10} {right} {y - 10}", dash
+            )
         else:
-            side = _WIDTH // 2
-            path, dash = f"M{x - side} {y}C{x - side - 60} {y} {u - side - 60} {v} {u - side} {v}", "5 3"
-        xml.SubElement(
-            group,
-            "path",
-            {
-                "d": path,
-                "fill": "none",
-                "stroke": "black",
-                "stroke-dasharray": dash,
-                "marker-end": "url(#arrow)",
-            },
-        )
+            _arrow(moved, path(route), dash)
     entries = set(made.entries.tolist())
     for piece in made.pieces:
         number = int(made.interval[piece.start])
-        x, y = at[piece.start]
-        left, top = x - _WIDTH // 2, y - _HEIGHT // 2
+        x, y = layout.places[numbers[piece.start]]
+        left, top = round(x) - _WIDTH // 2, round(y) - _HEIGHT // 2
         # The golden angle keeps the hues of neighbouring numbers apart.
         xml.SubElement(
-            group,
+            moved,
             "rect",
             {
                 "x": str(left),
@@ -135,6 +110,13 @@ def _kernel(group: xml.Element, kernel: Kernel, made: Intervals) -> tuple[int, i
             f"interval {number}: {int(made.registers[number].sum())} registers",
         )
         for i, line in enumerate(lines):
-            xml.SubElement(group, "text", x=str(left + 6), y=str(top + 19 + 17 * i)).text = line
-    right = max([x for x, _ in at.values()] + [400])
-    return right + _WIDTH // 2 + _MARGIN, max([y for _, y in at.values()] + [0]) + _ROW
+            xml.SubElement(moved, "text", x=str(left + 6), y=str(top + 19 + 17 * i)).text = line
+    return max(8 * len(title) + 20, round(layout.width) + 2 * _MARGIN), round(layout.height) + _TITLE + 30
+
+
+def _arrow(group: xml.Element, line: str, dash: str) -> None:
+    xml.SubElement(
+        group,
+        "path",
+        {"d": line, "fill": "none", "stroke": "#444", "stroke-dasharray": dash, "marker-end": "url(#arrow)"},
+    )

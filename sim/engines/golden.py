@@ -22,6 +22,8 @@ class GoldenEngine:
     them."""
 
     name = "golden"
+    #: The class of the machine; a view puts one here that it can look into.
+    sm_class: type[Sm] = Sm
 
     def run(
         self,
@@ -41,7 +43,7 @@ class GoldenEngine:
             )
         check_trace(trace)
         batcher = Batcher(events) if events is not None else None
-        machine = Sm(
+        machine = self.sm_class(
             trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None
         )
         result = machine.run(progress)

@@ -16,16 +16,17 @@ from warpbank.sim import experiment as exp
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.events import NAMES, Batch
 from warpbank.sim.runs.spec import Observed
-from warpbank.sim.view.timeline import Mark, Span, Timeline, Uop, kind_of
+from warpbank.sim.view.timeline import Mark, Read, Span, Timeline, Uop, kind_of
 
 #: Counts that hold for a whole cycle or that belong to no warp, bank or collector: no view draws them.
 _STATES = frozenset(
-    {"occupied", "ready_pending", "insert_wait", "window", "lookup", "deliver", "write_wait", "port_wait"}
+    {"occupied", "ready_pending", "insert_wait", "window", "lookup", "write_wait", "port_wait"}
 )
 #: Within a cycle: what frees a read comes before who still waits, and what a uop reads is where it was before
 #: the uop issues.
 _FIRST = (
     "cta_start",
+    "deliver",  # of what was granted in cycles before
     "grant",
     "cache_grant",
     "conflict",
@@ -100,6 +101,7 @@ class Follower:
             "issue": self._issue,
             "move": self._move,
             "allocate": self._allocate,
+            "deliver": self._deliver,
             "grant": self._grant,
             "cache_grant": self._cache_grant,
             "conflict": self._conflict,
@@ -252,6 +254,7 @@ class Follower:
         if not uop.seq & MOVE:
             results = [*self._results[uop.pc], *([_FENCE] if self._fences[uop.pc] else [])]
             self._pending[core, uop.warp] |= dict.fromkeys(results, (uop.seq, self._memory[uop.pc]))
+        uop.collector = collector
         self._inside.setdefault((core, collector), {})[uop.seq] = uop
         self._owner[core, collector] = uop.warp
 
@@ -271,24 +274,49 @@ class Follower:
             self._base[core, uop.warp] + register // self._banks,
         )
 
-    def _served(self, core: int, collector: int, place: tuple[bool, int, int]) -> list[Uop]:
+    def _served(self, cycle: int, core: int, collector: int, place: tuple[bool, int, int]) -> list[Uop]:
         """A read is served. Returns the uops that waited for it."""
         served = []
         for uop in self._inside.get((core, collector), {}).values():
             found = {register for register in uop.waiting if self._place(core, uop, register) == place}
             uop.waiting -= found
             served += [uop] if found else []
+            for register in found:
+                source = "entry" if place[0] else "bank"
+                uop.reads[uop.sources.index(register)] = Read(source, place[1], place[2], cycle)
         return served
 
+    def _deliver(self, cycle: int, core: int, fields: dict[str, int]) -> None:
+        """An operand arrives: the one for that slot that was served first. What nothing has served was never
+        written."""
+        slot = fields["slot"]
+        inside = self._inside.get((core, fields["collector"]), {}).values()
+        served = [
+            (read.granted, uop.seq, read)
+            for uop in inside
+            if (read := uop.reads.get(slot)) is not None
+            and read.granted is not None
+            and read.delivered is None
+            and read.source != "collector"
+        ]
+        if served:
+            min(served, key=lambda each: each[:2])[2].delivered = cycle
+            return
+        for uop in inside:
+            if slot < len(uop.sources) and slot not in uop.reads:
+                uop.waiting.discard(uop.sources[slot])
+                uop.reads[slot] = Read("unwritten", delivered=cycle)
+                return
+
     def _grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
-        self._served(core, fields["collector"], (False, fields["bank"], fields["row"]))
+        self._served(cycle, core, fields["collector"], (False, fields["bank"], fields["row"]))
         self._access(
             cycle, core, fields["bank"], "read", f"row {fields['row']} for collector {fields['collector']}"
         )
 
     def _cache_grant(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         place = True, fields["entry"], 0 if self._compiled else fields["offset"]
-        for uop in self._served(core, fields["collector"], place):
+        for uop in self._served(cycle, core, fields["collector"], place):
             if self._shown(cycle):
                 uop.marks.append(self._mark(cycle, "cache_grant", fields))
 
@@ -317,12 +345,13 @@ class Follower:
 
     def _dispatch(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop = self._uop(core, fields)
-        uop.dispatched = cycle
+        uop.dispatched, uop.unit = cycle, fields["unit"]
         self._inside[core, fields["collector"]].pop(uop.seq, None)
 
     def _write(self, cycle: int, core: int, fields: dict[str, int]) -> None:
         uop = self._uop(core, fields)
         self._writes_back(cycle, uop)
+        uop.writes.append((cycle, fields["register"], "write"))
         self._there(cycle, uop, fields["register"])
         self._access(cycle, core, fields["bank"], "write", f"R{fields['register']} of warp {uop.warp}")
         if uop.seq & MOVE:
@@ -383,17 +412,22 @@ class Follower:
             uop = self._writer(core, fields["warp"], fields["register"])
         if uop is not None and name in ("cache_write", "collector_write"):
             self._writes_back(cycle, uop)
+            uop.writes.append((cycle, fields["register"], name))
             self._there(cycle, uop, fields["register"])
         if name in ("write_back", "fetch"):
             text = f"R{fields['register']} of warp {fields['warp']}"
             self._access(cycle, core, fields["bank"], name, text, kind_of(name, fields, self._caching))
         if uop is not None and name == "forward":  # what is found in the collector waits for no bank
-            uop.waiting -= {
-                register for slot, register in enumerate(uop.sources) if fields["slots"] >> slot & 1
-            }
+            for slot, register in enumerate(uop.sources):
+                if fields["slots"] >> slot & 1:
+                    uop.waiting.discard(register)
+                    uop.reads[slot] = Read("collector", fields["collector"], -1, cycle)
         if "slot" in fields and "bank" not in fields:  # another memory serves a source slot
             for inside in self._inside.get((core, fields["collector"]), {}).values():
-                inside.waiting -= set(inside.sources[fields["slot"] : fields["slot"] + 1])
+                slot = fields["slot"]
+                if slot < len(inside.sources) and inside.sources[slot] in inside.waiting:
+                    inside.waiting.discard(inside.sources[slot])
+                    inside.reads[slot] = Read(name, granted=cycle)
         if not self._shown(cycle):
             return
         mark = self._mark(cycle, name, fields)

@@ -59,6 +59,25 @@ class Span:
 
 
 @dataclass
+class Read:
+    """Way of an operand into its source slot.
+
+    Parameters
+    ----------
+    source : field kind of the place that it comes from: `bank`, `entry` (of the register file cache),
+        `collector` (it was there already), or the name of another event that served it.
+    place, row : number of the bank or entry, and the row in it.
+    granted, delivered : cycles; None: not yet, or, of an operand that is there already, never.
+    """
+
+    source: str
+    place: int = -1
+    row: int = -1
+    granted: int | None = None
+    delivered: int | None = None
+
+
+@dataclass
 class Uop:
     """Way of a uop through the pipeline, as far as it has come.
 
@@ -71,6 +90,9 @@ class Uop:
     filled, issued, dispatched, wrote, retired : cycles; wrote: of its first write. None: not yet, or not at
         all.
     collects : it took a collector.
+    collector, unit : where it was collected, and what executes it; -1: not yet, or nowhere.
+    reads : by source slot, how the operand came.
+    writes : registers written so far: cycle, register, name of the event.
     hazards : cycles in which its warp could not issue it: `barrier`, at one; `memory`, for a result of the
         load/store unit that was not there, or behind a fence; `scoreboard`, for another result.
     marks : what happened to it besides, conflicts among them.
@@ -90,6 +112,10 @@ class Uop:
     wrote: int | None = None
     retired: int | None = None
     collects: bool = False
+    collector: int = -1
+    unit: int = -1
+    reads: dict[int, Read] = field(default_factory=dict)
+    writes: list[tuple[int, int, str]] = field(default_factory=list)
     hazards: list[Span] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 

@@ -22,6 +22,9 @@ def test_gating_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         "registers of a warp" in (text.text or "")
         for text in drawing.iter("{http://www.w3.org/2000/svg}text")
     )
+    words = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert words.count("cycle") == 3
+    assert {"register", "registers", "sub-arrays"} <= set(words)
     done = warpbank("gating", "vectoradd", "--size", "tiny", "--preset", "fermi", "--json")
     data = json.loads(done.out)
     assert data["renaming"]["registers"] < data["first touch"]["registers"]

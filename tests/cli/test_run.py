@@ -128,3 +128,25 @@ def test_a_run_tells_hits_and_what_made_it(scheme: str, hits: tuple[str, ...]) -
     assert rows["hit ratio"] == f"{data['hit_ratio']:.1f} % of source operands"
     assert rows["seed"] == "7, of random choices"
     assert all(f"{tool} {version}" in rows["made by"] for tool, version in data["versions"].items())
+
+
+def test_counters_are_grouped_and_those_that_are_zero_left_out() -> None:
+    """Without --verbose no counter that is zero is printed, and their number is told; with it all are. The
+    JSON always has all."""
+    arguments = ("run", "vectoradd", "--size", "tiny", "--preset", "tiny", "--scheme", "bow")
+    counts = json.loads(warpbank(*arguments, "--json").out)["counters"]
+    zero = {name for name, count in counts.items() if not count}
+    assert zero
+    short, full = warpbank(*arguments).out, warpbank(*arguments, "--verbose").out
+
+    def named(text: str) -> set[str]:
+        return {line.split()[0] for line in text.splitlines() if line.strip()} & set(COUNTERS)
+
+    assert named(short) == set(COUNTERS) - zero
+    assert named(full) == set(COUNTERS)
+    assert f"{len(zero)} more counters are zero" in short
+    assert "more counters are zero" not in full
+    lines = [line.strip() for line in short.splitlines()]
+    assert lines.index("collectors") < lines.index("register banks") < lines.index("execution units")
+    assert "register file cache" not in lines
+    assert "register file cache" in [line.strip() for line in full.splitlines()]

@@ -135,14 +135,14 @@ def replaced(pattern: str, text: str) -> Callable[[str], str]:
 #: name, a register released while its result is on its way, ...
 MUTANTS: dict[str, Callable[[str], str]] = {
     "lrr": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
-    "arbiter": replaced(r"(= ~) ?\\?written;", r"\1opening;"),
+    "arbiter": replaced(r"\(~ written\)", "(~ opening)"),
     "banks": replaced(r"if \(([^()]*)\[lane\]\)", r"if (\1[0])"),
     "l1_tags": replaced(r"assign hit = ([^;]*);", r"assign hit = ~(\1);"),
     "address_allocation": replaced(r"<= address;", "<= head;"),
-    "tag_row": replaced(r"= drop \? ripe : (\w+'h0+);", r"= \1;"),
+    "tag_row": replaced(r"drop \? ripe : (\w+'h0+)", r"\1"),
     "departing": replaced(r"= fresh \? value : kept;", "= value;"),
-    "inserter": replaced(r"assign clean = taken \| \w+;", "assign clean = taken;"),
-    "release": replaced(r"assign waiting_0 = dying_0 & \w+;", "assign waiting_0 = dying_0;"),
+    "inserter": replaced(r"assign clean = [^;]*\| taken;", "assign clean = taken;"),
+    "release": replaced(r"assign waiting_0 = (\w+) & \(~ writing_0\);", r"assign waiting_0 = \1;"),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Elaboratable, Fragment, Module, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Elaboratable, Fragment, Module, Mux, Signal, Value
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.hdl.async_memory import read_at
@@ -26,7 +26,10 @@ def opened(unit: type[AddressAllocation]) -> type[AddressAllocation]:
     class Opened(unit):  # type: ignore[misc, valid-type]
         def elaborate(self, platform: object) -> Any:
             m = super().elaborate(platform)
-            self.places = [read_at(m, m.submodules.queue, place) for place in range(self._count)]
+            self.places = [
+                Mux(self._around | (place < self._last), read_at(m, m.submodules.queue, place), place)
+                for place in range(self._count)
+            ]
             return m
 
     return Opened

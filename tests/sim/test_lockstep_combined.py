@@ -7,12 +7,18 @@ and all of them, on three kernels, with `warpbank schemes --check`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from amaranth.hdl import Const, Module, Value
 
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
-from warpbank.program.random_programs.hinted import SMALL, random_for
+from warpbank.hdl.hierarchy.result_cache import Offer, ResultCache
+from warpbank.hdl.main.register_file import MainRegisterFile
+from warpbank.hdl.round_robin import Choice
+from warpbank.program.random_programs.hinted import SMALL, RandomProgram, random_for
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 from warpbank.studies.combinations import combinations
@@ -24,9 +30,18 @@ BUSY = {
     "gscalar": "rf.arrays.read",
     "gscalar-half": "rf.arrays.read",
     "bdi": "rf.arrays.read",
+    "scalar-rf": "scalar_rf.writes",
+    **dict.fromkeys(("rfc", "sw-rfc"), "cache.writes"),
     **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills"),
 }
-CASES = ["bow-wb+renaming", "malekeh+gscalar", "bow-wb+renaming+gscalar", "ltrf+renaming"]
+_KEEP = ResultCache._keep_metadata
+CASES = [
+    "bow-wb+renaming",
+    "malekeh+gscalar",
+    "bow-wb+renaming+gscalar",
+    "ltrf+renaming",
+    "rfc+renaming+gscalar",
+]
 MORE = [
     "bow+renaming",
     "malekeh+renaming",
@@ -45,6 +60,11 @@ MORE = [
     "ltrf+renaming+gscalar",
     "ltrf-plus+bow-wb+renaming+gscalar-half",
     "ltrf+malekeh+renaming+bdi",
+    "rfc+malekeh+gscalar-half",
+    "rfc+ccu-lru-gto+renaming+bdi",
+    "renaming+scalar-rf",
+    "malekeh+renaming+scalar-rf",
+    "bow+scalar-rf",
 ]
 
 
@@ -56,6 +76,35 @@ def test_every_event_of_every_cycle(scheme: str) -> None:
     assert outcome.result is not None
     for row in scheme.split("+"):
         assert outcome.result.counters[BUSY.get(row, "boc.forwards")], row
+
+
+def _forget(cache: ResultCache, m: Module, near: list[Choice], offers: list[Offer]) -> None:
+    """Mutant: what the cache holds has no metadata."""
+    _KEEP(cache, m, near, offers)
+    cache._known = [Const(0, len(known)) for known in cache._known]
+
+
+def _always_compressed(main: MainRegisterFile, evicted: object, number: int) -> Value:
+    """Mutant: a value that leaves is compressed even where a write of its register is to come."""
+    return Const(0, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mutant", "program"),
+    [
+        ((ResultCache, "_keep_metadata", _forget), "divergent-6"),
+        ((MainRegisterFile, "_plain", _always_compressed), "divergent-7"),
+    ],
+)
+def test_mutants_of_a_cache_over_compressing_banks(
+    mutant: tuple[type, str, Callable[..., object]], program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*mutant)
+    config, chosen = preset("tiny"), parse_scheme("rfc+gscalar")
+    parsed = RandomProgram.parse(program)
+    assert parsed is not None
+    assert lockstep(parsed.trace(chosen, config), config, chosen, PysimEngine()).divergence is not None
 
 
 @pytest.mark.parametrize("scheme", LEGAL)

@@ -22,6 +22,15 @@ def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
     assert found["lockstep"] == []
 
 
+def test_a_golden_unit_without_tests_is_tested_by_its_users() -> None:
+    assert "tests/golden/hierarchy/test_ltrf.py" in verify.ladder(find("address_allocation"))["golden"]
+    for name, unit in UNITS.items():
+        twin = unit.component.__module__.replace("warpbank.hdl.", "warpbank.golden.", 1)
+        if (verify.ROOT / twin.replace(".", "/").removeprefix("warpbank/")).with_suffix(".py").exists():
+            assert verify._of_golden(twin), f"{name}: no test of {twin}"
+    assert verify._of_golden("warpbank.golden.no_such_unit") == []
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_has_tests_of_its_rtl(unit: str) -> None:
     module = UNITS[unit].component.__module__

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.errors import ArgumentError, OutputError
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOption
@@ -19,7 +20,12 @@ def export(
     unit: Annotated[
         str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")
     ],
-    file: Annotated[Path, typer.Option("--output", "-o", help="File to write: .v Verilog, .il RTLIL.")],
+    file: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File to write: .v Verilog, .il RTLIL; with --with-bench, a folder."
+        ),
+    ],
     preset: PresetOption = None,
     config: ConfigOption = None,
     scheme: SchemeOption = BASELINE.name,
@@ -27,11 +33,32 @@ def export(
     probe: Annotated[
         bool, typer.Option("--probe", help="With the event ports that simulation uses.")
     ] = False,
+    bench: Annotated[
+        str | None,
+        typer.Option(
+            "--with-bench", metavar="cocotb", help="Write a folder: Verilog, a cocotb bench, its runner."
+        ),
+    ] = None,
 ) -> None:
     """Write a unit of the RTL, or the whole SM, as Verilog or RTLIL."""
     with wheels():
+        from warpbank.synth.bench_folder import folder
         from warpbank.synth.export import exported
 
     machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
+    if bench is not None:
+        if file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
+            raise ArgumentError(
+                f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
+            )
+        files = folder(unit, machine, exp.find_scheme(scheme), bench=bench, probe=probe)
+        try:
+            file.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot make the folder {file}: {error.strerror}; name another one") from None
+        for name, text in files.items():
+            write_text(file / name, text)
+        output.wrote(file)
+        return
     write_text(file, exported(unit, machine, exp.find_scheme(scheme), kind=file.suffix, probe=probe))
     output.wrote(file)

@@ -113,6 +113,19 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     return made
 
 
+def grouped(
+    title: str, columns: Iterable[str], groups: Mapping[str, Iterable[Iterable[object]]], *, numbers: int = 0
+) -> Table:
+    """A table of groups of rows, each under its name; columns as in `table`."""
+    made = table(title, columns, (), numbers=numbers)
+    for name, rows in groups.items():
+        made.add_row(Text(name, style="bold"))
+        for row in rows:
+            made.add_row(*(escape(_cell(value)) for value in row))
+        made.add_section()
+    return made
+
+
 def heading(text: str) -> Text:
     """A line above several tables."""
     return Text(text, style="bold")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated
 
+import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from warpbank.arch.events import COUNTERS
 from warpbank.arch.schemes import BASELINE
@@ -37,6 +41,17 @@ from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
 from warpbank.synth.energy import COMMON, Energy
 
+#: What counters are about -> how their names begin; any other beginning is a group of its own.
+_GROUPS = {
+    "front end": ("fill", "issue", "two_level", "barrier", "cta"),
+    "collectors": ("collector", "boc", "ccu", "dispatch"),
+    "register file cache": ("cache",),
+    "renaming": ("renaming",),
+    "register banks": ("rf", "scalar_rf"),
+    "execution units": ("lanes", "scalar", "retire"),
+    "load/store unit and memory": ("lsu", "shared", "l1", "l2"),
+}
+
 
 def run(
     kernel: OptionalKernel = None,
@@ -55,9 +70,15 @@ def run(
     energy: EnergyOption = COMMON,
     over_time: OverTimeOption = None,
     trace: TraceOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show all counters, those that are zero, too.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic."""
+    """Run a kernel through the SM and print cycles, IPC, stalls and register-file traffic.
+
+    --verbose shows counters that are zero, too, and --json always has them.
+    """
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
@@ -78,12 +99,12 @@ def run(
             on_build=report.building,
             progress=report.simulating,
         )
-    output.emit(measured, as_json, tables)
+    output.emit(measured, as_json, partial(tables, verbose=verbose))
 
 
-def tables(measured: studied.Measured) -> Iterator[RenderableType]:
+def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[RenderableType]:
     """Tables of a run: what ran, how fast it went, where the cycles went, what the register file did and
-    spent."""
+    spent. `verbose`: counters that are zero, too."""
     report = measured.report
     data = report.to_dict()
     memory = data["memory"]
@@ -113,12 +134,26 @@ def tables(measured: studied.Measured) -> Iterator[RenderableType]:
         for name, count in data["stalls"].items()
     ]
     stalls.append(("total", total, ""))
-    counters = [(name, COUNTERS[name].unit, count) for name, count in data["counters"].items()]
     yield output.table("Run", ("", "value"), summary, numbers=1)
     yield output.table("Scheduler cycles", ("reason", "cycles", "share"), stalls, numbers=2)
-    yield output.table("Counters", ("counter", "unit", "count"), counters, numbers=1)
+    yield from _counters(data["counters"], verbose)
     for energy in (measured.energy, *measured.energy_own):
         yield _energy(energy)
+
+
+def _counters(counts: Mapping[str, int], verbose: bool) -> Iterator[RenderableType]:
+    """Counters by what they are about, and a word about those left out."""
+    groups: dict[str, list[tuple[str, str, int]]] = {group: [] for group in _GROUPS}
+    for name, count in counts.items():
+        if count or verbose:
+            first = name.partition(".")[0]
+            group = next((group for group, firsts in _GROUPS.items() if first in firsts), first)
+            groups.setdefault(group, []).append((name, COUNTERS[name].unit, count))
+    shown = {group: rows for group, rows in groups.items() if rows}
+    yield output.grouped("Counters", ("counter", "unit", "count"), shown, numbers=1)
+    left = 0 if verbose else sum(not count for count in counts.values())
+    if left:
+        yield Text(f"{left} more counters are zero; --verbose shows them\n", style="dim")
 
 
 def _energy(energy: Energy) -> RenderableType:

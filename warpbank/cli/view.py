@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import (
@@ -26,9 +27,18 @@ from warpbank.cli.options import (
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import traced
-from warpbank.sim.output import write_text
-from warpbank.sim.view.follow import follow
-from warpbank.sim.view.formats import default_name, view_text
+from warpbank.sim.output import check_writable, write_text
+from warpbank.sim.view.formats import default_name, draw
+from warpbank.studies.examples import CYCLES, EXAMPLES, find, page, record
+
+#: Parameters that say what runs -> their options; an example does so itself.
+_NOT_FOR_EXAMPLES = {
+    "kernel": "KERNEL",
+    "launch": "--launch",
+    "config": "--config",
+    "max_registers": "--max-registers",
+    "trace": "--trace",
+}
 
 
 class Format(StrEnum):
@@ -37,9 +47,11 @@ class Format(StrEnum):
     KANATA = "kanata"
     PERFETTO = "perfetto"
     HTML = "html"
+    MACHINE = "machine"
 
 
 def view(
+    context: typer.Context,
     kernel: OptionalKernel = None,
     size: SizeOption = Size.TINY,
     launch: LaunchOption = None,
@@ -57,27 +69,77 @@ def view(
         typer.Option(
             "--format",
             help="kanata: for Konata; perfetto: for ui.perfetto.dev; html: the "
-            "register banks over time, for a browser.",
+            "register banks over time, for a browser; machine: the sub-core with its values, cycle by cycle, "
+            "for a browser.",
         ),
     ] = Format.PERFETTO,
     file: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write.", show_default="KERNEL and a suffix")
     ] = None,
     trace: TraceOption = None,
+    example: Annotated[
+        str | None,
+        typer.Option(
+            "--example",
+            metavar="NAME",
+            help=f"In the place of a kernel: a paper's example, as --format machine: {', '.join(EXAMPLES)}.",
+        ),
+    ] = None,
 ) -> None:
-    """Draw some cycles of a run: a pipeline with a lane per warp, or the register banks over time.
+    """Draw some cycles of a run: a pipeline, the register banks, or the machine at work.
 
-    docs/view.md shows both.
+    docs/view.md shows them.
     """
+    if example is not None:
+        _example(context, example, scheme, preset, overrides, cycles, file)
+        return
     first, end = window(cycles)
     experiment, notes = traced.choose(
         kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
     )
-    timeline = follow(experiment, first, end)
     target = file or default_name(experiment, form)
-    write_text(target, view_text(timeline, experiment, form))
+    check_writable(target)
+    timeline, text = draw(experiment, first, end, form)
+    write_text(target, text)
     for note in notes:
         output.note(note)
+    output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
+
+
+def _example(
+    context: typer.Context,
+    name: str,
+    scheme: str,
+    preset: str | None,
+    overrides: list[str] | None,
+    cycles: str,
+    file: Path | None,
+) -> None:
+    """Draw the machine at an example of a paper: on the example's register file, machine and cycles, unless
+    others are asked for."""
+
+    def given(option: str) -> bool:
+        source = context.get_parameter_source(option)
+        return source is not None and source.name == "COMMANDLINE"
+
+    example = find(name)
+    wrong = [option for option in _NOT_FOR_EXAMPLES if given(option)]
+    if wrong:
+        raise ArgumentError(
+            f"--example {name} brings its own program; leave out {_NOT_FOR_EXAMPLES[wrong[0]]}"
+        )
+    if given("form") and context.params["form"] is not Format.MACHINE:
+        raise ArgumentError(
+            f"--example {name} is drawn as a machine; write --format machine, or leave it out"
+        )
+    target = file or Path(f"{name}-example.html")
+    check_writable(target)
+    first, end = window(cycles) if given("cycles") else (0, CYCLES)
+    recording, config = record(
+        example, scheme if given("scheme") else None, preset, tuple(overrides or ()), first, end
+    )
+    write_text(target, page(example, recording, config, preset))
+    timeline = recording.timeline
     output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
 
 

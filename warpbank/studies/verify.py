@@ -2,8 +2,8 @@
 Verilog.
 
 The rungs are the tests of a source checkout, run by pytest. A test file belongs to a unit if it imports the
-module that the unit, or its golden twin, is in, or if it mirrors that module. Nothing here knows a unit by
-name.
+module that the unit, or its golden twin, is in, or if it mirrors that module. A golden unit without tests of
+its own is tested by those of the units that use it. Nothing here knows a unit by name.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -178,7 +179,7 @@ def ladder(unit: Unit | None) -> dict[str, list[str]]:
     module = unit.component.__module__
     twin = module.replace("warpbank.hdl.", "warpbank.golden.", 1)
     found = {
-        "golden": _importing("tests/golden", twin),
+        "golden": _of_golden(twin),
         "RTL": _importing("tests/hdl", module),
         "proofs": _importing("tests/formal", module),
         "lockstep": _lockstep() if unit.name in WHOLE else [],
@@ -309,13 +310,37 @@ def _importing(where: str, module: str) -> list[str]:
     ]
 
 
-def _imports(path: Path) -> Iterator[str]:
+def _of_golden(twin: str) -> list[str]:
+    """Test files of a golden module; if none imports it, those of the modules that use it, and so on, up to
+    the first modules that have some."""
+    sources = {_module(path): _imports(path) for path in sorted((ROOT / "golden").rglob("*.py"))}
+    tried: set[str] = set()
+    modules = {twin} & set(sources)
+    while modules:
+        found = {test for module in modules for test in _importing("tests/golden", module)}
+        if found:
+            return sorted(found)
+        tried |= modules
+        modules = {user for user, used in sources.items() if used & modules} - tried
+    return []
+
+
+def _module(path: Path) -> str:
+    """Name by which a source file is imported."""
+    return ".".join(("warpbank", *path.relative_to(ROOT).with_suffix("").parts))
+
+
+@cache
+def _imports(path: Path) -> frozenset[str]:
+    """What a source file imports: modules, and names in them."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found.update(name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found.add(node.module)
+            found.update(f"{node.module}.{name.name}" for name in node.names)
+    return frozenset(found)
 
 
 def _named(where: str, name: str) -> list[str]:

@@ -282,6 +282,6 @@ def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert not mismatches(scheme)
 
 
-def test_caches_that_results_are_written_into_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot work: rfc and sw-rfc are comparators"):
-        parse_scheme("rfc+gscalar")
+@pytest.mark.parametrize("scheme", ["rfc+gscalar", "sw-rfc+bdi"])
+def test_caches_that_results_are_written_into_join_them(scheme: str) -> None:
+    assert not mismatches(scheme)

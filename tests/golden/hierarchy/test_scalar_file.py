@@ -137,5 +137,9 @@ def test_what_it_cannot_be_built_with() -> None:
         ValueError, match=r"scalar-rf is built for banks of one cycle: leave sub_core\.bank_latency at 100"
     ):
         parse_scheme(SCHEME).machine(with_overrides(preset("tiny"), ["sub_core.bank_latency=200"]))
-    with pytest.raises(ValueError, match="cannot work: scalar-rf is a comparator as it was published"):
-        parse_scheme("malekeh+scalar-rf")
+    with pytest.raises(ValueError, match="cannot work: an evicted value may wait for scalar-rf's one scalar"):
+        parse_scheme("bow-wb+scalar-rf")
+    with pytest.raises(
+        ValueError, match="cannot work: registers between a register file cache and its banks"
+    ):
+        parse_scheme("ltrf+scalar-rf")

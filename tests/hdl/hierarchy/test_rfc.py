@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -190,7 +191,12 @@ def test_a_buffer_mutant_is_caught() -> None:
     assert fails(lambda seed: buffer_lockstep(seed, forgets))
 
 
-def test_collectors_that_keep_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="rfc and sw-rfc are comparators"):
+def test_collectors_that_ask_after_the_issue_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot work: a bypassing collector asks for a uop's operands when"):
         parse_scheme("rfc+bow")
+    with pytest.raises(ValueError, match="cannot work: a uop has one near bit per operand"):
+        parse_scheme("sw-rfc+malekeh")
+    bypassing = replace(parse_scheme("rfc"), collector="boc", private_collectors=True)
+    with pytest.raises(ValueError, match="Rfc stands under collectors that ask for a uop's operands when it"):
+        build_registers(bypassing.machine(preset("tiny")), bypassing, False)
     assert build_registers(preset("tiny"), parse_scheme("rfc"), False)

@@ -1,23 +1,15 @@
 """Every kind of page in headless Chromium, by Playwright: drawn, silent, sortable, light and dark, whole on a
-phone, offline.
-
-The browser is Chromium's headless shell, Chromium or Chrome on the PATH; `.ci/run` installs Debian's.
-WARPBANK_CHROMIUM names another, and then it has to be there. Without Playwright or a browser these tests are
-skipped.
-"""
+phone, offline. Which browser: `tests.browser`."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser import PHONE, WIDTH, visit
 from tests.sim.report.test_page import PAGE
 from tests.studies.compare.test_compare import made
 from warpbank.arch.config import preset
@@ -37,69 +29,16 @@ from warpbank.studies.reproduce.paper import SHAPES, Comparison, Figure, Paper, 
 from warpbank.studies.reproduce.run import Reproduction
 from warpbank.synth.energy import table
 
-NAMES = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
-OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
 INKS = {"light": "rgb(27, 31, 36)", "dark": "rgb(230, 233, 237)"}
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 #: Of every plot: what is drawn in it, and the colour of its ticks.
 DRAWN = """[...document.querySelectorAll(".plot")].map(plot => [
   plot.querySelectorAll(".point path, .scatterlayer path, .heatmaplayer image").length,
   getComputedStyle(plot.querySelector(".xtick text, .ytick text")).fill])"""
-WIDTH = "[document.documentElement.scrollWidth, innerWidth]"
 
-
-@dataclass
-class Visit:
-    """A page in the browser, what it wrote on the console and asked for."""
-
-    page: Any
-    said: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One for all tests."""
-    api = pytest.importorskip("playwright.sync_api", reason="needs the playwright wheel")
-    found = os.environ.get("WARPBANK_CHROMIUM") or next(
-        (path for name in NAMES if (path := shutil.which(name))), ""
-    )
-    if not found:
-        pytest.skip("needs Chromium or Chrome on the PATH, or its path in WARPBANK_CHROMIUM")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=OPTIONS, timeout=240_000)
-        yield started
-        started.close()
-
-
-@contextmanager
-def visit(browser: Any, path: Path, **options: Any) -> Iterator[Visit]:
-    """Open a file, as a reader would, without a network."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(240_000)
-    context.set_offline(True)
-    seen = Visit(context.new_page())
-    seen.page.on("console", lambda message: seen.said.append(message.text))
-    seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
-    seen.page.on("request", lambda request: seen.asked.append(request.url))
-    seen.page.goto(path.as_uri())
-    yield seen
-    context.close()
+#: Of the plot of IPC: what stands below each group of bars, and where it ends.
+TICKS = """[...document.querySelectorAll("#plot-ipc .xtick text")].map(
+  tick => [tick.textContent, tick.getBoundingClientRect().right])"""
 
 
 def _reproduced() -> str:
@@ -203,6 +142,11 @@ def test_on_a_phone(browser: Any, tmp_path: Path) -> None:
     with visit(browser, path, color_scheme="dark", **PHONE) as seen:
         assert seen.page.evaluate(WIDTH) == [390, 390]
         assert seen.page.locator(".modebar").count() == 0
+        # The mean is in sight: above every plot of a measure, and at its left end.
+        assert seen.page.locator("p", has_text="Mean: ").count() >= 3
+        first = min(seen.page.evaluate(TICKS), key=lambda tick: tick[1])
+        assert first[0] == "mean"
+        assert first[1] <= 390
         assert seen.page.evaluate("document.querySelector('.plot')._fullLayout.dragmode") is False
         assert (
             seen.page.evaluate(

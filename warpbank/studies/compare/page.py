@@ -103,9 +103,10 @@ def _numbers(made: Comparison, measure: Measure) -> list[float]:
 def _measure(made: Comparison, measure: Measure) -> Section:
     """A plot with a group of bars for each kernel and one for the mean, and its numbers."""
     values = made.values(measure)
-    names = [*labels(made.kernels), "mean"]
+    # The mean comes first, since a plot that is wider than the window shows its left end.
+    names = ["mean", *labels(made.kernels)]
     rows = {
-        scheme: [*(values[scheme].get(kernel) for kernel in made.kernels), made.mean(measure, scheme)]
+        scheme: [made.mean(measure, scheme), *(values[scheme].get(kernel) for kernel in made.kernels)]
         for scheme in made.schemes
     }
     rows = {scheme: row for scheme, row in rows.items() if any(value is not None for value in row)}
@@ -132,7 +133,11 @@ def _measure(made: Comparison, measure: Measure) -> Section:
         [measure.digits] * len(rows),
     )
     plot = Plot(f"plot-{measure.name}", text, data, layout, len(names) * (len(rows) + 1) * _BAR)
-    return Section(measure.title, measure.text, [plot], [table], folded=True)
+    means = ", ".join(
+        f"{scheme} {row[0]:.{measure.digits}f}" for scheme, row in rows.items() if row[0] is not None
+    )
+    words = f"{measure.text} Mean: {means}." if means else measure.text
+    return Section(measure.title, words, [plot], [table], folded=True)
 
 
 def _stack(title: str, name: str, text: str, shares: Mapping[str, Mapping[str, float]]) -> Section:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as xml
 
 # Pixels.
 _WIDTH, _HEIGHT, _LANE = 900, 160, 9  # of a panel; of a register's line
-_LEFT, _TOP, _GAP = 70, 40, 56
+_LEFT, _TOP, _GAP = 84, 40, 66
 #: Key of a curve -> colour and what it is.
 _CURVES = {
     "given": ("#999999", "given without renaming"),
@@ -64,8 +64,25 @@ def _text(root: xml.Element, x: float, y: float, text: str, anchor: str = "start
 
 
 def _axis(root: xml.Element, bottom: int, cycles: int) -> None:
+    _text(root, _LEFT + _WIDTH / 2, bottom + 32, "cycle", "middle")
     for tenth in range(0, 11, 2):
         _text(root, _LEFT + tenth * _WIDTH / 10, bottom + 16, str(cycles * tenth // 10), "middle")
+
+
+def _named(root: xml.Element, top: int, bottom: int, name: str) -> None:
+    """Name of an axis that runs upwards."""
+    middle = (top + bottom) / 2
+    made = xml.SubElement(
+        root,
+        "text",
+        {
+            "x": "16",
+            "y": f"{middle:.1f}",
+            "text-anchor": "middle",
+            "transform": f"rotate(-90 16 {middle:.1f})",
+        },
+    )
+    made.text = name
 
 
 def _lifetimes(root: xml.Element, stays: list[list[int]], registers: list[int], cycles: int) -> None:
@@ -82,7 +99,9 @@ def _lifetimes(root: xml.Element, stays: list[list[int]], registers: list[int], 
         xml.SubElement(
             root, "rect", x=f"{x:.2f}", y=str(y), width=f"{width:.2f}", height=str(_LANE - 3), fill="#2f6db5"
         )
-    _axis(root, _TOP + _LANE * len(registers), cycles)
+    bottom = _TOP + _LANE * len(registers)
+    _named(root, _TOP, bottom, "register")
+    _axis(root, bottom, cycles)
 
 
 def _panel(
@@ -95,6 +114,7 @@ def _panel(
         root, "path", {"d": f"M{_LEFT} {top}V{bottom}H{_LEFT + _WIDTH}", "fill": "none", "stroke": "black"}
     )
     _text(root, _LEFT, top - 6, label)
+    _named(root, top, bottom, label.partition(",")[0])
     _text(root, _LEFT - 6, top + 4, f"{most:.4g}", "end")
     _text(root, _LEFT - 6, bottom + 4, "0", "end")
     for name, (step, values) in curves.items():

@@ -1,0 +1,170 @@
+"""Folder with an exported unit, a protocol-level cocotb bench and its runner.
+
+What is in the folder needs cocotb and a simulator, nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from warpbank.arch.names import unknown
+from warpbank.arch.parameters import SmConfig
+from warpbank.arch.schemes import Scheme
+from warpbank.program.errors import WarpbankError
+from warpbank.synth import netlist
+from warpbank.synth.export import verilog
+from warpbank.synth.units import find, make
+
+#: Kinds of benches.
+KINDS = ("cocotb",)
+#: Units that have a bench, and which module of `warpbank.synth.benches` it is.
+BENCHES: dict[str, str] = {
+    "sm": "sm",
+    "boc": "collectors",
+    "boc_write_through": "collectors",
+    "ccu": "collectors",
+    "ccu_lru": "collectors",
+    "ocu": "collectors",
+    "warp_control_blocks": "warp_control_blocks",
+    "address_allocation": "address_allocation",
+    "compressor": "compressor",
+    "compressor_half": "compressor",
+    "decompressor": "decompressor",
+    "decompressor_half": "decompressor",
+    "renaming_table": "renaming_table",
+    "renaming_table_1k": "renaming_table",
+}
+_PACKAGE = "warpbank.synth.benches"
+
+
+def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bool = False) -> dict[str, str]:
+    """The files of a unit's folder: name to text.
+
+    Parameters
+    ----------
+    unit : one of `BENCHES`.
+    config, scheme : the machine.
+    bench : one of `KINDS`.
+    probe : with event ports, which the benches leave alone.
+
+    Raises
+    ------
+    WarpbankError : unknown kind or unit, a unit without a bench, a configuration that cannot be built, Yosys
+        missing.
+    """
+    if bench not in KINDS:
+        raise WarpbankError(unknown("kind of bench", bench, KINDS))
+    what = find(unit).what
+    if unit not in BENCHES:
+        raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
+    component = make(unit, config, scheme, probe=probe)
+    text = verilog(unit, component, config, scheme)
+    if unit == "sm" and (needs := _needs(component)):
+        raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
+    test = f"test_{unit}"
+    return {
+        f"{unit}.v": text,
+        "unit.json": _described(component, config),
+        "protocol.py": _source("protocol"),
+        f"{test}.py": _source(BENCHES[unit]),
+        "run.py": _source("run").replace("NAME_OF_UNIT", unit),
+        f"{unit}.core": _CORE.replace("UNIT", unit).replace("WHAT", json.dumps(what)),
+        "README.md": _README.replace("UNIT", unit).replace("WHAT", what),
+    }
+
+
+def _needs(component: Any) -> str:
+    """What a program has to hold for this SM that its bench's has not; "" if nothing."""
+    if "immediate" in component.signature.members:
+        return "PREFETCH instructions, which the compiler writes"
+    if "exempt" in component.launch.payload.shape().members:
+        return "release flags, which the compiler writes"
+    return ""
+
+
+def _source(module: str) -> str:
+    """Text of a bench's module, which in the folder is no part of a package."""
+    text = resources.files(_PACKAGE).joinpath(f"{module}.py").read_text(encoding="utf-8")
+    return text.replace(f"from {_PACKAGE}.", "from ")
+
+
+def _described(component: Any, config: SmConfig) -> str:
+    """Ports and parameters, for the bench."""
+    ports = [
+        {
+            "name": port.name,
+            "width": port.width,
+            "output": port.output,
+            "fields": dict(_place(field) for field in port.fields),
+        }
+        for port in netlist.ports(component)
+    ]
+    core = config.sub_core
+    parameters = {
+        "lanes": config.lanes,
+        "cache_registers": core.cache.registers,
+        "sub_cores": config.sub_cores,
+        "warps": core.warps,
+        "banks": core.banks,
+        "rows": core.rows,
+    }
+    return json.dumps({"ports": ports, "parameters": parameters}, indent=1) + "\n"
+
+
+def _place(field: str) -> tuple[str, tuple[int, int]]:
+    """Name, lowest bit and width of a field that is described as `name [high:low]`."""
+    name, _, bits = field.partition(" [")
+    high, low = (int(number) for number in bits.rstrip("]").split(":"))
+    return name, (low, high - low + 1)
+
+
+_CORE = """CAPI=2:
+name: warpbank:units:UNIT:0.1.0
+description: WHAT
+
+filesets:
+  rtl:
+    files:
+      - UNIT.v: {file_type: verilogSource}
+  bench:
+    files:
+      - test_UNIT.py: {file_type: user, copyto: test_UNIT.py}
+      - protocol.py: {file_type: user, copyto: protocol.py}
+      - unit.json: {file_type: user, copyto: unit.json}
+
+targets:
+  default: &default
+    filesets: [rtl]
+    toplevel: UNIT
+  lint:
+    <<: *default
+    flow: lint
+    flow_options:
+      tool: verilator
+  sim:
+    <<: *default
+    filesets: [rtl, bench]
+    flow: sim
+    flow_options:
+      tool: icarus
+      cocotb_module: test_UNIT
+      timescale: 1ns/1ps
+"""
+
+_README = """# UNIT
+
+WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
+
+    pip install "cocotb>=2"
+    python run.py                  # Icarus
+    python run.py --sim verilator  # Verilator 5.036 or later
+    python run.py --waves --seed 7
+
+`test_UNIT.py` drives the unit by the protocol of its ports and compares it with a reference that it carries:
+it shares nothing with the model that the RTL was written from. A test fails if its coverage is not reached.
+`run.py` ends with exit code 1 if a test fails. Results, logs and waves are in `build/`.
+
+FuseSoC: `fusesoc --cores-root . run --target=sim warpbank:units:UNIT` (or `--target=lint`).
+"""
