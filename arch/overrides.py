@@ -50,8 +50,7 @@ def load_config(path: str | Path) -> SmConfig:
     """
     where = Path(path)
     try:
-        with where.open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(where.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{where}: the configuration file cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -195,11 +195,13 @@ class Sm:
                     launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
                     launched = cycle + 1
                     running = self._next_launch()
-            if progress is not None and cycle >= report_at:
+            if cycle >= report_at:
                 report_at = cycle + _REPORT_CYCLES
-                progress(
-                    sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
-                )
+                self._trace.let_go()
+                if progress is not None:
+                    progress(
+                        sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
+                    )
             following = lsu.wake if lsu.wake < dispatch_at else dispatch_at
             for core in cores:
                 if core.wake < following:

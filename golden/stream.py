@@ -13,6 +13,8 @@ from warpbank.program.hints import Hints
 from warpbank.program.release.fetch import covers
 from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 
+#: Uops of a warp that are decoded at a time, so that a long warp needs no more memory than a short one.
+CHUNK = 1024
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
 PREDICATE_BIT = 256
 #: Memory operations by number: cheaper to look up than to make.
@@ -234,7 +236,11 @@ class WarpStream:
 
     __slots__ = (
         "_barriers",
+        "_base",
         "_columns",
+        "_dynamic",
+        "_end",
+        "_first",
         "_lane_mask",
         "_lanes",
         "_launched",
@@ -250,11 +256,9 @@ class WarpStream:
     def __init__(
         self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int
     ) -> None:
-        first, self.length = int(row["first"]), int(row["length"])
-        rows = trace.dynamic[first : first + self.length]
-        names = ("pc", "mask", "memory", "flags", "value", "line", "line_count", "passes")
-        self._columns = [rows[name].tolist() for name in names]
-        self._barriers = rows[["barrier", "barrier_warps"]]
+        self._first, self.length = int(row["first"]), int(row["length"])
+        self._dynamic = trace.dynamic
+        self._decode(0)
         self._templates = templates
         self._values = trace.values if lanes == trace.values.shape[1] else trace.values[:, :lanes]
         self._lines = trace.lines
@@ -265,41 +269,52 @@ class WarpStream:
         self._warp = warp
         self.position = 0
 
+    def _decode(self, base: int) -> None:
+        """Decode the chunk that begins at position `base`."""
+        self._base, self._end = base, min(base + CHUNK, self.length)
+        rows = self._dynamic[self._first + base : self._first + self._end]
+        names = ("pc", "mask", "memory", "flags", "value", "line", "line_count", "passes")
+        self._columns = [rows[name].tolist() for name in names]
+        self._barriers = rows[["barrier", "barrier_warps"]].copy()
+
     def take(self) -> TraceUop:
         """Return the next uop and move on."""
         position = self.position
         self.position = position + 1
+        if position == self._end:
+            self._decode(position)
+        at = position - self._base
         pcs, masks, memories, flags, firsts, lines, line_counts, passes = self._columns
-        template = self._templates[pcs[position]]
-        mask = masks[position]
+        template = self._templates[pcs[at]]
+        mask = masks[at]
         lane_mask = mask & self._lane_mask
         values: list[Value] = []
         if mask:
-            first, count = firsts[position], template.count
+            first, count = firsts[at], template.count
             values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
         found: list[int] = []
-        if line_counts[position]:
-            first = lines[position]
-            found = self._lines[first : first + line_counts[position]].tolist()
+        if line_counts[at]:
+            first = lines[at]
+            found = self._lines[first : first + line_counts[at]].tolist()
         uop = TraceUop(
             template,
             self._sub_core,
             self._warp,
             position,
-            pcs[position],
+            pcs[at],
             mask,
             lane_mask,
-            memory=_MEMORY[memories[position]],
+            memory=_MEMORY[memories[at]],
             values=values,
             lines=found,
-            passes=passes[position],
+            passes=passes[at],
             part=lane_mask != self._launched,
             last=position + 1 == self.length,
         )
-        flag = flags[position]
+        flag = flags[at]
         if flag & FLAG_ARRIVE:
             uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
-            uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[position])
+            uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[at])
         return uop
 
 

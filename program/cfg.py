@@ -93,6 +93,9 @@ class Cfg:
         self._find_loops(list(self.order), None, frozenset(self.order))
 
     def _leads_to(self, i: int) -> tuple[int, ...]:
+        known = self.kernel.blocks[i].successors
+        if known is not None:
+            return known
         instrs = self.kernel.blocks[i].instrs
         following = i + 1  # falling off the last block is leaving
         if not instrs or instrs[-1].op not in (Op.BRA, Op.EXIT):

@@ -1,5 +1,5 @@
-"""Compiler from PTX to machine code in one call: lower, schedule, allocate, schedule what the allocator
-inserted, verify."""
+"""Compiler from PTX to machine code in one call: lower, place constants, schedule, allocate, and schedule
+what the allocator inserted. Every step is verified."""
 
 from __future__ import annotations
 
@@ -8,56 +8,59 @@ from dataclasses import replace
 from warpbank.program import allocation, scheduling
 from warpbank.program.allocation import AllocationReport
 from warpbank.program.allocation.work import joined_groups
+from warpbank.program.constants import constants_in_registers
 from warpbank.program.isa import Kernel
 from warpbank.program.lowering import lower
+from warpbank.program.options import DEFAULT_OPTIONS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.program.ptx.ast import Module
 from warpbank.program.verify import verify
 
 
 def compile_kernel(
-    module: Module, entry: str, *, max_registers: int = 255, schedule: bool = True, allocate: bool = True
+    module: Module, entry: str, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
 ) -> Kernel:
     """Machine code of one kernel.
 
     Parameters
     ----------
     module, entry : the parsed PTX and the name of the `.entry`.
-    max_registers : registers per thread, 16..255.
-    schedule : reorder instructions within blocks.
+    options : what a user may choose of the compiler.
     allocate : give registers; False leaves virtual ones, for tests and for looking at.
 
     Raises
     ------
     PtxError : the kernel cannot be lowered.
-    WarpbankError : `max_registers` is out of range or too few for an instruction.
+    WarpbankError : `options.max_registers` is too few for an instruction.
     """
-    return compile_with_report(
-        module, entry, max_registers=max_registers, schedule=schedule, allocate=allocate
-    )[0]
+    return compile_with_report(module, entry, options, allocate=allocate)[0]
 
 
 def compile_with_report(
-    module: Module, entry: str, *, max_registers: int = 255, schedule: bool = True, allocate: bool = True
+    module: Module, entry: str, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
 ) -> tuple[Kernel, AllocationReport]:
     """Machine code of one kernel, and the report of its allocation (nothing if it was not run)."""
-    return finish(lower(module, entry), max_registers=max_registers, schedule=schedule, allocate=allocate)
+    return finish(lower(module, entry), options, allocate=allocate)
 
 
 def finish(
-    kernel: Kernel, *, max_registers: int = 255, schedule: bool = True, allocate: bool = True
+    kernel: Kernel, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
 ) -> tuple[Kernel, AllocationReport]:
-    """Schedule and allocate lowered code."""
+    """Place the constants of lowered code, schedule it and allocate its registers."""
+    registers, free = options.registers, options.free_registers
+    schedule = options.code_order is CodeOrder.SCHEDULED
+    if options.constants is ConstantPlace.REGISTERS:
+        kernel = constants_in_registers(kernel)
     kernel = replace(kernel, groups=joined_groups(kernel))
     verify(kernel)
-    ordered = verify(scheduling.schedule(kernel, max_registers)) if schedule else kernel
+    ordered = verify(scheduling.schedule(kernel, registers, free)) if schedule else kernel
     if not allocate:
         return ordered, AllocationReport()
-    result, report = allocation.allocate_with_report(ordered, max_registers)
+    result, report = allocation.allocate_with_report(ordered, registers)
     if schedule and report.spill_loads + report.spill_stores:
         # The source's order may be kinder to the registers than the scheduler's.
-        plain, plain_report = allocation.allocate_with_report(kernel, max_registers)
+        plain, plain_report = allocation.allocate_with_report(kernel, registers)
         if plain_report.spill_loads + plain_report.spill_stores < report.spill_loads + report.spill_stores:
             result, report = plain, plain_report
     if schedule:
-        result = scheduling.schedule(result, max_registers)
+        result = scheduling.schedule(result, registers, free)
     return verify(result), report

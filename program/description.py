@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.program.contents import CONTENTS, TYPES, read_array, read_shape, read_type, type_name
+from warpbank.program.cuda.names import find, source_name
 from warpbank.program.errors import LaunchError
 from warpbank.program.launch import Argument, Expected, Job, Launch, Pointer
 from warpbank.program.ptx.ast import Function, Module, Variable
@@ -39,7 +40,7 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     LaunchError : the description, or how it fits the PTX, is wrong.
     """
     path = launch if launch is not None else ptx.with_suffix(".toml")
-    text = _read(ptx, "the PTX file")
+    text = read_ptx(ptx)
     if launch is None and not path.exists():
         raise LaunchError(
             f"{path}: there is no launch description for {ptx.name}; write one under this name, or name "
@@ -57,6 +58,11 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     return job
 
 
+def read_ptx(path: Path) -> str:
+    """The text of a PTX file. Raises LaunchError if it cannot be read."""
+    return _read(path, "the PTX file")
+
+
 def check_job(job: Job, module: Module) -> None:
     """Raises LaunchError if `job` cannot run on its parsed PTX; says which launch, what is wrong and what
     would be right."""
@@ -67,7 +73,7 @@ def check_job(job: Job, module: Module) -> None:
 
 def _read(path: Path, what: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise LaunchError(f"{path}: cannot read {what}: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -94,7 +100,7 @@ class _Reader:
         top = self.top
         name = top.take("name", (str,), stem)
         buffers = self._arrays("buffers")
-        symbols = self._arrays("symbols")
+        symbols = self._symbols()
         expected = self._expected(buffers)
         entries = top.take("launch", (list,), required=True)
         top.done()
@@ -118,6 +124,19 @@ class _Reader:
             table.known.extend(key for key in CONTENTS if key not in table.known)
             table.done()
         return arrays
+
+    def _symbols(self) -> dict[str, np.ndarray]:
+        """`[symbols.NAME]`, by the names that the PTX has."""
+        filled = [v.name for v in self.module.variables.values() if v.space in ("const", "global")]
+        symbols: dict[str, np.ndarray] = {}
+        for name, array in self._arrays("symbols").items():
+            found = find(name, filled) or [name]
+            if len(found) > 1 or found[0] in symbols:
+                self.top.fail(
+                    f"symbols.{name}", f"may mean any of {_sources(found)}; write one of them in full"
+                )
+            symbols[found[0]] = array
+        return symbols
 
     def _expected(self, buffers: dict[str, np.ndarray]) -> dict[str, Expected]:
         """`[expected.NAME]`: same type and shape as the buffer of that name."""
@@ -145,9 +164,15 @@ class _Reader:
         kernels = [name for name, function in self.module.functions.items() if function.entry]
         entry = table.take("entry", (str,), kernels[0] if len(kernels) == 1 else None)
         if entry is None:
-            table.fail("", f"the key 'entry' is missing, and the PTX has not one kernel but {_list(kernels)}")
-        if entry not in kernels:
-            table.fail("entry", f"the PTX has no kernel {entry!r}; it has {_list(kernels)}")
+            table.fail(
+                "", f"the key 'entry' is missing, and the PTX has not one kernel but {_sources(kernels)}"
+            )
+        found = find(entry, kernels)
+        if not found:
+            table.fail("entry", f"the PTX has no kernel {entry!r}; it has {_sources(kernels)}")
+        if len(found) > 1:
+            table.fail("entry", f"{entry!r} may mean any of {_sources(found)}; write one of them in full")
+        entry = found[0]
         grid, block = self._dims(table, "grid"), self._dims(table, "block")
         shared = table.take("shared", (int,), 0)
         given = table.take("args", (list,), [])
@@ -333,6 +358,13 @@ def _wrong_count(count: int, function: Function) -> str:
         f"{count} arguments are given, but {function.name} has {len(function.parameters)} parameters: "
         f"{parameters or 'none'}"
     )
+
+
+def _sources(names: list[str]) -> str:
+    """Names of the PTX as the source has them, or as they are where two would be alike."""
+    written = [source_name(name) for name in names]
+    alike = len(set(written)) < len(written)
+    return _list(names if alike else written)
 
 
 def _list(names: Any) -> str:

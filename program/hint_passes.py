@@ -43,7 +43,7 @@ def with_hints(
     ----------
     config : the machine, for the parameters of the passes.
     kernels : gives the machine code of the trace's kernels, in the order of `trace.kernels`; called if a pass
-        needs it.
+        needs it. Of a trace without code it is made from executed edges (`warpbank.program.executed`).
 
     Raises
     ------

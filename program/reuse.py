@@ -121,11 +121,16 @@ def histogram(trace: Trace) -> np.ndarray:
 def _columns(trace: Trace, warps: np.ndarray | None) -> tuple[np.ndarray, ...]:
     rows = trace.warps if warps is None else trace.warps[warps]
     code, dynamic = trace.code, trace.dynamic
+    firsts, lengths = rows["first"].astype(np.int64), rows["length"].astype(np.int64)
+    if warps is not None:  # of a long trace no more than is profiled comes into memory
+        parts = [dynamic[first : first + length] for first, length in zip(firsts, lengths, strict=True)]
+        dynamic = np.concatenate([dynamic[:0], *parts])
+        firsts = np.cumsum(lengths) - lengths
     return (
         np.ascontiguousarray(dynamic["pc"]),
         np.ascontiguousarray(dynamic["mask"]),
-        rows["first"].astype(np.int64),
-        rows["length"].astype(np.int64),
+        firsts,
+        lengths,
         np.ascontiguousarray(code["sources"]),
         code["source_count"].astype(np.int64),
         code["destination"].astype(np.int64),

@@ -21,24 +21,21 @@ from warpbank.program.emulator.check import MemoryCheck, check_expected
 from warpbank.program.errors import ExecutionError
 from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
+from warpbank.program.options import CompileOptions
 from warpbank.program.ptx.parser import parse
 from warpbank.program.trace.schema import SCHEMA_VERSION, Trace
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CompileOptions):
     """Options of compiling and emulating a job; part of the trace's identity.
 
     Parameters
     ----------
-    max_registers : registers per thread the allocator may use, 16..255.
-    schedule : run the list scheduler.
     allocate : allocate registers; False runs the code on virtual registers (no trace can be made of it).
     max_instructions : warp instructions after which a job counts as endless.
     """
 
-    max_registers: int = 255
-    schedule: bool = True
     allocate: bool = True
     max_instructions: int = emulator.MAX_INSTRUCTIONS
 
@@ -51,16 +48,7 @@ def compile_job(job: Job, options: Options = Options()) -> dict[str, Kernel]:
     module = parse(job.ptx, job.ptx_path)
     check_job(job, module)
     entries = dict.fromkeys(launch.entry for launch in job.launches)
-    return {
-        entry: compile_kernel(
-            module,
-            entry,
-            max_registers=options.max_registers,
-            schedule=options.schedule,
-            allocate=options.allocate,
-        )
-        for entry in entries
-    }
+    return {entry: compile_kernel(module, entry, options, allocate=options.allocate) for entry in entries}
 
 
 def execute(job: Job, options: Options = Options(), *, trace: bool = False) -> emulator.Execution:
@@ -94,8 +82,8 @@ def trace_job(
             "size": job.size,
             "ptx": job.ptx_path.rsplit("/", 1)[-1],
             "key": key,
-            "max_registers": options.max_registers,
-            "schedule": options.schedule,
+            **options.to_dict(),
+            "max_registers": options.registers,
             "versions": tool_versions(),
             "memory": {"buffers": check.buffers, "elements": check.elements, "wrong": check.wrong},
             "thread_instructions": execution.thread_instructions,
@@ -126,7 +114,8 @@ def job_key(job: Job, options: Options) -> str:
         digest.update(np.ascontiguousarray(array).tobytes())
 
     add(SCHEMA_VERSION, source_digest(), job.name, job.size, job.ptx)
-    add(options.max_registers, options.schedule, options.allocate, options.max_instructions)
+    add(options.code_order, options.constants, options.free_registers, options.registers)
+    add(options.allocate, options.max_instructions)
     for name, array in job.buffers.items():
         add_array(name, array)
     for name, array in job.symbols.items():

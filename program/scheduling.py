@@ -5,8 +5,9 @@ the end of the block; loads come early by their latency. Before register allocat
 is watched: at the limit, what frees most goes first. A block whose new order would need more registers than
 the limit and than its old order, or would take no fewer cycles, stays as it was.
 
-The limit is what the kernel needs somewhere anyway, but at least `FREE_REGISTERS`, and less than
-`max_registers`: a shorter block is not worth an occupancy lost, nor a spill.
+The limit is what the kernel needs somewhere anyway, but at least the free registers of the compile options,
+and less than `max_registers`: a shorter block is not worth an occupancy lost, nor a spill. Instructions that
+are equal in all this keep their order.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from warpbank.program.cfg import Cfg
 from warpbank.program.dependences import Dependences, dependences
 from warpbank.program.isa import Block, Instr, Kernel, Op, Space, unit_of
 from warpbank.program.liveness import Live, Liveness, mask_of
+from warpbank.program.options import FREE_REGISTERS, MAX_REGISTERS
 
 #: Cycles from issue until a dependent instruction may issue, for the order only; the machine's latencies are
 #: its configuration.
@@ -32,8 +34,6 @@ LATENCY = {
 }
 #: Of loads and atomics that go beyond shared memory. Less than it is: other warps hide most of it.
 MEMORY_LATENCY = 80
-#: Registers that a block may use without asking.
-FREE_REGISTERS = 24
 
 
 def latency(instr: Instr) -> int:
@@ -59,10 +59,18 @@ def _cycles(instrs: list[Instr], order: Dependences, sequence: list[int]) -> int
     return now
 
 
-def schedule(kernel: Kernel, max_registers: int = 255) -> Kernel:
-    """A copy of `kernel` with its blocks reordered."""
+def schedule(
+    kernel: Kernel, max_registers: int = MAX_REGISTERS, free_registers: int = FREE_REGISTERS
+) -> Kernel:
+    """Copy of `kernel` with its blocks reordered.
+
+    Parameters
+    ----------
+    max_registers : registers per thread that the allocator may use.
+    free_registers : registers that a block may use without asking.
+    """
     live = Liveness(kernel, Cfg(kernel))
-    limit = min(max(live.pressure(), FREE_REGISTERS), max_registers - max_registers // 8)
+    limit = min(max(live.pressure(), free_registers), max_registers - max_registers // 8)
     blocks = []
     for b, block in enumerate(kernel.blocks):
         instrs = block.instrs

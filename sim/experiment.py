@@ -4,32 +4,36 @@ machine gives."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import SmConfig, config_hash, load_config, preset, with_overrides
-from warpbank.arch.errors import ArgumentError
+from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.golden.result import Result
 from warpbank.program import runner
 from warpbank.program.description import load_job
 from warpbank.program.emulator import MAX_INSTRUCTIONS
+from warpbank.program.executed import executed_kernels
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
+from warpbank.program.options import DEFAULT_OPTIONS, MIN_REGISTERS, CompileOptions
 from warpbank.program.trace.schema import Trace
+from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
-from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine, form
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
-#: Fewest registers per thread the allocator accepts.
-MIN_REGISTERS = 16
+#: Most warp instructions that a limit can be.
+MOST_INSTRUCTIONS = 10**15
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class Experiment:
     job : the kernel with its data and launches.
     config : the machine; `preset` is the name it started from.
     scheme : the register file.
-    max_registers : registers per thread for the allocator; None: as many as let one CTA of the largest launch
-        fit.
+    compile : options of the compiler; without `max_registers`, as many registers per thread as let one CTA of
+        the largest launch fit.
     max_instructions : warp instructions after which the job counts as endless.
     trace : the job's trace, where it does not come from the emulator (`warpbank.sim.traced`).
     """
@@ -51,7 +55,7 @@ class Experiment:
     config: SmConfig
     preset: str
     scheme: Scheme
-    max_registers: int | None = None
+    compile: CompileOptions = DEFAULT_OPTIONS
     max_instructions: int = MAX_INSTRUCTIONS
     trace: Trace | None = None
 
@@ -77,6 +81,14 @@ class Report:
     registers: dict[str, int]
     seconds: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def hints(self) -> str:
+        """Source of the scheme's hints: the kernel's "code", the "executed edges" of a trace; "none" if the
+        scheme has none."""
+        if not self.experiment.scheme.hints:
+            return "none"
+        return "code" if self.experiment.trace is None else "executed edges"
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON object; its keys are documented in docs/cli.md."""
         e = self.experiment
@@ -89,11 +101,12 @@ class Report:
             "model": form() if self.engine == GoldenEngine.name else "",
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
-            "max_registers": self.trace.meta["max_registers"],
+            **{name: self.trace.meta.get(name) for name in DEFAULT_OPTIONS.to_dict()},
+            "hints": self.hints,
             "registers": self.registers,
             "memory": self.trace.meta["memory"],
             **self.result.to_dict(),
-            "versions": self.trace.meta["versions"],
+            "versions": {**self.trace.meta["versions"], **extensions.versions()},
             "seconds": self.seconds,
         }
 
@@ -106,10 +119,10 @@ def find(
     file: Path | None,
     scheme: str,
     overrides: list[str] | None,
-    max_registers: int | None,
+    options: CompileOptions | None,
     max_instructions: int,
 ) -> Experiment:
-    """The experiment that a command's arguments name.
+    """The experiment that a command's arguments name; without `options`, code is compiled as usual.
 
     Raises
     ------
@@ -118,15 +131,29 @@ def find(
     KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme.
     PtxError, LaunchError : the user's own PTX or its launch description is wrong.
     """
+    name = machine_name(preset_name, file)
+    config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
+    check_machine(chosen, config)
+    job = find_job(kernel, size, launch)
+    return Experiment(job, config, name, chosen, options or DEFAULT_OPTIONS, max_instructions)
+
+
+def machine_name(preset_name: str | None, file: Path | None, default: str = DEFAULT_PRESET) -> str:
+    """Name of the machine that a preset or a TOML file gives; `default` if neither is named. Raises
+    ArgumentError if both are."""
     if file is not None and preset_name is not None:
         raise ArgumentError(
             f"--config {file} and --preset {preset_name} both name a machine; the file may begin with a "
             "preset"
         )
-    name = str(file) if file is not None else preset_name or DEFAULT_PRESET
-    config, chosen = find_config(name, file, overrides or []), find_scheme(scheme)
-    check_machine(chosen, config)
-    return Experiment(find_job(kernel, size, launch), config, name, chosen, max_registers, max_instructions)
+    if file is not None and not is_file(str(file)):
+        raise ConfigError(f"{file}: a configuration file is TOML; its name ends in .toml")
+    return str(file) if file is not None else preset_name or default
+
+
+def is_file(name: str) -> bool:
+    """Whether the name of a machine is that of a TOML file."""
+    return name.endswith(".toml")
 
 
 def check_machine(scheme: Scheme, config: SmConfig) -> None:
@@ -149,7 +176,10 @@ def find_job(kernel: str, size: str, launch: Path | None) -> Job:
 
 
 def find_config(preset_name: str, file: Path | None, overrides: list[str]) -> SmConfig:
-    """The machine: a preset or a TOML file, then `--set` overrides."""
+    """The machine: a preset or a TOML file, then `--set` overrides. A name that ends in `.toml` is a file,
+    too."""
+    if file is None and is_file(preset_name):
+        file = Path(preset_name)
     return with_overrides(load_config(file) if file is not None else preset(preset_name), overrides)
 
 
@@ -176,7 +206,7 @@ def run(
     *,
     waves: Waves | None = None,
     on_emulate: Callable[[], None] | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Trace the job (or take its trace from the cache) and simulate it.
@@ -225,18 +255,19 @@ def run(
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:
-    """Trace with the hints that the scheme asks of the compiler."""
-    return with_hints(
-        trace,
-        experiment.scheme.hints,
-        experiment.machine,
-        lambda: runner.compile_job(experiment.job, compile_options(experiment)),
-    )
+    """Trace with the hints that the scheme asks of the compiler. Where the trace came without code they hold
+    for what was executed (`warpbank.program.executed`)."""
+    kernels: Callable[[], Mapping[str, Kernel]]
+    if experiment.trace is None:
+        kernels = partial(runner.compile_job, experiment.job, compile_options(experiment))
+    else:
+        kernels = partial(executed_kernels, trace)
+    return with_hints(trace, experiment.scheme.hints, experiment.machine, kernels)
 
 
 def compile_options(experiment: Experiment) -> runner.Options:
     """Compile options of the job for the machine."""
-    limit = experiment.max_registers
-    if limit is None:
-        limit = register_limit(experiment.job, experiment.config)
-    return runner.Options(max_registers=limit, max_instructions=experiment.max_instructions)
+    chosen = experiment.compile.to_dict()
+    if experiment.compile.max_registers is None:
+        chosen["max_registers"] = register_limit(experiment.job, experiment.config)
+    return runner.Options(**chosen, max_instructions=experiment.max_instructions)

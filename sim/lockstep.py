@@ -21,7 +21,7 @@ from warpbank.golden.result import Result
 from warpbank.program import runner
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import Trace
-from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.engines.rtl import RtlEngine, Session
 from warpbank.sim.events import Batch, same
@@ -140,19 +140,26 @@ def lockstep(
     scheme: Scheme,
     engine: RtlEngine,
     *,
+    check_operands: bool = True,
     progress: Progress | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
 ) -> Outcome:
     """Run golden model and RTL in lockstep and compare.
+
+    A trace without values has nothing to check operands against: `check_operands` is False.
 
     Raises what the engines raise, save for what the RTL does wrong: that is a divergence.
     """
     started = time.perf_counter()
-    session = engine.open(trace, config, scheme, events=True, on_build=on_build)
+    session = engine.open(
+        trace, config, scheme, events=True, check_operands=check_operands, on_build=on_build
+    )
     built = time.perf_counter()
     comparer = _Comparer(session)
     try:
-        result = GoldenEngine().run(trace, config, scheme, events=comparer, progress=progress)
+        result = GoldenEngine().run(
+            trace, config, scheme, events=comparer, progress=progress, check_operands=check_operands
+        )
         divergence = _compare_results(result, session)
     except _Diverged as found:
         result, divergence = None, found.divergence
@@ -173,7 +180,7 @@ def run_lockstep(
     engine: RtlEngine,
     *,
     on_emulate: Callable[[], None] | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Trace an experiment's job (or take its trace from the cache) and run golden model and RTL on it.
@@ -185,9 +192,19 @@ def run_lockstep(
     on_emulate, on_build : called when a trace has to be made, when the RTL has to be built.
     progress : called with (retired, total) now and then during the simulation.
     """
-    trace = runner.trace_job(experiment.job, compile_options(experiment), on_emulate=on_emulate)
+    trace = experiment.trace
+    if trace is None:
+        trace = runner.trace_job(experiment.job, compile_options(experiment), on_emulate=on_emulate)
     trace = hinted(experiment, trace)
-    return lockstep(trace, experiment.config, experiment.scheme, engine, progress=progress, on_build=on_build)
+    return lockstep(
+        trace,
+        experiment.config,
+        experiment.scheme,
+        engine,
+        check_operands=bool(trace.meta.get("values", True)),
+        progress=progress,
+        on_build=on_build,
+    )
 
 
 def _compare_results(golden: Result, session: Session) -> Divergence | None:

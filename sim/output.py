@@ -1,12 +1,45 @@
-"""Result files that are whole or not there."""
+"""Result files that are whole or not there, and checks before the work that they can be written after it."""
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 from warpbank.arch.errors import OutputError
 from warpbank.program.cache import whole
+
+
+def check_file(path: Path) -> None:
+    """Check, before the work, that a file can be written after it. Raises OutputError."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder; name a file")
+    if not folder.is_dir():
+        _refuse(path, errno.ENOTDIR if folder.exists() else errno.ENOENT)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        _refuse(path, errno.EACCES)
+
+
+def check_folder(path: Path) -> None:
+    """Check, before the work, that a folder is there or can be made, and can be written to. Raises
+    OutputError."""
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    wrong = 0
+    if not there.is_dir():
+        wrong = errno.ENOTDIR
+    elif not os.access(there, os.W_OK | os.X_OK):
+        wrong = errno.EACCES
+    if wrong:
+        raise OutputError(f"cannot make the folder {path}: {os.strerror(wrong)}; name another with --output")
+
+
+def _refuse(path: Path, number: int) -> None:
+    raise OutputError(
+        f"cannot write {path}: {os.strerror(number)}; name a folder that exists and can be written to"
+    )
 
 
 def write_text(path: Path, text: str) -> None:

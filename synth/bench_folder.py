@@ -12,6 +12,7 @@ from typing import Any
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
+from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
@@ -22,11 +23,7 @@ KINDS = ("cocotb",)
 #: Units that have a bench, and which module of `warpbank.synth.benches` it is.
 BENCHES: dict[str, str] = {
     "sm": "sm",
-    "boc": "collectors",
-    "boc_write_through": "collectors",
-    "ccu": "collectors",
-    "ccu_lru": "collectors",
-    "ocu": "collectors",
+    **{unit.exported: "collectors" for unit in UNITS["collector"].values() if unit.exported},
     "warp_control_blocks": "warp_control_blocks",
     "address_allocation": "address_allocation",
     "compressor": "compressor",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from warpbank.arch.config import config_hash, preset
@@ -32,7 +33,15 @@ _LANE = re.compile(
 )
 
 
-def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: bool = False) -> str:
+def exported(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    *,
+    kind: str,
+    probe: bool = False,
+    extensions: Mapping[str, str] | None = None,
+) -> str:
     """Text of the exported file.
 
     Parameters
@@ -41,6 +50,7 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
     config, scheme : the machine; units other than `sm` and `sub_core` take what concerns them.
     kind : `.v` or `.il`.
     probe : with event ports.
+    extensions : Python of the user's that was loaded before, by name its hash.
 
     Raises
     ------
@@ -50,17 +60,19 @@ def exported(unit: str, config: SmConfig, scheme: Scheme, *, kind: str, probe: b
         raise WarpbankError(f"the output's name ends in .v (Verilog) or .il (RTLIL), not {kind or 'nothing'}")
     component = make(unit, config, scheme, probe=probe)
     if kind == ".v":
-        return verilog(unit, component, config, scheme)
+        return verilog(unit, component, config, scheme, extensions)
     source = netlist.to_rtlil(component, unit)
-    head = header(unit, component, config, scheme)
+    head = header(unit, component, config, scheme, extensions or {})
     return "".join(f"# {line}".rstrip() + "\n" for line in head) + "\n" + source
 
 
-def verilog(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> str:
+def verilog(
+    unit: str, component: Any, config: SmConfig, scheme: Scheme, extensions: Mapping[str, str] | None = None
+) -> str:
     """Text of the Verilog file of a component that `warpbank.synth.units.make` made. Raises WarpbankError if
     Yosys is missing."""
     source = netlist.to_rtlil(component, unit)
-    head = header(unit, component, config, scheme)
+    head = header(unit, component, config, scheme, extensions or {})
     body = folded(_tidy(netlist.to_verilog(source, [*netlist.READABLE, f"hierarchy -top {unit}"])))
     waivers = "".join(f"/* verilator lint_off {rule} */ // {why}\n" for rule, why in _WAIVED.items())
     return (
@@ -69,8 +81,10 @@ def verilog(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> str:
     )
 
 
-def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[str]:
-    """Header comment of an exported file: unit, configuration, ports."""
+def header(
+    unit: str, component: Any, config: SmConfig, scheme: Scheme, extensions: Mapping[str, str]
+) -> list[str]:
+    """Header comment of an exported file: unit, configuration, extensions, ports."""
     from importlib.metadata import version
 
     entry = UNITS[unit]
@@ -80,6 +94,7 @@ def header(unit: str, component: Any, config: SmConfig, scheme: Scheme) -> list[
         f"and Yosys {yosys.version()}; change the source, not this file.",
         "",
         f"Configuration {config_hash(config)}, preset {config.preset}, scheme {scheme.name}.",
+        *(f"Loaded: {name} {content}." for name, content in extensions.items()),
         f"  warpbank export {unit} --preset {config.preset} --scheme {scheme.name}"
         + _continued(_differences(config)),
         "",

@@ -137,12 +137,8 @@ def test_what_is_shown_and_not_run_is_understood(page: str) -> None:
         words = [FILLED.get(word, word) for word in shlex.split(command, comments=True)[1:]]
         _parse(words)
         pairs = list(pairwise(words))
-        known = {
-            "--kernel": workloads.names(),
-            "--kernels": workloads.names(),
-            "--figure": _figures(words),
-            "synth": UNITS,
-        }
+        kernels = (*workloads.GROUPS, workloads.ALL, *workloads.names(workloads.ALL))
+        known = {"--kernel": kernels, "--kernels": kernels, "--figure": _figures(words), "synth": UNITS}
         for option, values in known.items():
             given = {name for word, value in pairs if word == option for name in value.split(",")}
             assert all(name in values or name.startswith("-") for name in given), command

@@ -361,6 +361,107 @@ BOTH = (
         {"scheduler": "nowhere"},
     ),
     Mistake(
+        "config_of_comparison",
+        E.ConfigError,
+        wb.compare,
+        (),
+        ("compare", "--config", "none.toml"),
+        "none.toml",
+        {"config": "none.toml"},
+    ),
+    Mistake(
+        "two_machines_of_comparison",
+        E.ArgumentError,
+        wb.compare,
+        (),
+        ("compare", "--config", "m.toml", "--preset", "tiny"),
+        "both name a machine",
+        {"config": "m.toml", "preset": "tiny"},
+    ),
+    Mistake(
+        "config_that_is_none",
+        E.ConfigError,
+        wb.compare,
+        (),
+        ("compare", "--config", "k.cu"),
+        "ends in .toml",
+        {"config": "k.cu"},
+    ),
+    Mistake(
+        "folder_of_comparison",
+        E.OutputError,
+        wb.compare,
+        (),
+        ("compare", "--output", "k.cu/page"),
+        "cannot make the folder k.cu/page: Not a directory",
+        {"output": "k.cu/page"},
+    ),
+    Mistake(
+        "folder_as_output",
+        E.OutputError,
+        wb.compile,
+        ("k.cu",),
+        ("compile", "k.cu", "--output", "."),
+        "it is a folder",
+        {"output": "."},
+    ),
+    Mistake(
+        "folder_of_waves",
+        E.OutputError,
+        wb.run,
+        ("nn",),
+        ("run", "nn", "--engine", "pysim", "--waves", "no/w.vcd"),
+        "cannot write no/w.vcd",
+        {"engine": "pysim", "waves": "no/w.vcd"},
+    ),
+    Mistake(
+        "too_many_workers",
+        E.ArgumentError,
+        wb.compare,
+        (),
+        ("compare", "--workers", "1000000"),
+        "1024",
+        {"workers": 1_000_000},
+        own_words=True,
+    ),
+    Mistake(
+        "too_many_instructions",
+        E.ArgumentError,
+        wb.run,
+        ("nn",),
+        ("run", "nn", "--max-instructions", "9" * 30),
+        "1000000000000000",
+        {"max_instructions": 10**30},
+        own_words=True,
+    ),
+    Mistake(
+        "trace_of_lockstep",
+        E.TraceError,
+        wb.lockstep,
+        (),
+        ("lockstep", "--trace", "none.traceg"),
+        "there is no trace none.traceg",
+        {"trace": "none.traceg"},
+    ),
+    Mistake(
+        "trace_and_kernel_of_lockstep",
+        E.ArgumentError,
+        wb.lockstep,
+        ("nn",),
+        ("lockstep", "nn", "--trace", "none.traceg"),
+        "leave out KERNEL",
+        {"trace": "none.traceg"},
+    ),
+    Mistake("no_kernel_of_lockstep", E.ArgumentError, wb.lockstep, (), ("lockstep",), "name a kernel"),
+    Mistake(
+        "fields_of_no_scheme",
+        E.SweepError,
+        wb.sweep,
+        ("own.toml",),
+        ("sweep", "own.toml"),
+        "Did you mean bow?",
+    ),
+    Mistake(
         "extension", E.ExtensionError, wb.load, ("none.py",), ("--load", "none.py", "kernels"), "none.py"
     ),
 )
@@ -377,6 +478,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # No other test runs this machine: what is in the cache needs no scheduler.
     (tmp_path / "s.toml").write_text(
         'kernels = ["nn"]\nsize = "tiny"\n[fields]\n"memory.dram_latency" = 157\n'
+    )
+    (tmp_path / "own.toml").write_text(
+        'kernels = ["nn"]\nschemes = ["bow"]\n[scheme_fields.bov]\n"sub_core.collector.window" = [2]\n'
     )
     (tmp_path / "k.cu").write_text('#include "warpbank.cuh"\nextern "C" __global__ void k() {}\n')
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from bench.first_answer import measure
 from warpbank import workloads
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
@@ -47,3 +48,11 @@ def test_golden() -> None:
         result = simulate(trace, config, scheme)
         rates.append(result.warp_instructions / (time.process_time() - begin))
     assert math.exp(sum(map(math.log, rates)) / len(rates)) >= 20_000
+
+
+def test_first_answer() -> None:
+    """At most 90 s of CPU from an empty cache to the answer of lockstep on `tiny`; a second kernel finds the
+    model there."""
+    first, second = measure()
+    assert first <= 90
+    assert second < first / 3

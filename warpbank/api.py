@@ -17,10 +17,10 @@ from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
 from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
-from warpbank.program import runner
-from warpbank.program.cuda import compile_cuda
+from warpbank.program.cuda import compile_source
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
 from warpbank.program.ptx.parser import parse
 from warpbank.results import (
     KernelInfo,
@@ -36,7 +36,9 @@ from warpbank.results import (
 from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
-from warpbank.sim.lockstep import lockstep as run_lockstep
+from warpbank.sim.lockstep import run_lockstep
+from warpbank.sim.output import check_file, check_folder
+from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
@@ -67,8 +69,6 @@ StrPath = str | Path
 Overrides = Mapping[str, int | str] | Sequence[str]
 
 _Value = TypeVar("_Value")
-#: Registers per thread that the allocator takes.
-_REGISTERS = (exp.MIN_REGISTERS, 255)
 
 
 def run(
@@ -81,6 +81,9 @@ def run(
     scheme: str = BASELINE.name,
     overrides: Overrides = (),
     max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "golden",
     fast: bool = True,
@@ -103,6 +106,10 @@ def run(
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
         largest launch fit.
+    code_order : "scheduled": the list scheduler orders each block; "source": as the PTX has it.
+    constants : "bank": parameters and constants are read from the constant bank; "registers": they are loaded
+        into registers when a thread starts.
+    free_registers : registers per thread that the list scheduler may use without need, 0 to 255.
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : "golden", the model in Python; "verilator" or "pysim", simulators of the RTL.
     fast : Verilator: compile for speed; False: a build in half the time.
@@ -140,8 +147,8 @@ def run(
         _optional(_path, "config", config),
         _text("scheme", scheme),
         _overrides(overrides),
-        _optional(_registers, "max_registers", max_registers),
-        _whole("max_instructions", max_instructions),
+        _compile_options(code_order, constants, free_registers, max_registers),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
         _optional(_path, "trace", trace),
     )
     report = exp.run(
@@ -163,7 +170,12 @@ def compare(
     *,
     size: str = "small",
     preset: str | None = None,
+    config: StrPath | None = None,
     overrides: Overrides = (),
+    max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     engine: str = "golden",
     output: StrPath | None = None,
     workers: int | None = None,
@@ -178,11 +190,14 @@ def compare(
     Parameters
     ----------
     schemes : register files (`warpbank.schemes`), or "all". The baseline always comes first.
-    kernels : shipped kernels (`warpbank.kernels`) and PTX files with a launch description beside them, or
-        "all" for all that are shipped.
+    kernels : shipped kernels (`warpbank.kernels`), groups of them ("core", "register-sensitive",
+        "deep-learning", "all"), and PTX files with a launch description beside them.
     size : problem size of shipped kernels: "tiny", "small" or "full".
     preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    max_registers, code_order, constants, free_registers : options of the compiler, for all schemes alike
+        (`run`).
     engine : "golden", "verilator" or "pysim".
     output : folder for `compare.html` and `compare.json`; None: nothing is written.
     workers : processes on this machine; None: one per core.
@@ -201,21 +216,25 @@ def compare(
     PtxError, LaunchError : a file of yours is wrong.
     EngineError : there is no such engine.
     MissingPackageError, ClusterError : `scheduler` needs dask, or no scheduler answers.
-    OutputError : `output` cannot be written.
+    OutputError : `output` cannot be written; said before anything runs.
     """
+    folder = _optional(_path, "output", output)
+    if folder is not None:
+        check_folder(folder)
     made = run_comparison(
         _names("schemes", schemes),
         _names("kernels", kernels),
         size=_size(size),
-        preset=_optional(_text, "preset", preset) or exp.DEFAULT_PRESET,
+        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
         overrides=_overrides(overrides),
+        options=_compile_options(code_order, constants, free_registers, max_registers),
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
-    if output is not None:
-        write_comparison(made, _path("output", output))
+    if folder is not None:
+        write_comparison(made, folder)
     return made
 
 
@@ -259,7 +278,7 @@ def sweep(
     outcomes = run_sweep(
         wanted,
         scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_whole, "workers", workers),
+        workers=_optional(_workers, "workers", workers),
         progress=_optional(_function, "progress", progress),
     )
     made = SweepResult(wanted, tuple(outcomes))
@@ -274,9 +293,11 @@ def compile(
     arch: str | None = None,
     defines: Mapping[str, str | int] | None = None,
     include: StrPath | Sequence[StrPath] = (),
+    standard: str = "gnu++17",
+    optimize: str = "3",
     output: StrPath | None = None,
 ) -> Ptx:
-    """Compile CUDA C to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
+    """Compile CUDA C++ to PTX with the LLVM of the ziglang wheel; no CUDA toolkit is needed.
 
     Parameters
     ----------
@@ -285,6 +306,8 @@ def compile(
         "sm_75".
     defines : preprocessor macros and their values.
     include : folders to search for headers, after the source's own.
+    standard : dialect of C++, such as "c++20".
+    optimize : level of optimization: "0", "1", "2", "3", "s".
     output : PTX file to write; None: none.
 
     Returns
@@ -298,12 +321,18 @@ def compile(
     OutputError : `output` cannot be written.
     """
     path = _path("source", source)
-    text = compile_cuda(
+    target = _optional(_path, "output", output)
+    if target is not None:
+        check_file(target)
+    compiled = compile_source(
         path,
         arch=_optional(_text, "arch", arch),
         defines=_optional(_macros, "defines", defines),
         include=[Path(folder) for folder in _several("include", include)],
+        standard=_text("standard", standard),
+        optimize=_text("optimize", optimize),
     )
+    text = compiled.ptx
     module = parse(text, str(path.with_suffix(".ptx")))
     found = [function for function in module.functions.values() if function.entry]
     entries = tuple(
@@ -315,14 +344,14 @@ def compile(
         )
         for entry in found
     )
-    made = Ptx(path, module.target, text, entries)
-    if output is not None:
-        made.write(_path("output", output))
+    made = Ptx(path, module.target, text, entries, compiled.notes)
+    if target is not None:
+        made.write(target)
     return made
 
 
 def lockstep(
-    kernel: StrPath,
+    kernel: StrPath | None = None,
     *,
     size: str = "tiny",
     launch: StrPath | None = None,
@@ -331,9 +360,13 @@ def lockstep(
     scheme: str = BASELINE.name,
     overrides: Overrides = (),
     max_registers: int | None = None,
+    code_order: str = CodeOrder.SCHEDULED.value,
+    constants: str = ConstantPlace.BANK.value,
+    free_registers: int = FREE_REGISTERS,
     max_instructions: int = MAX_INSTRUCTIONS,
     engine: str = "verilator",
     fast: bool = False,
+    trace: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Lockstep:
     """Run a kernel through the golden model and the RTL, and compare every event of every cycle.
@@ -349,9 +382,15 @@ def lockstep(
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers : registers per thread for the allocator, 16 to 255; None: as many as let one CTA of the
         largest launch fit.
+    code_order : "scheduled": the list scheduler orders each block; "source": as the PTX has it.
+    constants : "bank": parameters and constants are read from the constant bank; "registers": they are loaded
+        into registers when a thread starts.
+    free_registers : registers per thread that the list scheduler may use without need, 0 to 255.
     max_instructions : warp instructions after which a kernel counts as endless.
     engine : simulator of the RTL: "verilator" or "pysim".
     fast : Verilator: compile for speed; False: a build in half the time.
+    trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`. It has no values, so that
+        events are compared and no operands.
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -363,28 +402,29 @@ def lockstep(
     ArgumentError : an argument of the wrong type, or two that exclude each other.
     KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or scheme, or they do not
         fit each other.
-    PtxError, LaunchError : a file of yours is wrong.
+    PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
     OperandMismatch : the golden model's register file delivered a wrong operand.
     """
-    experiment = exp.find(
-        _name("kernel", kernel),
+    experiment, notes = traced.choose(
+        _optional(_name, "kernel", kernel),
         _size(size),
         _optional(_path, "launch", launch),
         _optional(_text, "preset", preset),
         _optional(_path, "config", config),
         _text("scheme", scheme),
         _overrides(overrides),
-        _optional(_registers, "max_registers", max_registers),
-        _whole("max_instructions", max_instructions),
+        _compile_options(code_order, constants, free_registers, max_registers),
+        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
+        _optional(_path, "trace", trace),
     )
     simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
-    trace = exp.hinted(experiment, runner.trace_job(experiment.job, exp.compile_options(experiment)))
-    watcher = _optional(_function, "progress", progress)
-    outcome = run_lockstep(trace, experiment.config, experiment.scheme, simulator, progress=watcher)
+    outcome = run_lockstep(experiment, simulator, progress=_optional(_function, "progress", progress))
     job = experiment.job
-    return Lockstep(job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome)
+    return Lockstep(
+        job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome, tuple(notes)
+    )
 
 
 def kernels() -> Listing[KernelInfo]:
@@ -394,8 +434,8 @@ def kernels() -> Listing[KernelInfo]:
     -------
     Listing : names, what the kernels compute, and where their algorithms come from.
     """
-    shipped = map(workloads.get, workloads.names())
-    return Listing(tuple(KernelInfo(w.name, w.summary, w.origin, workloads.SIZES) for w in shipped))
+    shipped = map(workloads.get, workloads.names(workloads.ALL))
+    return Listing(tuple(KernelInfo(w.name, w.summary, w.origin, workloads.SIZES, w.group) for w in shipped))
 
 
 def schemes() -> Listing[SchemeInfo]:
@@ -477,8 +517,19 @@ def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> i
     return value
 
 
-def _registers(name: str, value: object) -> int:
-    return _whole(name, value, *_REGISTERS)
+def _compile_options(
+    code_order: object, constants: object, free_registers: int, max_registers: int | None
+) -> CompileOptions:
+    return CompileOptions(
+        choice(CodeOrder, "code_order", code_order),
+        choice(ConstantPlace, "constants", constants),
+        free_registers,
+        max_registers,
+    )
+
+
+def _workers(name: str, value: object) -> int:
+    return _whole(name, value, 1, MOST_WORKERS)
 
 
 def _size(value: object) -> str:

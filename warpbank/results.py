@@ -20,7 +20,7 @@ from warpbank.sim.runs import Outcome
 from warpbank.studies.compare.measures import hit_ratio
 from warpbank.studies.frames import frame
 from warpbank.studies.sweep import Sweep, write
-from warpbank.studies.sweep.table import columns, measured, row
+from warpbank.studies.sweep.table import DESCRIPTION, columns, measured, row
 from warpbank.synth.energy import Energy
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ class Run:
         Raises MissingPackageError if pandas is not installed.
         """
         data = self.to_dict()
-        names = ("kernel", "size", "scheme", "preset", "engine", "max_registers")
-        found = {name: data[name] for name in names} | measured(data, self.energy)
+        found = {name: data[name] for name in DESCRIPTION} | measured(data, self.energy)
         return frame([found | {"hit_ratio": self.hit_ratio}])
 
 
@@ -186,6 +185,7 @@ class Lockstep:
     preset : preset or configuration file that the machine comes from.
     engine : simulator of the RTL.
     outcome : what was found, with the events around a divergence.
+    notes : what a user should know of the input, a sentence each.
     """
 
     kernel: str
@@ -194,6 +194,7 @@ class Lockstep:
     preset: str
     engine: str
     outcome: lockstep.Outcome = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -258,7 +259,7 @@ class PtxKernel:
 
 @dataclass(frozen=True)
 class Ptx:
-    """PTX module that was compiled from CUDA C.
+    """PTX module that was compiled from CUDA C++.
 
     Parameters
     ----------
@@ -266,24 +267,27 @@ class Ptx:
     target : GPU that the PTX is for, such as "sm_75".
     text : the PTX module.
     kernels : the kernels in it.
+    notes : what the compiler warns of, and what of the host's code was left out; a sentence each.
     """
 
     source: Path
     target: str
     text: str = field(repr=False)
     kernels: tuple[PtxKernel, ...]
+    notes: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
         """Write the text to a file. Raises OutputError if that fails."""
         write_text(Path(path), self.text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionary for JSON: `source`, `target`, `text`, `kernels`."""
+        """Dictionary for JSON: `source`, `target`, `text`, `kernels`, `notes`."""
         return {
             "source": str(self.source),
             "target": self.target,
             "text": self.text,
             "kernels": [dataclasses.asdict(kernel) for kernel in self.kernels],
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pandas.DataFrame:
@@ -305,12 +309,14 @@ class KernelInfo:
     summary : what it computes.
     origin : the benchmark whose algorithm it has.
     sizes : problem sizes there are.
+    group : core, register-sensitive or deep-learning (docs/kernels.md).
     """
 
     name: str
     summary: str
     origin: str
     sizes: tuple[str, ...]
+    group: str
 
 
 @dataclass(frozen=True)

@@ -2,5 +2,6 @@
 docs/accelsim.md."""
 
 from warpbank.program.accelsim.build import read_accelsim
+from warpbank.program.accelsim.lines import OnRead
 
-__all__ = ["read_accelsim"]
+__all__ = ["OnRead", "read_accelsim"]

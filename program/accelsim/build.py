@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
-from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, RZ, Control, Memory, Unit
 from warpbank.program.accelsim.addresses import WINDOW, global_lines, local_lines, shared_passes
-from warpbank.program.accelsim.lines import Block, Executed, Header, Reader, Static
+from warpbank.program.accelsim.lines import Executed, Header, OnRead, Reader, Static
 from warpbank.program.accelsim.sass import GENERIC, Meaning, group, meaning
 from warpbank.program.errors import TraceError
 from warpbank.program.isa import DType, Op
@@ -26,6 +27,7 @@ from warpbank.program.trace.schema import (
     WARP,
     Trace,
 )
+from warpbank.program.trace.spool import LIMIT, Spool
 
 _SHARED = {
     Memory.LOAD_GLOBAL: Memory.LOAD_SHARED,
@@ -63,54 +65,81 @@ _ACCESSES = {
 }
 
 
-def read_accelsim(paths: Iterable[Path]) -> Trace:
+#: A row of `DYNAMIC` as bytes.
+_ROW = struct.Struct("<IIQQBBBBBB")
+assert _ROW.size == DYNAMIC.itemsize
+_LINE = struct.Struct("<Q")
+#: Rows of a warp that are kept until it ends, since its last one gets a flag.
+_PENDING = 1 << 12
+_HASHED = 1 << 20
+
+
+def read_accelsim(paths: Iterable[Path], on_read: OnRead | None = None, *, limit: int = LIMIT) -> Trace:
     """Trace of these Accel-Sim kernels, one launch each, in order.
 
     It has no values: all results are zero, `meta["values"]` is False. `meta["unknown"]` lists opcodes of
-    which nothing is known; they count as arithmetic on single registers.
+    which nothing is known; they count as arithmetic on single registers. `meta["notes"]` has a sentence for
+    each number of a header that cannot be meant. What grows with the length of a trace is kept in a file
+    of the cache folder (`warpbank.program.trace.spool`) beyond `limit` bytes.
+
+    Parameters
+    ----------
+    paths : the `.traceg` files.
+    on_read : called with the bytes read so far, and how many all files have.
+    limit : bytes of each array that may stay in memory.
 
     Raises TraceError that names file and line.
     """
-    builder = _Builder()
     names = list(paths)
-    for path in names:
-        builder.add(path)
+    builder = _Builder(limit)
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in names]
+    for number, path in enumerate(names):
+        before = sum(sizes[:number])
+
+        def report(done: int, _: int, before: int = before) -> None:
+            if on_read is not None:
+                on_read(before + done, sum(sizes))
+
+        builder.add(path, report)
     return builder.trace(names)
 
 
 class _Builder:
-    """Collects kernels."""
+    """Collects kernels; the sink of their readers (`warpbank.program.accelsim.lines.Sink`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self._code: list[tuple[object, ...]] = []
         self._text: list[str] = []
         self._lines_of_code: list[int] = []
-        self._dynamic: list[tuple[int, ...]] = []
-        self._warps: list[tuple[int, ...]] = []
+        self._dynamic = Spool(DYNAMIC, limit)
+        self._warps = Spool(WARP, limit)
+        self._lines = Spool(np.dtype(np.uint64), limit)
         self._launches: list[tuple[object, ...]] = []
-        self._lines: list[int] = []
         self._kernels: list[str] = []
         self._first_pc: list[int] = []
         self._unknown: dict[str, None] = {}
+        self._notes: list[str] = []
         self._highest = -1
         self._digest = hashlib.sha256()
-
-    def add(self, path: Path) -> None:
-        """One file: a launch."""
-        reader = Reader(path)
-        header = reader.header
-        first_warp = len(self._warps)
-        per_block = -(-prod(header.block) // 32)
-        self._first_pc.append(len(self._code))
+        self._header = Header()
+        self._per_block = 0
         self._rows: dict[Static, tuple[list[int], Meaning]] = {}
+        self._extents: dict[int, tuple[int, int]] = {}  # by warp of the block: first row, rows
+        self._warp = -1
+        self._first = 0  # row of the warp's first instruction
+        self._pending = bytearray()
+        self._ended = False  # the warp's last instruction so far is an EXIT
+
+    def add(self, path: Path, on_read: OnRead) -> None:
+        """One file: a launch."""
+        reader = Reader(path, on_read)
+        header = self._header = reader.header
+        first_warp = len(self._warps)
+        per_block = self._per_block = -(-prod(header.block) // 32)
+        self._first_pc.append(len(self._code))
+        self._rows = {}
         self._highest = -1
-        blocks = 0
-        for block in reader.blocks():
-            beyond = [number for number in block.warps if number >= per_block]
-            if beyond:
-                raise reader.fail(f"warp {beyond[0]} stands in a thread block of {per_block} warps")
-            self._block(header, block, per_block)
-            blocks += 1
+        blocks = reader.read(self, per_block)
         if not blocks:
             raise TraceError(f"{path} holds no thread block; it may be cut off")
         registers = max(header.registers, self._highest + 1, 1)
@@ -127,26 +156,71 @@ class _Builder:
             )
         )
         self._kernels.append(header.name)
-        self._digest.update(path.read_bytes())
+        self._notes += header.notes
+        with path.open("rb") as file:
+            while part := file.read(_HASHED):
+                self._digest.update(part)
 
-    def _block(self, header: Header, block: Block, per_block: int) -> None:
-        threads = prod(header.block)
-        for index in range(per_block):
-            executed = block.warps.get(index, [])
-            lanes = min(32, threads - 32 * index)
-            mask = (1 << lanes) - 1
-            if not executed or not executed[-1].static.opcode.startswith("EXIT"):
-                executed = [*executed, Executed(_EXIT, mask, [], 0)]
-            first, number = len(self._dynamic), len(self._warps)
-            for instruction in executed:
-                self._execute(header, instruction, number)
-            *last, flags, barrier, warps = self._dynamic[-1]
-            self._dynamic[-1] = (*last, flags | FLAG_LAST, barrier, warps)
-            self._warps.append(
-                (len(self._launches), block.number, index, first, len(self._dynamic) - first, mask)
-            )
+    def _lanes(self, index: int) -> int:
+        """Mask of the lanes that a warp of a thread block has."""
+        return (1 << min(32, prod(self._header.block) - 32 * index)) - 1
 
-    def _execute(self, header: Header, executed: Executed, warp: int) -> None:
+    def warp(self, number: int) -> None:
+        """A warp begins."""
+        self._end_warp()
+        self._warp = number
+        self._first = len(self._dynamic)
+        self._ended = False
+
+    def _end_warp(self) -> None:
+        """End the warp: with an EXIT if it has none, and with the flag in its last row."""
+        if self._warp < 0:
+            return
+        if not self._ended:
+            self._push(self._execute(Executed(_EXIT, self._lanes(self._warp), [], 0)))
+        *row, flags, barrier, warps = _ROW.unpack_from(self._pending, len(self._pending) - _ROW.size)
+        _ROW.pack_into(self._pending, len(self._pending) - _ROW.size, *row, flags | FLAG_LAST, barrier, warps)
+        self._dynamic.append(self._pending)
+        self._pending.clear()
+        self._extents[self._warp] = self._first, len(self._dynamic) - self._first
+        self._warp = -1
+
+    def block(self, number: int) -> None:
+        """A thread block ends: rows of its warps, those that executed nothing included."""
+        self._end_warp()
+        missing = [index for index in range(self._per_block) if index not in self._extents]
+        for index in missing:
+            self.warp(index)
+            self._end_warp()
+        launch = len(self._launches)
+        rows = [
+            (launch, number, index, *self._extents[index], self._lanes(index))
+            for index in range(self._per_block)
+        ]
+        self._warps.append(np.array(rows, WARP).tobytes())
+        self._extents.clear()
+
+    def executed(self, instruction: Executed) -> bytes | None:
+        """The warp executes an instruction."""
+        static = instruction.static
+        self._ended = static.opcode.startswith("EXIT")
+        made = self._execute(instruction)
+        self._push(made)
+        return None if instruction.addresses or self._ended else made
+
+    def again(self, kept: bytes) -> None:
+        """The warp executes an instruction whose line came before."""
+        self._ended = False
+        self._push(kept)
+
+    def _push(self, rows: bytes) -> None:
+        pending = self._pending
+        pending += rows
+        if len(pending) >= _PENDING * _ROW.size:
+            self._dynamic.append(pending[: -_ROW.size])
+            del pending[: -_ROW.size]
+
+    def _execute(self, executed: Executed) -> bytes:
         """Rows of `dynamic` for one instruction: one, unless it reads too many registers for a uop."""
         if executed.static not in self._rows:
             self._rows[executed.static] = self._enter(executed.static)
@@ -155,7 +229,7 @@ class _Builder:
         lines: list[int] = []
         passes = 0
         if executed.addresses and executed.static.opcode.partition(".")[0] in GENERIC:
-            memory = _resolved(memory, executed.addresses[0], header)
+            memory = _resolved(memory, executed.addresses[0], self._header)
         if executed.mask == 0:
             memory = Memory.NONE
         elif memory in _SHARED_KINDS:
@@ -165,24 +239,25 @@ class _Builder:
         elif memory in _GLOBAL:
             lines = global_lines(executed.addresses, known.size)
         elif memory in _LOCAL_KINDS:
+            warp = len(self._warps) + self._warp
             lines = local_lines(executed.addresses, known.size, warp)
         flags = barrier = 0
         if known.control is Control.BARRIER and executed.mask:
             flags = FLAG_ARRIVE | (0 if "ARV" in executed.static.opcode else FLAG_WAIT)
             barrier = executed.immediate if 0 <= executed.immediate < _BARRIERS else 0
         lines = lines[:_MAX_LINES]
-        at = len(self._lines)
-        self._lines += lines
-        for pc in pcs[:-1]:
-            self._dynamic.append((pc, executed.mask, 0, at, 0, 0, 0, 0, 0, 0))
-        self._dynamic.append((pcs[-1], executed.mask, 0, at, len(lines), passes, memory, flags, barrier, 0))
+        at = len(self._lines) if lines else 0
+        if lines:
+            self._lines.append(b"".join(map(_LINE.pack, lines)))
+        made = b"".join(_ROW.pack(pc, executed.mask, 0, at, 0, 0, 0, 0, 0, 0) for pc in pcs[:-1])
+        return made + _ROW.pack(pcs[-1], executed.mask, 0, at, len(lines), passes, memory, flags, barrier, 0)
 
     def _enter(self, static: Static) -> tuple[list[int], Meaning]:
         """Rows of `code` for an instruction."""
         known = meaning(static.opcode, len(static.sources))
         if not known.known:
             self._unknown[static.opcode.partition(".")[0]] = None
-        written = [r for first in static.destinations[:1] for r in group(first, max(known.destination, 1))]
+        written = _written(static, known)
         read: list[int] = []
         for place, first in enumerate(static.sources):
             read += group(first, known.sources[place] if place < len(known.sources) else 1)
@@ -233,6 +308,7 @@ class _Builder:
             "versions": tool_versions(),
             "values": False,
             "unknown": sorted(self._unknown),
+            "notes": self._notes,
         }
         return Trace(
             meta,
@@ -242,11 +318,22 @@ class _Builder:
             np.array(self._lines_of_code, np.uint32),
             np.array(self._code, CODE),
             np.array(self._launches, LAUNCH),
-            np.array(self._warps, WARP),
-            np.array(self._dynamic, DYNAMIC),
+            self._warps.array(),
+            self._dynamic.array(),
             np.zeros((MAX_DESTINATIONS, 32), np.uint32),
-            np.array(self._lines, np.uint64),
+            self._lines.array(),
         )
+
+
+def _written(static: Static, known: Meaning) -> list[int]:
+    """Registers that an instruction writes: what its opcode tells of the first, or, where the trace lists
+    more of a group (version 6), those."""
+    if not static.destinations:
+        return []
+    first = static.destinations[0]
+    by_opcode = list(group(first, max(known.destination, 1)))
+    listed = [register for place, register in enumerate(static.destinations) if register == first + place]
+    return max(by_opcode, listed[:MAX_DESTINATIONS], key=len) if first != RZ else []
 
 
 def _text(static: Static) -> str:

@@ -39,6 +39,8 @@ _CONTROL = {
             "ERRBAR",
             "CCTL",
             "CCTLL",
+            "UTMACCTL",
+            "UTMACMDFLUSH",
         ),
         Control.NONE,
     ),
@@ -81,6 +83,9 @@ ADDRESSED = frozenset(
         Memory.STORE_LOCAL,
     )
 )
+#: Bulk copies of the tensor memory accelerator: no register of the warp holds what they move, and their
+#: addresses are written in a form of their own.
+BULK = frozenset(("UTMALDG", "UTMASTG", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKPF", "UBLKRED"))
 #: Loads and stores whose address may be shared or local: generic ones.
 GENERIC = ("LD", "ST", "ATOM")
 _DOUBLE = ("DADD", "DMUL", "DFMA", "DMNMX", "DSETP", "DSET")
@@ -230,6 +235,8 @@ class Meaning:
 def meaning(opcode: str, sources: int) -> Meaning:
     """Properties of an instruction from its opcode and the number of sources that the trace lists."""
     base, *words = opcode.split(".")
+    if base in BULK:
+        return Meaning(Unit.CONTROL, destination=0)
     if base in _CONTROL:
         return Meaning(Unit.CONTROL, control=_CONTROL[base], destination=int(base == "BMOV"))
     if base in _MEMORY:

@@ -11,21 +11,19 @@ from warpbank.program.allocation.work import AllocationReport, Work
 from warpbank.program.cfg import Cfg
 from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import RZ, VIRTUAL, Instr, Kernel, Reg
+from warpbank.program.options import MAX_REGISTERS, MIN_REGISTERS
 
-#: Fewer registers than this cannot hold a 64-bit compare-and-swap and what surrounds it.
-FEWEST_REGISTERS = 16
-MOST_REGISTERS = 255
 #: Computing a constant again costs about this much of a load from local memory.
 RECOMPUTE_COST = 0.3
 
 
-def allocate(kernel: Kernel, max_registers: int = MOST_REGISTERS) -> Kernel:
+def allocate(kernel: Kernel, max_registers: int = MAX_REGISTERS) -> Kernel:
     """A copy of `kernel` over at most `max_registers` physical registers."""
     return allocate_with_report(kernel, max_registers)[0]
 
 
 def allocate_with_report(
-    kernel: Kernel, max_registers: int = MOST_REGISTERS
+    kernel: Kernel, max_registers: int = MAX_REGISTERS
 ) -> tuple[Kernel, AllocationReport]:
     """A copy of `kernel` over at most `max_registers` physical registers, and the report of its allocation.
 
@@ -33,9 +31,9 @@ def allocate_with_report(
     ------
     WarpbankError : `max_registers` is out of range, or an instruction needs more registers at once.
     """
-    if not FEWEST_REGISTERS <= max_registers <= MOST_REGISTERS:
+    if not MIN_REGISTERS <= max_registers <= MAX_REGISTERS:
         raise WarpbankError(
-            f"max_registers is {max_registers}: a thread has between {FEWEST_REGISTERS} and {MOST_REGISTERS} "
+            f"max_registers is {max_registers}: a thread has between {MIN_REGISTERS} and {MAX_REGISTERS} "
             "registers"
         )
     work = Work(kernel, max_registers)
@@ -93,7 +91,7 @@ def _tightened(work: Work, graph: Interference, colouring: Colouring) -> Colouri
     """The colouring with the fewest registers that a search between what is alive at once and what was used
     finds. Under a lower limit the graph is taken apart in another order, which often does better than the
     order that no limit asks for."""
-    low, best = max(FEWEST_REGISTERS, graph.pressure), colouring
+    low, best = max(MIN_REGISTERS, graph.pressure), colouring
     high = colouring.used
     while low < high:
         limit = (low + high) // 2

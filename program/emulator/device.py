@@ -139,6 +139,12 @@ class Device:
             found[name] = self.bytes[at : at + array.nbytes].copy().view(array.dtype).reshape(array.shape)
         return found
 
+    def variables(self) -> dict[str, bytes]:
+        """Contents of the module's variables in global memory as they are now."""
+        sizes = {r.name: r.size for r in self.regions if r.what == "variable"}
+        starts = {name: address - GLOBAL_BASE for name, address in self.variable.items()}
+        return {name: self.bytes[at : at + sizes[name]].tobytes() for name, at in starts.items()}
+
     def constant_bank(self, launch: Launch, kernel: Kernel) -> bytes:
         """Constant bank of a launch: dimensions, parameters, variables."""
         bank = bytearray(bank_size(kernel))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -33,12 +33,14 @@ class Execution:
     trace : if one was asked for.
     warp_instructions : warp instructions executed.
     thread_instructions : the same, times the lanes that executed each.
+    variables : final contents of the module's variables in global memory, by their names in the PTX.
     """
 
     buffers: dict[str, np.ndarray]
     trace: Trace | None
     warp_instructions: int
     thread_instructions: int
+    variables: dict[str, bytes] = field(default_factory=dict)
 
 
 def _geometry(device: Device, launch: Launch, number: int, encoded: Encoded, first_warp: int) -> np.ndarray:
@@ -140,7 +142,7 @@ class _Run:
             text = [disassemble(i) for e in self.encoded.values() for i in e.instrs]
             trace = self.recorder.assemble(self.state, self.job.launches, self.kernels, text)
         executed, threads = int(self.state[at.EXECUTED]), int(self.state[at.THREADS])
-        return Execution(self.device.contents(), trace, executed, threads)
+        return Execution(self.device.contents(), trace, executed, threads, self.device.variables())
 
 
 #: Warp instructions after which a job counts as endless. A trace takes some 180 bytes for each, so that it

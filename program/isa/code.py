@@ -86,10 +86,19 @@ class Instr:
 @dataclass(slots=True)
 class Block:
     """Straight-line code. Only the last instruction may be BRA or EXIT; a guarded one, or none, falls
-    through."""
+    through.
+
+    Parameters
+    ----------
+    label : its name.
+    instrs : its instructions.
+    successors : numbers of the blocks that follow, where no branch says so (`warpbank.program.executed`); the
+        number of all blocks is the virtual exit. None: the last instruction tells.
+    """
 
     label: str
     instrs: list[Instr] = field(default_factory=list)
+    successors: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

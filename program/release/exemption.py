@@ -90,8 +90,7 @@ def exemptions(kernels: Mapping[str, Kernel], trace: Trace, config: SmConfig) ->
     """
     core = config.sub_core
     found = {}
-    for number, name in enumerate(trace.kernels):
-        kernel = kernels[name]
+    for number, (name, kernel) in enumerate(kernels.items()):
         largest = max(
             (int(row["warps_per_cta"]) for row in trace.launches if row["kernel"] == number), default=1
         )

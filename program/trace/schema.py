@@ -13,6 +13,7 @@ import numpy as np
 
 from warpbank.program.hints import Hints
 from warpbank.program.release.words import FlagWord
+from warpbank.program.trace.spool import let_go
 
 #: Raised whenever a field below changes meaning; a file of another version is not read.
 SCHEMA_VERSION = 1
@@ -133,6 +134,12 @@ class Trace:
         for pc, registers in self.working_sets.items():
             found[pc] = np.frombuffer(registers.to_bytes(32, "little"), np.uint8)
         return found
+
+    def let_go(self) -> None:
+        """Give back the memory of what has been read of arrays that lie in files
+        (`warpbank.program.trace.spool`); they are read again where they are asked for."""
+        for array in (self.dynamic, self.warps, self.lines):
+            let_go(array)
 
     @property
     def warp_instructions(self) -> int:

@@ -15,9 +15,13 @@ from warpbank.golden.result import Result
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
 from warpbank.sim.errors import EngineError
 from warpbank.sim.events import BatchSink
+from warpbank.sim.output import check_file
 
 #: Called with (warp instructions retired, of how many) now and then.
 Progress = Callable[[int, int], None]
+#: Called when the RTL has to be built, with (0, 0), and then with the bytes of C++ that have been compiled,
+#: and of how many.
+OnBuild = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,11 @@ class Waves:
     ----------
     path : file to write, .vcd or .fst.
     start, end : cycles of it, `end` not included; None: to the end of the run.
+
+    Raises
+    ------
+    EngineError : a name with another ending, or no cycles.
+    OutputError : the file cannot be written.
     """
 
     path: Path
@@ -42,6 +51,7 @@ class Waves:
                 f"--wave-cycles {self.start}:{self.end} holds no cycle; write first:last+1, for example "
                 "100:200"
             )
+        check_file(self.path)
 
 
 class Engine(Protocol):

@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.sim import extensions
 from warpbank.sim.engines import model_cache, toolchain
+from warpbank.sim.engines.base import OnBuild
 from warpbank.sim.engines.design import Design, design
 from warpbank.sim.engines.device import header
 from warpbank.sim.engines.tuning import PUBLIC, operands, tuned
@@ -62,10 +62,8 @@ class Build:
         return ["-O3", "-march=native"] if self.fast else ["-O1"]
 
 
-def library(
-    config: SmConfig, scheme: Scheme, build: Build, *, on_build: Callable[[], None] | None = None
-) -> Path:
-    """Shared library of the SM, from the cache or built now; `on_build` is called before that.
+def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: OnBuild | None = None) -> Path:
+    """Shared library of the SM, from the cache or built now; `on_build` tells how far that is.
 
     `config` is the machine as the scheme changes it (`Scheme.machine`); engines see to that.
 
@@ -75,8 +73,8 @@ def library(
 
     def make(folder: Path) -> None:
         if on_build is not None:
-            on_build()
-        _make(config, scheme, build, folder)
+            on_build(0, 0)
+        _make(config, scheme, build, folder, on_build)
 
     return model_cache.get(parts, make) / "model.so"
 
@@ -139,7 +137,7 @@ def source_digest() -> str:
     return digest.hexdigest()[:24]
 
 
-def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
+def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path, on_build: OnBuild | None) -> None:
     """Build the model into `folder`."""
     made = design(config, scheme, apart=True)  # refuses what cannot be built before any tool starts
     work = folder / "work"
@@ -148,12 +146,14 @@ def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path) -> None:
     source = netlist.to_rtlil(made.component, TOP) + netlist.to_rtlil(made.component.cores[0], "sub_core")
     verilog = work / "sm.v"
     verilog.write_text(tuned(netlist.to_verilog(source, netlist.SIMULATION)))
-    _translate(made, config, build, verilog, work)
+    _translate(made, config, build, verilog, work, on_build)
     shutil.move(work / "model.so", folder / "model.so")
     shutil.rmtree(work)
 
 
-def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work: Path) -> None:
+def _translate(
+    made: Design, config: SmConfig, build: Build, verilog: Path, work: Path, on_build: OnBuild | None
+) -> None:
     control = work / "public.vlt"
     control.write_text(PUBLIC)
     # Many small files go well with -O3; for -O1 most of the time would be the headers, once for each.
@@ -171,7 +171,7 @@ def _translate(made: Design, config: SmConfig, build: Build, verilog: Path, work
     compiler = toolchain.compiler(fast=build.fast)
     sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
     flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
-    objects = toolchain.compile_objects(compiler, sources, work, flags, jobs())
+    objects = toolchain.compile_objects(compiler, sources, work, flags, jobs(), on_build)
     toolchain.link(
         compiler, [*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so"
     )

@@ -20,7 +20,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import waves as waves_
-from warpbank.sim.engines.base import EngineError, Waves
+from warpbank.sim.engines.base import EngineError, OnBuild, Waves
 from warpbank.sim.engines.design import Design, design, tail
 from warpbank.sim.engines.host import Host
 from warpbank.sim.engines.rtl import RtlEngine, Session, patience
@@ -52,12 +52,12 @@ class PysimEngine(RtlEngine):
         events: bool,
         check_operands: bool,
         waves: Waves | None,
-        on_build: Callable[[], None] | None,
+        on_build: OnBuild | None,
     ) -> Session:
         if waves is not None:
             waves_.need(waves)
         if on_build is not None:
-            on_build()
+            on_build(0, 0)
         return PysimSession(
             self._make(config, scheme),
             trace,

@@ -4,7 +4,6 @@ it."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +16,7 @@ from warpbank.golden.cta_dispatch import CtaDispatch
 from warpbank.golden.result import Result
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import FLAG_ARRIVE, Trace
-from warpbank.sim.engines.base import EngineError, Progress, Waves, check_trace
+from warpbank.sim.engines.base import EngineError, OnBuild, Progress, Waves, check_trace
 from warpbank.sim.events import Batch, BatchSink
 
 #: Cycles between two reports of progress, or two batches of events.
@@ -63,7 +62,7 @@ class RtlEngine(ABC):
         events: bool,
         check_operands: bool,
         waves: Waves | None,
-        on_build: Callable[[], None] | None,
+        on_build: OnBuild | None,
     ) -> Session:
         """A session of a trace and machine that have been checked."""
 
@@ -76,7 +75,7 @@ class RtlEngine(ABC):
         events: bool = False,
         check_operands: bool = True,
         waves: Waves | None = None,
-        on_build: Callable[[], None] | None = None,
+        on_build: OnBuild | None = None,
     ) -> Session:
         """Start a run. `on_build` is called if the RTL has to be built first. See `Engine.run` for the
         rest."""
@@ -103,7 +102,7 @@ class RtlEngine(ABC):
         progress: Progress | None = None,
         check_operands: bool = True,
         waves: Waves | None = None,
-        on_build: Callable[[], None] | None = None,
+        on_build: OnBuild | None = None,
     ) -> Result:
         """Run the trace to its end on the RTL."""
         session = self.open(

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -173,10 +174,15 @@ def run(
 
 
 def compile_objects(
-    tool: Compiler, sources: dict[Path, list[str]], folder: Path, shared: list[str], jobs: int
+    tool: Compiler,
+    sources: dict[Path, list[str]],
+    folder: Path,
+    shared: list[str],
+    jobs: int,
+    on_compiled: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Compile every source with its own options beside those of `shared` into `folder`, the largest first,
-    `jobs` at a time."""
+    `jobs` at a time. `on_compiled` is called with the bytes of source compiled so far, and of how many."""
     objects = {source: folder / f"{index}_{source.stem}.o" for index, source in enumerate(sources)}
 
     def one(source: Path) -> None:
@@ -192,9 +198,14 @@ def compile_objects(
         ]
         run(command, f"The C++ compiler ({tool.name})", folder)
 
-    ordered = sorted(sources, key=lambda source: -source.stat().st_size)
+    sizes = {source: source.stat().st_size for source in sources}
+    ordered = sorted(sources, key=lambda source: -sizes[source])
+    done = 0
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, ordered))
+        for source, _ in zip(ordered, pool.map(one, ordered), strict=True):
+            done += sizes[source]
+            if on_compiled is not None:
+                on_compiled(done, sum(sizes.values()))
     return list(objects.values())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import packing
 from warpbank.sim.engines import waves as waves_
 from warpbank.sim.engines.abi import Setup, State, Status, words_of
-from warpbank.sim.engines.base import EngineError, Waves
+from warpbank.sim.engines.base import EngineError, OnBuild, Waves
 from warpbank.sim.engines.host import launch_rows
 from warpbank.sim.engines.model import Build, library
 from warpbank.sim.engines.rtl import RtlEngine, Session, mismatch, patience, stuck
@@ -53,7 +52,7 @@ class VerilatorEngine(RtlEngine):
         events: bool,
         check_operands: bool,
         waves: Waves | None,
-        on_build: Callable[[], None] | None,
+        on_build: OnBuild | None,
     ) -> Session:
         if waves is not None:
             waves_.need(waves)

@@ -2,7 +2,7 @@
 none is done twice."""
 
 from warpbank.sim.runs.execute import execute
-from warpbank.sim.runs.spec import RunSpec, Task
+from warpbank.sim.runs.spec import AnalysisSpec, RunSpec, Task
 from warpbank.sim.runs.worker import Outcome
 
-__all__ = ["Outcome", "RunSpec", "Task", "execute"]
+__all__ = ["AnalysisSpec", "Outcome", "RunSpec", "Task", "execute"]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from warpbank.arch.errors import MissingPackageError
+from warpbank.sim import extensions
 from warpbank.sim.errors import ClusterError
 from warpbank.sim.runs.spec import Task
-from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, pool
+from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, perform_elsewhere, pool
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,6 +61,10 @@ class Cluster:
         remote.add_done_callback(hand_over)
         return local
 
+    def workers(self) -> int:
+        """Number of workers that the cluster has."""
+        return len(self._client.nthreads())
+
     def idle(self) -> bool:
         """Whether the cluster has workers, and none of them executes anything."""
         try:
@@ -89,7 +94,8 @@ def connect(address: str, workers: int) -> Iterator[Cluster]:
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(quiet))
         if address != LOCAL:
-            yield Cluster(stack.enter_context(_reach(Client, address)), perform)
+            client = stack.enter_context(_reach(Client, address))
+            yield Cluster(client, perform_elsewhere, extensions.parcel())
             return
         # Workers that are threads, each with a process of ours: where dask starts a dead process again, tasks
         # get lost.

@@ -19,8 +19,10 @@ from warpbank.sim.runs.cluster import LOCAL, Cluster, connect
 from warpbank.sim.runs.spec import Task
 from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, perform, processes
 
-__all__ = ["LOCAL", "Progress", "execute"]
+__all__ = ["LOCAL", "MOST_WORKERS", "Progress", "execute"]
 
+#: Most processes on this machine.
+MOST_WORKERS = 1024
 #: Tasks that a dask scheduler is given at a time.
 _AHEAD = 1000
 #: Seconds without a result after which a cluster is asked whether it does anything.
@@ -36,6 +38,7 @@ def execute(
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> list[Outcome]:
     """Do the tasks, each once however often it is named, and return their outcomes in the order given.
 
@@ -45,6 +48,7 @@ def execute(
         dask.
     workers : processes on this machine; None: one per core that this process may use.
     progress : see `Progress`.
+    on_wait : called with a sentence when a scheduler has no workers, which the tasks wait for.
 
     Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is
     started. A task that fails does not stop the others, and nothing of it is stored.
@@ -64,7 +68,7 @@ def execute(
     if scheduler is None:
         _locally(todo, done, width)
     else:
-        _remotely(todo, done, scheduler, width)
+        _remotely(todo, done, scheduler, width, on_wait or (lambda _: None))
     return [outcomes[task] for task in ordered]
 
 
@@ -90,7 +94,13 @@ def _submit(pool: Executor, task: Task) -> Future[Outcome]:
     return pool.submit(perform, task)
 
 
-def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int) -> None:
+def _remotely(
+    todo: list[Task],
+    done: Callable[[Outcome], None],
+    scheduler: str,
+    workers: int,
+    say: Callable[[str], None],
+) -> None:
     """A dask cluster. Its workers may keep their results elsewhere, so this machine keeps them too.
 
     dask tries a task again whose worker died, and gives it up together with others that the same workers had;
@@ -106,14 +116,18 @@ def _remotely(todo: list[Task], done: Callable[[Outcome], None], scheduler: str,
             store.put(keys[outcome.task], outcome.result)
         done(outcome)
 
-    suspects = _on_cluster([task for task in todo if task not in found], keep, scheduler, workers)
+    suspects = _on_cluster([task for task in todo if task not in found], keep, scheduler, workers, say)
     for task in suspects:
-        if _on_cluster([task], keep, scheduler, workers):
+        if _on_cluster([task], keep, scheduler, workers, say):
             done(Outcome(task, None, DIED))
 
 
 def _on_cluster(
-    todo: list[Task], done: Callable[[Outcome], None], scheduler: str, workers: int
+    todo: list[Task],
+    done: Callable[[Outcome], None],
+    scheduler: str,
+    workers: int,
+    say: Callable[[str], None],
 ) -> list[Task]:
     """Give the tasks to the cluster, and those again that it does nothing with. Returns those lost with dead
     workers."""
@@ -121,6 +135,11 @@ def _on_cluster(
     stalls = 0
     while todo:
         with connect(scheduler, workers) as cluster:
+            if scheduler != LOCAL and not cluster.workers():
+                say(
+                    f"the scheduler at {scheduler} has no workers, and the runs wait for one; start it, "
+                    f"where warpbank is installed, with: dask worker {scheduler}"
+                )
             lost, left = _drain(cluster.submit, todo, done, _AHEAD, cluster)
         suspects += lost
         stalls = stalls + 1 if len(left) == len(todo) else 0

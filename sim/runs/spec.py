@@ -13,6 +13,7 @@ from warpbank.arch.schemes import BASELINE
 from warpbank.program import runner
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import KernelError
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.sim import engines, extensions
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Engine
@@ -46,8 +47,9 @@ class RunSpec:
     ----------
     kernel, size : the job: a shipped kernel and its size, or a PTX file with a launch description beside it.
     scheme : scheme string.
-    preset : the machine; `overrides`: as after `--set`, in order.
-    max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
+    preset : the machine, or a TOML file that describes one and that every worker can read; `overrides`: as
+        after `--set`, in order.
+    compile : options of the compiler.
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""
         for none. It is made without arguments, its `start` is called with the trace and the machine, then it
@@ -59,21 +61,21 @@ class RunSpec:
     scheme: str = BASELINE.name
     preset: str = exp.DEFAULT_PRESET
     overrides: tuple[str, ...] = ()
-    max_registers: int | None = None
+    compile: CompileOptions = DEFAULT_OPTIONS
     engine: str = "golden"
     observer: str = ""
 
     @property
     def label(self) -> str:
         """Label: kernel, scheme and what else is unusual."""
-        return " ".join((self.kernel, self.scheme, *self.overrides))
+        return " ".join(filter(None, (self.kernel, self.scheme, *self.overrides, self.compile.label)))
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
         if self.kernel.endswith(".ptx"):
             exp.find_job(self.kernel, self.size, None)
-        elif self.kernel not in workloads.names():
-            raise KernelError(unknown("kernel", self.kernel, workloads.names()))
+        elif self.kernel not in (known := workloads.names(workloads.ALL)):
+            raise KernelError(unknown("kernel", self.kernel, known))
         if self.size not in workloads.SIZES:
             raise KernelError(unknown("size", self.size, workloads.SIZES))
         if self.engine not in engines.ENGINES:
@@ -94,7 +96,7 @@ class RunSpec:
             None,
             self.scheme,
             list(self.overrides),
-            self.max_registers,
+            self.compile,
             MAX_INSTRUCTIONS,
         )
 
@@ -152,8 +154,7 @@ class AnalysisSpec:
     kernel, size : the job.
     function : `module:function`, called with (job, options, **arguments); returns what JSON takes.
     arguments : its further arguments, as (name, value) pairs.
-    preset : the machine that the code is compiled for, with as many registers per thread as `RunSpec` gives
-        it.
+    preset, compile : the machine that the code is compiled for, and how, as in `RunSpec`.
     """
 
     kernel: str
@@ -161,11 +162,12 @@ class AnalysisSpec:
     function: str
     arguments: tuple[tuple[str, Any], ...] = ()
     preset: str = exp.DEFAULT_PRESET
+    compile: CompileOptions = DEFAULT_OPTIONS
 
     @property
     def label(self) -> str:
-        """Label: kernel and analysis."""
-        return f"{self.kernel} {self.function.partition(':')[2]}"
+        """Label: kernel, analysis, and what is unusual in how the code is compiled."""
+        return " ".join(filter(None, (self.kernel, self.function.partition(":")[2], self.compile.label)))
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
@@ -194,7 +196,7 @@ class AnalysisSpec:
     @property
     def _compiled(self) -> RunSpec:
         """A run of the same code."""
-        return RunSpec(self.kernel, self.size, preset=self.preset)
+        return RunSpec(self.kernel, self.size, preset=self.preset, compile=self.compile)
 
 
 def load(name: str) -> Any:

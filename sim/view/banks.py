@@ -9,6 +9,7 @@ import numpy as np
 from warpbank.arch.config import config_hash
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.report import Page, Plot, Section, html
 from warpbank.sim.view.timeline import Mark, Timeline
 
@@ -83,7 +84,7 @@ def page(timeline: Timeline, experiment: exp.Experiment) -> str:
         "scheme": experiment.scheme.name,
         "machine": experiment.preset,
         "configuration": config_hash(experiment.config),
-        "versions": tool_versions(),
+        "versions": tool_versions() | extensions.versions(),
     }
     title = f"Register banks: {job.name}, {experiment.scheme.name}"
     return html(

@@ -151,7 +151,7 @@ def table(name: str) -> EnergyTable:
 def read_table(path: Path) -> EnergyTable:
     """A table from a file. Raises EnergyError that says what is wrong with it."""
     try:
-        return parse_table(path.stem, path.read_text(), str(path))
+        return parse_table(path.stem, path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise EnergyError(f"cannot read the energy table {path}: {error}") from None
 

@@ -17,7 +17,7 @@ from warpbank.errors import OperandMismatch
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(cli.__path__[0])
 #: What commands may share.
-SHARED = {"options", "output", "progress", "wheels", "explain_tables", "lockstep_tables"}
+SHARED = {"options", "output", "progress", "wheels", "completion", "explain_tables", "lockstep_tables"}
 COMMANDS = {name for commands in PANELS.values() for name in commands}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import warpbank as package
 from tests.cli.command import warpbank
+from warpbank.studies import verify
 
 HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
 
@@ -198,8 +199,16 @@ def test_cuda_source_is_not_ptx() -> None:
     assert "warpbank compile" in _refused("run", "saxpy.cu")
 
 
-@pytest.mark.parametrize("arguments", [("units",), ("export", "ocu", "-o", "ocu.v")])
-def test_missing_wheel(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [
+        ("rtl", ("units",)),
+        ("rtl", ("export", "ocu", "-o", "ocu.v")),
+        ("rtl", ("verify",)),
+        ("fpga", ("fpga",)),
+    ],
+)
+def test_missing_wheel(extra: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine where only the golden model is installed."""
     for room in ("hdl", "synth"):  # what is imported in the test is forgotten after it, by its package, too
         if hasattr(package, room):
@@ -209,4 +218,17 @@ def test_missing_wheel(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPat
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "amaranth", None)
-    assert "warpbank[rtl]" in _refused(*arguments)
+    for name in ("fpga", "verify"):
+        monkeypatch.delitem(sys.modules, f"warpbank.studies.{name}", raising=False)
+        if hasattr(package.studies, name):
+            monkeypatch.delattr(package.studies, name)
+    assert f"warpbank[{extra}]" in _refused(*arguments)
+
+
+def test_verify_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where only the RTL's wheels are installed."""
+    found = verify.find_spec
+    monkeypatch.setattr(verify, "find_spec", lambda name: None if name == "pytest" else found(name))
+    said = _refused("verify", "ocu", "--rung", "golden")
+    assert "pytest" in said
+    assert "pip install --editable '.[test]'" in said

@@ -113,4 +113,4 @@ def test_every_command_is_in_a_panel() -> None:
     places = [text.index(f"─ {panel} ─") for panel in PANELS]
     assert places == sorted(places)
     for start, end, commands in zip(places, [*places[1:], len(text)], PANELS.values(), strict=True):
-        assert re.findall(r"^│ (\w+)", text[start:end], re.MULTILINE) == list(commands)
+        assert re.findall(r"^│ ([\w-]+)", text[start:end], re.MULTILINE) == list(commands)

@@ -57,6 +57,24 @@ def _sound(data: dict[str, Any], name: str, size: str, machine: str) -> None:
     assert data["ipc"] == pytest.approx(data["warp_instructions"] / data["cycles"])
 
 
+def test_compile_options_are_in_the_result() -> None:
+    usual = _run("vectoradd", "--size", "tiny", "--preset", "tiny")
+    assert [usual[name] for name in ("code_order", "constants", "free_registers")] == [
+        "scheduled",
+        "bank",
+        24,
+    ]
+    other = _run(
+        *("vectoradd", "--size", "tiny", "--preset", "tiny", "--code-order", "source"),
+        *("--constants", "registers", "--free-registers", "16", "--max-registers", "32"),
+    )
+    names = ("code_order", "constants", "free_registers", "max_registers")
+    assert [other[name] for name in names] == ["source", "registers", 16, 32]
+    assert other["trace"] != usual["trace"]
+    assert other["memory"] == usual["memory"]
+    assert other["operands_checked"] > usual["operands_checked"]  # constants are read as registers
+
+
 @pytest.mark.parametrize("machine", ["turing", "fermi"])
 @pytest.mark.parametrize("name", workloads.names())
 def test_every_kernel_tiny(name: str, machine: str) -> None:

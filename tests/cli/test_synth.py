@@ -39,7 +39,6 @@ def test_generic_gates(tmp_path: Path) -> None:
     [
         (("lrrr",), "Did you mean lrr"),
         (("lrrr", "--check"), "Unknown unit with a baseline 'lrrr'. Did you mean lrr"),
-        (("lrr", "--clock", "0"), "takes a time in ns above 0, for example 1.0, not 0"),
         (("lrr", "--scheme", "bowl"), "Unknown scheme 'bowl'"),
         (("lrr", "--set", "sub_core.banks=3"), "power of two"),
         (("lrr", "--scheme", "ltrf", "--set", "sub_core.front_end.scheduler=gto"), "needs the two_level"),
@@ -51,3 +50,10 @@ def test_mistakes(arguments: tuple[str, ...], words: str) -> None:
     assert done.code == 2
     assert words in " ".join(done.err.split())
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("period", ["0", "-1", "1001"])
+def test_a_clock_has_bounds(period: str) -> None:
+    done = warpbank("synth", "lrr", "--clock", period, "--liberty", "none")
+    assert done.code == 2
+    assert "Invalid value for '--clock'" in " ".join(done.err.split())

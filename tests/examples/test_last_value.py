@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +17,7 @@ from amaranth.hdl import Const
 
 import warpbank.golden.registry
 import warpbank.hdl.registry
+from tests.cli.command import warpbank as command
 from tests.registries import kept
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import SCHEMES, parse_scheme
@@ -100,6 +106,62 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
         (tmp_path / "wrong.py").write_text("import nothing_of_that_name\n")
         with pytest.raises(WarpbankError, match=r"wrong\.py cannot be loaded: ModuleNotFoundError"):
             extensions.load(tmp_path / "wrong.py")
+
+
+def test_a_fault_in_a_plugin_shows_its_own_traceback(tmp_path: Path) -> None:
+    """From the first line of the user's file on; how it came to be loaded tells nothing."""
+    file = tmp_path / "faulty.py"
+    file.write_text("def made():\n    return 1 / 0\n\n\nmade()\n")
+    with kept(), pytest.raises(WarpbankError) as refused:
+        extensions.load(file)
+    assert "\n" not in str(refused.value)
+    (note,) = refused.value.__notes__
+    assert [line.strip() for line in note.splitlines() if "File" in line] == [
+        f'File "{file}", line 5, in <module>',
+        f'File "{file}", line 2, in made',
+    ]
+    assert note.endswith("ZeroDivisionError: division by zero")
+    with kept():
+        done = command("--load", str(file), "kernels")
+    assert done.code == 2
+    assert done.err == f"error: {refused.value}\n{note}\n"
+
+
+def test_what_is_loaded_is_told(example: ModuleType, tmp_path: Path) -> None:
+    (name, key), *_ = extensions.loaded().items()
+    assert name == "last_value"
+    done = command("run", "vectoradd", "--size", "tiny", "--preset", "tiny", "--json")
+    assert json.loads(done.out)["versions"]["last_value (--load)"] == key
+    words = ("--kernels", "vectoradd", "--schemes", "bow", "--size", "tiny", "--preset", "tiny", "--json")
+    done = command("compare", *words)
+    assert json.loads(done.out)["made_by"]["versions"]["last_value (--load)"] == key
+    done = command("export", "lrr", "--preset", "tiny", "--output", str(tmp_path / "lrr.v"))
+    assert done.code == 0, done.err
+    assert f"// Loaded: last_value {key}.\n" in (tmp_path / "lrr.v").read_text()
+
+
+def test_a_worker_elsewhere_gets_it(example: ModuleType, tmp_path: Path) -> None:
+    """A process that has nothing loaded does a run with what it is sent."""
+    sent = tmp_path / "sent"
+    task = RunSpec("vectoradd", "tiny", "last-value", "tiny")
+    sent.write_bytes(pickle.dumps((extensions.parcel(), task, extensions.digest())))
+    code = (
+        "import pickle, sys\n"
+        "from warpbank.sim import extensions\n"
+        "from warpbank.sim.runs.worker import perform_elsewhere\n"
+        f"parcel, task, digest = pickle.load(open({str(sent)!r}, 'rb'))\n"
+        "for _ in range(2): outcome = perform_elsewhere(parcel, task)\n"
+        "print(outcome.error, outcome.result['counters']['boc.forwards'], extensions.digest() == digest)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != extensions.VARIABLE}
+    environment |= {"WARPBANK_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    forwards, same = done.stdout.split()
+    assert int(forwards) > 0
+    assert same == "True"
 
 
 def test_loading_happens_once_and_has_a_digest(example: ModuleType, tmp_path: Path) -> None:

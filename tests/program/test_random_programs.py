@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.program.random_ptx import OPCODES, random_job
 from tests.program.reference import interpret
 from warpbank.program.launch import Job
+from warpbank.program.options import CodeOrder
 from warpbank.program.runner import Options, execute
 
 LIMITS = (16, 24, 32, 255)
@@ -31,11 +32,11 @@ def _drawn(data: st.DataObject) -> Job:
 def _check(job: Job) -> None:
     expected = interpret(job)
     forms = {
-        "virtual": Options(schedule=False, allocate=False),
+        "virtual": Options(code_order=CodeOrder.SOURCE, allocate=False),
         "virtual, scheduled": Options(allocate=False),
     }
     for limit in LIMITS:
-        forms[f"{limit} registers"] = Options(max_registers=limit, schedule=False)
+        forms[f"{limit} registers"] = Options(max_registers=limit, code_order=CodeOrder.SOURCE)
         forms[f"{limit} registers, scheduled"] = Options(max_registers=limit)
     for form, options in forms.items():
         found = execute(job, options).buffers

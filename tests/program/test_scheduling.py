@@ -8,12 +8,25 @@ from hypothesis import strategies as st
 
 from tests.program.random_kernels import random_kernel, same_behaviour
 from warpbank.program import dependences as deps
-from warpbank.program import scheduling
 from warpbank.program.allocation import allocate
 from warpbank.program.allocation.work import AllocationReport
 from warpbank.program.compiler import finish
-from warpbank.program.isa import Atomic, Block, Imm, Instr, Kernel, Op, Pred, Reg, Shuffle, Space, Sreg
+from warpbank.program.isa import (
+    VIRTUAL,
+    Atomic,
+    Block,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Pred,
+    Reg,
+    Shuffle,
+    Space,
+    Sreg,
+)
 from warpbank.program.liveness import thread_liveness
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions
 from warpbank.program.scheduling import cycles, schedule
 from warpbank.program.verify import MachineCodeError, verify
 
@@ -38,7 +51,8 @@ def test_random_code_means_the_same(seed, limit):
 @given(st.integers(0, 10**9), st.sampled_from([16, 24, 255]), st.booleans())
 def test_all_passes_together(seed, limit, ordered):
     kernel = random_kernel(seed, length=16, groups=24, predicates=9)
-    result, report = finish(kernel, max_registers=limit, schedule=ordered)
+    order = CodeOrder.SCHEDULED if ordered else CodeOrder.SOURCE
+    result, report = finish(kernel, CompileOptions(order, max_registers=limit))
     assert isinstance(report, AllocationReport)
     assert result.registers <= limit
     same_behaviour(kernel, result)
@@ -49,7 +63,23 @@ def test_all_passes_together(seed, limit, ordered):
 def test_pressure_stays_at_the_limit(seed):
     kernel = random_kernel(seed, length=40, groups=40)
     before = thread_liveness(kernel).pressure()
-    assert thread_liveness(schedule(kernel)).pressure() <= max(before, scheduling.FREE_REGISTERS)
+    for free in (0, FREE_REGISTERS, 100):
+        ordered = schedule(kernel, free_registers=free)
+        assert thread_liveness(ordered).pressure() <= max(before, free)
+
+
+def test_more_free_registers_make_no_block_longer():
+    """Loads of a long block go ahead of their uses as far as registers are free for them."""
+    pairs = [instr for i in range(12) for instr in (load(VIRTUAL + i), add(VIRTUAL + 20, VIRTUAL + i))]
+    kernel = Kernel("k", [Block("B0", [*pairs, Instr(Op.EXIT)])], {}, 0)
+    kernel.groups = {VIRTUAL + i: 1 for i in (*range(12), 20)}
+    took = [cycles(schedule(kernel, free_registers=free).blocks[0].instrs) for free in (0, 8, 24)]
+    assert took[0] > took[1] > took[2]
+
+
+def test_ties_keep_their_order():
+    assert order_of(*(load(i) for i in range(1, 9))) == list(range(8))
+    assert order_of(*(add(i, 20) for i in (3, 1, 2))) == [0, 1, 2]
 
 
 def block(*instrs: Instr) -> Kernel:

@@ -18,6 +18,7 @@ import pytest
 
 from warpbank.arch.config import config_hash, preset
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CompileOptions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import Outcome, RunSpec, execute, store
 from warpbank.sim.runs.execute import LOCAL
@@ -109,7 +110,7 @@ def test_keys_tell_runs_apart() -> None:
         RunSpec("vectoradd", "tiny", "bow"),
         RunSpec("vectoradd", "tiny", preset="pascal"),
         RunSpec("vectoradd", "tiny", overrides=("sub_core.banks=4",)),
-        RunSpec("vectoradd", "tiny", max_registers=16),
+        RunSpec("vectoradd", "tiny", compile=CompileOptions(max_registers=16)),
         RunSpec("vectoradd", "tiny", engine="verilator"),
         RunSpec("vectoradd", "tiny", observer="warpbank.studies.reproduce.observe:Stages"),
     ]
@@ -337,6 +338,9 @@ class Deaf:
     def idle(self) -> bool:
         return True
 
+    def workers(self) -> int:
+        return 1
+
 
 def _deaf(monkeypatch: pytest.MonkeyPatch, cluster: Deaf) -> None:
     module = sys.modules["warpbank.sim.runs.execute"]  # the package names its function so, too
@@ -361,6 +365,26 @@ def test_a_cluster_that_never_does_anything(
     steps = [Step(number, str(tmp_path / "log")) for number in range(4)]
     with pytest.raises(WarpbankError, match="did nothing with 3 tasks that it was given 3 times"):
         execute(steps, scheduler="tcp://elsewhere:1")
+
+
+def test_a_scheduler_without_workers_is_told(cache: Path, tmp_path: Path) -> None:
+    """The runs wait, and whoever waits learns how to start a worker."""
+    distributed = pytest.importorskip("distributed")
+    step = Step(3, str(tmp_path / "log"))
+    said: list[str] = []
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+
+        def start(sentence: str) -> None:
+            said.append(sentence)
+            cluster.scale(1)
+
+        address = cluster.scheduler_address
+        assert _squares(execute([step], scheduler=address, on_wait=start)) == [9]
+        execute([Step(4, str(tmp_path / "log"))], scheduler=address, on_wait=said.append)
+    (sentence,) = said
+    assert f"dask worker {address}" in sentence
 
 
 def test_a_worker_elsewhere_dies(cache: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.command import warpbank
 from warpbank import workloads
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CodeOrder
 from warpbank.program.release.flags import release_flags
 from warpbank.program.release.words import flag_words
 from warpbank.program.runner import Options, compile_job
@@ -47,7 +48,9 @@ def test_a_register_is_released_after_its_last_read() -> None:
 
 
 def test_virtual_registers_have_no_flags() -> None:
-    kernels = compile_job(workloads.get("spmv").job("tiny"), Options(allocate=False, schedule=False))
+    kernels = compile_job(
+        workloads.get("spmv").job("tiny"), Options(allocate=False, code_order=CodeOrder.SOURCE)
+    )
     with pytest.raises(WarpbankError, match="is on virtual registers"):
         release(kernels)
     with pytest.raises(WarpbankError, match="is on virtual registers"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import SCHEMES
 from warpbank.arch.uop import Unit
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import DEFAULT_OPTIONS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu
 from warpbank.sim import experiment as exp
 from warpbank.sim.events import Batch, encode
@@ -80,6 +82,17 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Paper]:
     published.cache_clear()
     yield SMALL
     published.cache_clear()
+
+
+def test_every_kernel_is_compiled_as_asked(small: Paper) -> None:
+    options = CompileOptions(CodeOrder.SOURCE, ConstantPlace.REGISTERS)
+    usual, other = (reproduce(small, ["nn"], "tiny", options=each) for each in (DEFAULT_OPTIONS, options))
+    assert usual.made_by["compile"]["code_order"] == "scheduled"
+    assert other.made_by["compile"] == options.to_dict()
+    assert other.made_by["command"].endswith("--code-order source --constants registers")
+    alone = replace(_spec("nn", "tiny"), compile=options).compute()["ipc"]
+    assert other.comparisons[0].rows["nn"][0] == alone
+    assert usual.comparisons[0].rows["nn"][0] != alone
 
 
 def test_a_figure_by_hand(small: Paper) -> None:

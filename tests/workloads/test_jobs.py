@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from warpbank import workloads
-from warpbank.program.cuda import DEFAULT_ARCH, CompileError, compile_cuda, source_arch
+from warpbank.program.cuda import DEFAULT_ARCH, compile_cuda, source_arch
+from warpbank.program.emulator.check import check_expected
+from warpbank.program.errors import CompileError
 from warpbank.program.launch import Pointer
+from warpbank.program.runner import execute
 
 #: The ziglang wheel (that is, the LLVM) that made the committed PTX. Another may order registers and
 #: instructions differently.
 PTX_MADE_BY = "0.17"
+KERNELS = workloads.names(workloads.ALL)
 
 
 def entries(ptx: str) -> dict[str, list[int]]:
@@ -39,7 +43,7 @@ def assert_same_arrays(one: dict[str, np.ndarray], other: dict[str, np.ndarray])
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_job_is_deterministic(name, size):
     one, other = workloads.get(name).job(size), workloads.get(name).job(size)
     assert_same_arrays(one.buffers, other.buffers)
@@ -51,7 +55,7 @@ def test_job_is_deterministic(name, size):
 
 
 @pytest.mark.parametrize("size", workloads.SIZES)
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_launches_fit_the_ptx(name, size):
     job = workloads.get(name).job(size)
     assert (job.name, job.size) == (name, size)
@@ -78,7 +82,7 @@ def test_launches_fit_the_ptx(name, size):
 
 
 @pytest.mark.parametrize("size", workloads.SIZES)
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_expectations_fit_the_buffers(name, size):
     job = workloads.get(name).job(size)
     assert job.expected
@@ -96,7 +100,7 @@ def test_expectations_fit_the_buffers(name, size):
     )
 
 
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_has_its_three_files(name):
     package = files("warpbank.workloads")
     assert (package / "cuda" / f"{name}.cu").is_file()
@@ -115,17 +119,40 @@ def test_no_orphans():
             for f in (package / folder).iterdir()
             if f.name.endswith((".cu", ".ptx"))
         }
-        assert stems == set(workloads.names())
+        assert stems == set(KERNELS)
+
+
+def test_groups_share_all_kernels():
+    groups = [workloads.names(group) for group in workloads.GROUPS]
+    assert sorted(name for group in groups for name in group) == list(KERNELS)
+    assert [len(group) for group in groups] == [27, 10, 6]
+    assert workloads.names() == groups[0]
+
+
+def test_groups_stand_for_their_kernels():
+    assert workloads.expand(["nn", "deep-learning", "own.ptx"]) == (
+        *("nn", *workloads.names("deep-learning"), "own.ptx"),
+    )
+    assert workloads.expand(["all"]) == KERNELS
+    assert workloads.groups(["nn", "lstm", "bfs", "own.ptx"]) == {"core": 2, "deep-learning": 1}
+
+
+@pytest.mark.parametrize("size", ["tiny", pytest.param("small", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", [*workloads.names("register-sensitive"), *workloads.names("deep-learning")])
+def test_results_are_those_of_the_reference(name, size):
+    job = workloads.get(name).job(size)
+    found = check_expected(job, execute(job).buffers)
+    assert found.passed, found.first
 
 
 def test_unknown_names_and_sizes_are_refused():
-    with pytest.raises(ValueError, match=r"there is no kernel 'sgem'; the kernels are .*sgemm"):
+    with pytest.raises(ValueError, match=r"Unknown kernel 'sgem'\. Did you mean sgemm"):
         workloads.get("sgem")
     with pytest.raises(ValueError, match="no size 'huge'; the sizes are tiny, small, full"):
         workloads.get("sgemm").job("huge")
 
 
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_ptx_is_self_contained(name):
     ptx, _ = workloads.ptx_text(name)
     assert not re.search(r"\bvprintf\b|__nv_|\.extern\s+\.func|\.file\b", ptx)
@@ -134,7 +161,7 @@ def test_ptx_is_self_contained(name):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", KERNELS)
 def test_committed_ptx_is_what_the_compiler_makes(name):
     committed, _ = workloads.ptx_text(name)
     with source(name) as path:
@@ -188,6 +215,6 @@ class TestCompileCuda:
     def test_missing_wheel(self, tmp_path, monkeypatch):
         kernel = tmp_path / "k.cu"
         kernel.write_text("")
-        monkeypatch.setattr("warpbank.program.cuda.find_spec", lambda name: None)
+        monkeypatch.setattr("warpbank.program.cuda.compiler.find_spec", lambda name: None)
         with pytest.raises(CompileError, match=r"pip install 'warpbank\[compile\]'"):
             compile_cuda(kernel)

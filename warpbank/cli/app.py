@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from warpbank.cli import output, trace
 from warpbank.cli.compare import compare
-from warpbank.cli.compile import compile_
+from warpbank.cli.compile import compile_, template
 from warpbank.cli.explain import explain
 from warpbank.cli.export import export
 from warpbank.cli.fpga import fpga
@@ -34,7 +34,14 @@ from warpbank.sim import extensions
 
 #: Panels of `warpbank --help`, and the commands in each.
 PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
-    "Run": {"run": run, "view": view, "lockstep": lockstep, "compile": compile_, "trace": trace.app},
+    "Run": {
+        "run": run,
+        "view": view,
+        "lockstep": lockstep,
+        "compile": compile_,
+        "launch-template": template,
+        "trace": trace.app,
+    },
     "Study": {
         "compare": compare,
         "reproduce": reproduce,
@@ -60,7 +67,6 @@ app = typer.Typer(
     cls=InOrder,
     help="GPU register files: real kernels on published register-file architectures, cycle by cycle.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 for panel, commands in PANELS.items():
@@ -96,7 +102,9 @@ def main() -> None:
     """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback.
     A wrong operand, which is the register file's mistake, ends with exit code 1."""
     try:
-        app()
+        app(prog_name="warpbank")  # also the name that completion is installed for
     except WarpbankError as error:
         output.error(str(error))
+        for note in getattr(error, "__notes__", ()):
+            output.note(note)
         sys.exit(error.exit_code)

@@ -9,12 +9,17 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import (
+    CodeOrderOption,
+    ConfigOption,
+    ConstantsOption,
     EngineName,
     EngineOption,
+    FreeRegistersOption,
     JsonOption,
     PresetOption,
+    RegistersOption,
     SchedulerOption,
     SetOption,
     Size,
@@ -24,7 +29,9 @@ from warpbank.cli.options import (
 )
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
-from warpbank.sim.experiment import DEFAULT_PRESET
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
+from warpbank.sim.experiment import machine_name
+from warpbank.sim.output import check_folder
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as make
 from warpbank.studies.compare.measures import MEASURES
@@ -45,20 +52,27 @@ def compare(
             metavar="NAME,NAME|all",
             help="Register files (`warpbank schemes`).",
             show_default=", ".join(DEFAULT_SCHEMES),
+            autocompletion=completion.schemes,
         ),
     ] = ",".join(DEFAULT_SCHEMES),
     kernels: Annotated[
         str,
         typer.Option(
             "--kernels",
-            metavar="NAME,FILE.ptx|all",
-            help="Kernels (`warpbank kernels`).",
+            metavar="NAME,FILE.ptx|GROUP|all",
+            help="Kernels, or groups of them (`warpbank kernels`).",
             show_default=", ".join(DEFAULT_KERNELS),
+            autocompletion=completion.kernels,
         ),
     ] = ",".join(DEFAULT_KERNELS),
     size: SizeOption = Size.SMALL,
     preset: PresetOption = None,
+    config: ConfigOption = None,
     overrides: SetOption = None,
+    max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     engine: EngineOption = EngineName.GOLDEN,
     folder: Annotated[
         Path | None,
@@ -81,20 +95,25 @@ def compare(
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):
             raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
+    machine = machine_name(preset, config)
+    if folder is None and not as_json:
+        folder = FOLDER
+    if folder is not None:
+        check_folder(folder)
     with runs() as report:
         made = make(
             listed(schemes),
             listed(kernels),
             size=size,
-            preset=preset or DEFAULT_PRESET,
+            preset=machine,
             overrides=overrides or [],
+            options=CompileOptions(code_order, constants, free_registers, max_registers),
             engine=engine,
             workers=workers,
             scheduler=scheduler,
             progress=report,
+            on_wait=output.note,
         )
-    if folder is None and not as_json:
-        folder = FOLDER
     written = write(made, folder) if folder is not None else []
     output.emit(made, as_json, _tables)
     for path in written:

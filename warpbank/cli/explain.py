@@ -11,8 +11,9 @@ from warpbank.cli import explain_tables, output
 from warpbank.cli.options import JsonOption, KernelArgument, LaunchOption, LimitOption, Size, SizeOption
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CodeOrder
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.studies import explain as explaining
 from warpbank.studies.explain import Liveness
 
@@ -50,13 +51,19 @@ def explain(
     --release shows the release flags of register renaming, and --intervals
     draws the register-intervals.
     """
-    job = exp.find_job(kernel, size, launch)
-    options = runner.Options(max_registers=max_registers, allocate=not virtual, schedule=not virtual)
-    code = runner.compile_job(job, options)
     if intervals and release:
         raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
     if drawing is not None and not intervals:
         raise WarpbankError("--output names the drawing that --intervals makes; give both")
+    if drawing is not None:
+        check_file(drawing)
+    job = exp.find_job(kernel, size, launch)
+    options = runner.Options(
+        max_registers=max_registers,
+        allocate=not virtual,
+        code_order=CodeOrder.SOURCE if virtual else CodeOrder.SCHEDULED,
+    )
+    code = runner.compile_job(job, options)
     if intervals:
         file = drawing or Path(f"{job.name}.svg")
         write_text(file, explaining.interval_drawing(code, limit))

@@ -9,16 +9,22 @@ import typer
 
 from warpbank.arch.errors import ArgumentError, OutputError
 from warpbank.arch.schemes import BASELINE
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim import extensions
+from warpbank.sim.output import check_file, write_text
 
 
 def export(
     unit: Annotated[
-        str, typer.Argument(metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM.")
+        str,
+        typer.Argument(
+            metavar="UNIT|sm",
+            help="A unit (`warpbank units`), or the whole SM.",
+            autocompletion=completion.unit,
+        ),
     ],
     file: Annotated[
         Path,
@@ -45,7 +51,9 @@ def export(
         from warpbank.synth.bench_folder import folder
         from warpbank.synth.export import exported
 
-    machine = exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or [])
+    if bench is None:
+        check_file(file)
+    machine = exp.find_config(exp.machine_name(preset, config), config, overrides or [])
     if bench is not None:
         if file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
             raise ArgumentError(
@@ -60,5 +68,15 @@ def export(
             write_text(file / name, text)
         output.wrote(file)
         return
-    write_text(file, exported(unit, machine, exp.find_scheme(scheme), kind=file.suffix, probe=probe))
+    write_text(
+        file,
+        exported(
+            unit,
+            machine,
+            exp.find_scheme(scheme),
+            kind=file.suffix,
+            probe=probe,
+            extensions=extensions.loaded(),
+        ),
+    )
     output.wrote(file)

@@ -15,6 +15,7 @@ from warpbank.cli import output
 from warpbank.cli.options import JsonOption, SchemeOption, SetOption
 from warpbank.cli.wheels import wheels
 from warpbank.sim import experiment as exp
+from warpbank.sim.output import check_folder
 
 if TYPE_CHECKING:
     from warpbank.studies.fpga import Demonstration
@@ -30,9 +31,15 @@ def fpga(
     folder: Annotated[
         Path | None, typer.Option("--output", "-o", help="Make a bitstream in this folder.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the placement.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="Seed of the placement.")] = 1,
     divide: Annotated[
-        int, typer.Option("--divide", help="The machine's clock is the board's divided by this power of two.")
+        int,
+        typer.Option(
+            "--divide",
+            min=1,
+            max=1 << 16,
+            help="The machine's clock is the board's divided by this power of two.",
+        ),
     ] = 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,9 +47,11 @@ def fpga(
 
     It is one sub-core of 8 lanes that runs the first launch of a kernel.
     """
-    with wheels():
+    with wheels("fpga"):
         from warpbank.studies import fpga as demonstrator
 
+    if folder is not None:
+        check_folder(folder)
     with output.working() as say:
         made = demonstrator.demonstrate(
             kernel,

@@ -23,7 +23,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.studies.gating import Comparison, compare
 from warpbank.studies.gating.compare import renames
 
@@ -62,6 +62,8 @@ def gating(
     Without renaming a register is powered from its first touch on.
     """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+    if drawing is not None:
+        check_file(drawing)
     made = compare(experiment)
     output.emit(made, as_json, _tables)
     if drawing is not None or not as_json:

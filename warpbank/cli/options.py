@@ -9,10 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from warpbank.arch.config import PRESETS
+from warpbank.cli import completion
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import MAX_REGISTERS, MIN_REGISTERS, CodeOrder, ConstantPlace
 from warpbank.sim.engines import ENGINES
-from warpbank.sim.experiment import DEFAULT_PRESET
+from warpbank.sim.experiment import DEFAULT_PRESET, MOST_INSTRUCTIONS
+from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.synth.energy import tables
+
+#: Greatest cycle number that an option takes.
+MOST_CYCLES = 10**15
 
 
 class Size(StrEnum):
@@ -39,7 +45,12 @@ class RtlName(StrEnum):
 
 
 KernelArgument = Annotated[
-    str, typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.")
+    str,
+    typer.Argument(
+        metavar="KERNEL|FILE.ptx",
+        help="A shipped kernel, or a PTX file.",
+        autocompletion=completion.kernel_or_ptx,
+    ),
 ]
 SizeOption = Annotated[Size, typer.Option("--size", help="Problem size of a shipped kernel.")]
 LaunchOption = Annotated[
@@ -49,24 +60,38 @@ LaunchOption = Annotated[
 
 def preset_option(default: str) -> Any:
     """`--preset` of a command whose machine is `default` unless another is named."""
-    return typer.Option("--preset", help=f"Machine: {', '.join(PRESETS)}.", show_default=default)
+    return typer.Option(
+        "--preset",
+        help=f"Machine: {', '.join(PRESETS)}.",
+        show_default=default,
+        autocompletion=completion.machine,
+    )
 
 
 PresetOption = Annotated[str | None, preset_option(DEFAULT_PRESET)]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Machine as a TOML file, in the place of a preset.")
 ]
-SchemeOption = Annotated[str, typer.Option("--scheme", help="Register file (`warpbank schemes`).")]
+SchemeOption = Annotated[
+    str,
+    typer.Option("--scheme", help="Register file (`warpbank schemes`).", autocompletion=completion.scheme),
+]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: sub_core.banks=4.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Override a field: sub_core.banks=4.",
+        autocompletion=completion.field,
+    ),
 ]
 RegistersOption = Annotated[
     int | None,
     typer.Option(
         "--max-registers",
         metavar="N",
-        min=16,
-        max=255,
+        min=MIN_REGISTERS,
+        max=MAX_REGISTERS,
         help="Registers per thread.",
         show_default="as many as let one CTA fit",
     ),
@@ -74,7 +99,33 @@ RegistersOption = Annotated[
 LimitOption = Annotated[
     int,
     typer.Option(
-        "--max-registers", metavar="N", min=16, max=255, help="Registers per thread, of the allocator."
+        "--max-registers",
+        metavar="N",
+        min=MIN_REGISTERS,
+        max=MAX_REGISTERS,
+        help="Registers per thread, of the allocator.",
+    ),
+]
+CodeOrderOption = Annotated[
+    CodeOrder,
+    typer.Option(
+        "--code-order", help="Code of a block as the list scheduler orders it, or as the PTX has it."
+    ),
+]
+ConstantsOption = Annotated[
+    ConstantPlace,
+    typer.Option(
+        "--constants", help="Parameters and constants: in the constant bank, or loaded into registers."
+    ),
+]
+FreeRegistersOption = Annotated[
+    int,
+    typer.Option(
+        "--free-registers",
+        metavar="N",
+        min=0,
+        max=MAX_REGISTERS,
+        help="Registers per thread that the list scheduler may use without need.",
     ),
 ]
 InstructionsOption = Annotated[
@@ -83,6 +134,7 @@ InstructionsOption = Annotated[
         "--max-instructions",
         metavar="N",
         min=1,
+        max=MOST_INSTRUCTIONS,
         help="Warp instructions after which a kernel counts as endless.",
     ),
 ]
@@ -103,7 +155,12 @@ SchedulerOption = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, help="Processes on this machine.", show_default="one per core"
+        "--workers",
+        metavar="N",
+        min=1,
+        max=MOST_WORKERS,
+        help="Processes on this machine.",
+        show_default="one per core",
     ),
 ]
 FastOption = Annotated[
@@ -135,7 +192,12 @@ WaveCyclesOption = Annotated[
 ]
 OptionalKernel = Annotated[
     str | None,
-    typer.Argument(metavar="KERNEL|FILE.ptx", help="A shipped kernel, or a PTX file.", show_default=False),
+    typer.Argument(
+        metavar="KERNEL|FILE.ptx",
+        help="A shipped kernel, or a PTX file.",
+        show_default=False,
+        autocompletion=completion.kernel_or_ptx,
+    ),
 ]
 TraceOption = Annotated[
     Path | None,
@@ -160,11 +222,28 @@ def wave_cycles(text: str | None) -> tuple[int, int | None]:
     if text is None:
         return 0, None
     first, colon, end = text.partition(":")
-    if not colon or not (first or "0").isdecimal() or not (end or "0").isdecimal():
+    if not colon or not _cycle(first or "0") or not _cycle(end or "0"):
         raise WarpbankError(
-            f"--wave-cycles takes two cycle numbers, for example 100:200 or 100:, not {text!r}"
+            "--wave-cycles takes two cycle numbers up to "
+            f"{MOST_CYCLES}, for example 100:200 or 100:, not {text!r}"
         )
     return int(first or 0), int(end) if end else None
+
+
+def cycles(text: str) -> tuple[int, int]:
+    """The cycles that `--cycles` names, the first and the end. Raises WarpbankError if it names none."""
+    first, colon, end = text.partition(":")
+    if not colon or not _cycle(first) or not _cycle(end) or int(end) <= int(first):
+        raise WarpbankError(
+            "--cycles takes the first cycle and the one after the last, for example 100:200, "
+            f"up to {MOST_CYCLES}, not {text!r}"
+        )
+    return int(first), int(end)
+
+
+def _cycle(text: str) -> bool:
+    """Whether a text is a cycle number."""
+    return text.isdecimal() and len(text) <= len(str(MOST_CYCLES)) and int(text) <= MOST_CYCLES
 
 
 def listed(text: str) -> list[str]:

@@ -32,13 +32,27 @@ class Reporter:
         self.started = time.monotonic()
         self.task: TaskID = bar.add_task("", total=None, visible=False)
 
+    def reading(self, done: int, total: int) -> None:
+        """Progress of reading a trace: bytes so far, and of how many."""
+        if time.monotonic() - self.started > QUIET_SECONDS:
+            self.bar.update(
+                self.task, description="reading the trace", completed=done, total=total, visible=True
+            )
+
     def emulating(self) -> None:
         """The emulator starts; it cannot tell how far it will have to go."""
         self.bar.update(self.task, description="emulating", total=None, visible=True)
 
-    def building(self) -> None:
-        """The RTL is built, which takes a minute or two."""
-        self.bar.update(self.task, description="building the RTL", total=None, visible=True)
+    def building(self, done: int, total: int) -> None:
+        """The RTL is built, which takes a minute or two, and once for all kernels of a machine: how much of
+        its C++ is compiled. Nothing can be told while there is none."""
+        self.bar.update(
+            self.task,
+            description="compiling the RTL" if total else "building the RTL",
+            completed=done,
+            total=total or None,
+            visible=True,
+        )
 
     def simulating(self, retired: int, total: int) -> None:
         """Progress of a simulation: how many of the trace's warp instructions have retired."""
@@ -54,6 +68,8 @@ def reporter() -> Iterator[Reporter]:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

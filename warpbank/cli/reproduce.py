@@ -11,10 +11,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from warpbank.arch.names import unknown
-from warpbank.cli import output
-from warpbank.cli.options import JsonOption, SchedulerOption, Size, SizeOption, listed
+from warpbank.cli import completion, output
+from warpbank.cli.options import (
+    CodeOrderOption,
+    ConstantsOption,
+    FreeRegistersOption,
+    JsonOption,
+    RegistersOption,
+    SchedulerOption,
+    Size,
+    SizeOption,
+    listed,
+)
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
+from warpbank.sim.output import check_folder
 from warpbank.studies.reproduce import PAPERS, Reproduction
 from warpbank.studies.reproduce import reproduce as make
 from warpbank.studies.reproduce.paper import table_rows
@@ -22,18 +34,30 @@ from warpbank.studies.reproduce.write import number, write
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER|all", help=f"A paper: {', '.join(PAPERS)}; or all.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER|all",
+            help=f"A paper: {', '.join(PAPERS)}; or all.",
+            autocompletion=completion.paper,
+        ),
+    ],
     size: SizeOption = Size.SMALL,
     kernel: Annotated[
-        list[str] | None, typer.Option("--kernel", help="A kernel; may be repeated.", show_default="all")
+        list[str] | None,
+        typer.Option("--kernel", help="A kernel, or a group; may be repeated.", show_default="core"),
     ] = None,
     kernels: Annotated[
-        str, typer.Option("--kernels", metavar="NAME,NAME", help="Kernels, separated by commas.")
+        str, typer.Option("--kernels", metavar="NAME,NAME", help="Kernels or groups, separated by commas.")
     ] = "",
     figure: Annotated[
         list[str] | None,
         typer.Option("--figure", help="A figure, such as fig10; may be repeated.", show_default="all"),
     ] = None,
+    max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     folder: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")
     ] = None,
@@ -49,11 +73,25 @@ def reproduce(
     chosen = list(PAPERS.values()) if paper == "all" else [PAPERS[paper]]
     if figure and paper == "all":
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
+    if folder is not None:
+        check_folder(folder)
     named = [*(kernel or []), *listed(kernels)]
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
     made = []
     for choice in chosen:
         with runs() as report:
-            made.append(make(choice, named, size, figures=figure or [], scheduler=scheduler, progress=report))
+            made.append(
+                make(
+                    choice,
+                    named,
+                    size,
+                    figures=figure or [],
+                    options=options,
+                    scheduler=scheduler,
+                    progress=report,
+                    on_wait=output.note,
+                )
+            )
         if folder is not None:
             write(made[-1], folder)
     output.listing("papers", made, as_json, _tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -14,11 +14,14 @@ from warpbank.arch.events import COUNTERS
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
     EnergyOption,
     EngineName,
     EngineOption,
     FastOption,
+    FreeRegistersOption,
     InstructionsOption,
     JsonOption,
     LaunchOption,
@@ -37,8 +40,10 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
 from warpbank.studies import run as studied
+from warpbank.studies.over_time import check_name
 from warpbank.synth.energy import COMMON, Energy
 
 #: What counters are about -> how their names begin; any other beginning is a group of its own.
@@ -62,6 +67,9 @@ def run(
     scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     engine: EngineOption = EngineName.GOLDEN,
     fast: FastOption = True,
@@ -82,10 +90,24 @@ def run(
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    if over_time is not None:
+        check_name(over_time)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
-    )
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            options,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     for note in notes:
         output.note(note)
     with progress.reporter() as report:
@@ -118,7 +140,9 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", ", ".join(filter(None, (data["scheme"], data["engine"], data["model"])))),
+        *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
         ("registers per thread", registers),
+        ("code", _code(data)),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
         ("cycles", data["cycles"]),
@@ -139,6 +163,16 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
     yield from _counters(data["counters"], verbose)
     for energy in (measured.energy, *measured.energy_own):
         yield _energy(energy)
+
+
+def _code(data: Mapping[str, Any]) -> str:
+    """How the code of a run was compiled."""
+    if data["code_order"] is None:
+        return "as the trace has it"
+    return (
+        f"{data['code_order']} order, constants in {data['constants']}, {data['free_registers']} free "
+        f"registers, at most {data['max_registers']}"
+    )
 
 
 def _counters(counts: Mapping[str, int], verbose: bool) -> Iterator[RenderableType]:

@@ -10,8 +10,17 @@ from rich.console import RenderableType
 
 from warpbank.arch.schemes import ROOMS, SCHEMES, Row
 from warpbank.cli import output
-from warpbank.cli.options import JsonOption, RtlName, RtlOption, SetOption, WorkersOption, preset_option
+from warpbank.cli.options import (
+    ConfigOption,
+    JsonOption,
+    RtlName,
+    RtlOption,
+    SetOption,
+    WorkersOption,
+    preset_option,
+)
 from warpbank.program.errors import WarpbankError
+from warpbank.sim.experiment import machine_name
 from warpbank.sim.runs import Outcome
 from warpbank.studies.combinations import PROGRAMS, Checked, check, named
 
@@ -49,6 +58,7 @@ def schemes(
     only: OnlyOption = None,
     kernels: KernelsOption = None,
     preset: Annotated[str | None, preset_option(_PRESET)] = None,
+    config: ConfigOption = None,
     overrides: SetOption = None,
     engine: RtlOption = RtlName.PYSIM,
     workers: WorkersOption = None,
@@ -60,9 +70,9 @@ def schemes(
     passed is kept, so that a check that was stopped goes on where it was.
     """
     if not combinations and not checks:
-        if only is not None or kernels is not None or preset is not None or overrides:
+        if only is not None or kernels is not None or preset is not None or config is not None or overrides:
             raise WarpbankError(
-                "--only, --kernel, --preset and --set say what --check runs; give --check, too"
+                "--only, --kernel, --preset, --config and --set say what --check runs; give --check, too"
             )
         output.listing("schemes", list(SCHEMES.values()), as_json, _schemes)
         return
@@ -72,7 +82,7 @@ def schemes(
         outcomes = check(
             wanted,
             kernels or list(PROGRAMS),
-            preset or _PRESET,
+            machine_name(preset, config, _PRESET),
             overrides or [],
             engine,
             workers=workers,

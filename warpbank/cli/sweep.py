@@ -41,7 +41,9 @@ def sweep(
     target = result or Path(file.name).with_suffix(".parquet")
     check_writable(target)
     with runs() as report:
-        outcomes = make(description, scheduler=scheduler, workers=workers, progress=report)
+        outcomes = make(
+            description, scheduler=scheduler, workers=workers, progress=report, on_wait=output.note
+        )
     write(description, outcomes, target)
     there = sum(outcome.cached for outcome in outcomes)
     output.wrote(target, f"{len(outcomes)} runs, {there} of them were there already")

@@ -12,13 +12,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from warpbank.arch.schemes import BASELINE
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
 from warpbank.cli.wheels import wheels
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 
 if TYPE_CHECKING:
     from warpbank.synth.baselines import Checked
@@ -46,7 +46,9 @@ def synth(
     unit: Annotated[
         str | None,
         typer.Argument(
-            metavar="UNIT|sm", help="A unit (`warpbank units`), or the whole SM; all, for --check."
+            metavar="UNIT|sm",
+            help="A unit (`warpbank units`), or the whole SM; all, for --check.",
+            autocompletion=completion.unit,
         ),
     ] = None,
     preset: PresetOption = None,
@@ -54,7 +56,9 @@ def synth(
     scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     liberty: LibertyOption = None,
-    clock: Annotated[float, typer.Option("--clock", metavar="NS", help="Clock to aim at, in ns.")] = 1.0,
+    clock: Annotated[
+        float, typer.Option("--clock", metavar="NS", min=0.01, max=1000, help="Clock to aim at, in ns.")
+    ] = 1.0,
     effort: Annotated[
         Effort | None,
         typer.Option(
@@ -115,6 +119,8 @@ def synth(
         raise WarpbankError(
             "name a unit (`warpbank units`) or sm; without one, only --check and --record work"
         )
+    if netlist is not None:
+        check_file(netlist)
     chosen, size = exp.find_scheme(scheme), Size.TINY
     activity = None
     if kernel is not None:
@@ -122,7 +128,7 @@ def synth(
     with output.working() as say:
         made = synthesis.synthesize(
             unit,
-            exp.find_config(preset or exp.DEFAULT_PRESET, config, overrides or []),
+            exp.find_config(exp.machine_name(preset, config), config, overrides or []),
             chosen,
             pdk.find(liberty),
             clock=clock,

@@ -24,6 +24,7 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.trace.file import read_trace, write_trace
 from warpbank.program.trace.inspect import summarize
 from warpbank.sim import experiment as exp
+from warpbank.sim.output import check_file
 
 app = typer.Typer(help="Write a kernel's trace to a file, or look into one.", no_args_is_help=True)
 
@@ -38,6 +39,7 @@ def write(
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
 ) -> None:
     """Emulate a kernel and write its trace (docs/trace.md)."""
+    check_file(file)
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, max_instructions=max_instructions)
     with progress.reporter() as report:

@@ -11,9 +11,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from warpbank.cli import output
+from warpbank.cli import completion, output
 from warpbank.cli.options import JsonOption
 from warpbank.cli.wheels import wheels
+from warpbank.sim.output import check_folder
+from warpbank.sim.runs.execute import MOST_WORKERS
 
 if TYPE_CHECKING:
     from warpbank.studies.verify import Climbed
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 
 def verify(
     unit: Annotated[
-        str | None, typer.Argument(help="A unit of `warpbank units`.", show_default="all units")
+        str | None,
+        typer.Argument(
+            help="A unit of `warpbank units`.", show_default="all units", autocompletion=completion.unit
+        ),
     ] = None,
     rungs: Annotated[
         list[str] | None,
@@ -32,7 +37,9 @@ def verify(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--long", help="The long tests, too.")] = False,
-    workers: Annotated[int, typer.Option("--workers", "-n", metavar="N", min=1, help="Processes.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", "-n", metavar="N", min=1, max=MOST_WORKERS, help="Processes.")
+    ] = 1,
     simulator: Annotated[
         str, typer.Option("--simulator", help="Simulator of the cocotb rung: verilator or icarus.")
     ] = "verilator",
@@ -48,6 +55,8 @@ def verify(
     with wheels():
         from warpbank.studies import verify as climbing
 
+    if junit is not None:
+        check_folder(junit)
     with output.working() as say:
         made = climbing.verify(
             unit,

@@ -12,7 +12,10 @@ from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output
 from warpbank.cli.options import (
+    CodeOrderOption,
     ConfigOption,
+    ConstantsOption,
+    FreeRegistersOption,
     InstructionsOption,
     LaunchOption,
     OptionalKernel,
@@ -26,6 +29,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import traced
 from warpbank.sim.output import check_writable, write_text
 from warpbank.sim.view.formats import default_name, draw
@@ -60,6 +64,9 @@ def view(
     scheme: SchemeOption = BASELINE.name,
     overrides: SetOption = None,
     max_registers: RegistersOption = None,
+    code_order: CodeOrderOption = CodeOrder.SCHEDULED,
+    constants: ConstantsOption = ConstantPlace.BANK,
+    free_registers: FreeRegistersOption = FREE_REGISTERS,
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
     cycles: Annotated[
         str, typer.Option("--cycles", metavar="FIRST:END", help="Cycles to show, END not included.")
@@ -94,8 +101,9 @@ def view(
         _example(context, example, scheme, preset, overrides, cycles, file)
         return
     first, end = window(cycles)
+    options = CompileOptions(code_order, constants, free_registers, max_registers)
     experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, max_registers, max_instructions, trace
+        kernel, size, launch, preset, config, scheme, overrides, options, max_instructions, trace
     )
     target = file or default_name(experiment, form)
     check_writable(target)

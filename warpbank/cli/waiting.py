@@ -21,7 +21,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.studies.waiting import adapts, study
 
 
@@ -48,6 +48,8 @@ def waiting(
     The drawing shows STHLD, IPC and the state by interval.
     """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
+    if drawing is not None:
+        check_file(drawing)
     watched = study(experiment)
     output.emit(watched, as_json, lambda _: ())
     if drawing is not None or not as_json:

@@ -1,4 +1,4 @@
-"""Imports of what only the extra `rtl` installs."""
+"""Imports of what only an extra installs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from warpbank.sim.engines import EngineError
 
 
 @contextmanager
-def wheels() -> Iterator[None]:
-    """Turn an import that fails into a sentence that names the extra.
+def wheels(extra: str = "rtl") -> Iterator[None]:
+    """Turn an import that fails into a sentence that names the extra that installs all the command needs.
 
     Raises
     ------
@@ -20,5 +20,5 @@ def wheels() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise EngineError(
-            f"this needs the {error.name} package; install it with: pip install 'warpbank[rtl]'"
+            f"this needs the {error.name} package; install it with: pip install 'warpbank[{extra}]'"
         ) from None

@@ -20,7 +20,7 @@ from warpbank.program.errors import WarpbankError
 from warpbank.program.release.statistics import live_registers
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.events import IDS, Batch
-from warpbank.sim.output import write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.studies.compare.measures import operands
 from warpbank.synth.energy import EnergyTable, energy
 
@@ -242,11 +242,12 @@ _WRITERS: dict[str, _Writer] = {".csv": _csv, ".json": _json, ".html": _html}
 
 
 def check_name(path: Path) -> None:
-    """Check that the file's name says what it is; raises WarpbankError."""
+    """Check that the file's name says what it is, and that it can be written; raises WarpbankError."""
     if path.suffix not in _WRITERS:
         raise WarpbankError(
             f"--over-time takes a file name that ends in {', '.join(_WRITERS)}, not {path.name!r}"
         )
+    check_file(path)
 
 
 def write(path: Path, rows: list[dict[str, Any]], report: Mapping[str, Any]) -> None:

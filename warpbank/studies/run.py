@@ -9,7 +9,7 @@ from typing import Any
 
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines import Engine, Waves
-from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.runs.spec import Observed
 from warpbank.studies import over_time as timeline
@@ -63,7 +63,7 @@ def run(
     over_time: Path | None = None,
     waves: Waves | None = None,
     on_emulate: Callable[[], None] | None = None,
-    on_build: Callable[[], None] | None = None,
+    on_build: OnBuild | None = None,
     progress: Progress | None = None,
 ) -> Measured:
     """Run an experiment and price its events.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -12,6 +13,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.activity import record as recorded
 from warpbank.synth import baselines
 from warpbank.synth.synthesis import CLOCK, FULL, QUICK, Synthesis
@@ -53,7 +55,7 @@ def synthesize(
     if not (clock > 0 and isfinite(clock)):
         raise WarpbankError(f"--clock takes a time in ns above 0, for example 1.0, not {clock:g}")
     exp.check_machine(scheme, config)
-    return mapped(
+    made = mapped(
         unit,
         scheme.machine(config),
         scheme,
@@ -63,6 +65,7 @@ def synthesize(
         activity=None if activity is None else partial(recorded, unit, activity),
         on_step=on_step,
     )
+    return replace(made, tools=made.tools | extensions.versions())
 
 
 def record(unit: str, files: Sequence[Path], on_step: _Step | None = None) -> None:

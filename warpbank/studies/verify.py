@@ -18,10 +18,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from warpbank.arch.errors import MissingPackageError
 from warpbank.program.errors import WarpbankError
 from warpbank.synth.units import Unit, find
 
@@ -43,6 +45,8 @@ BY_NAME = ("netlist", "cocotb")
 SIMULATORS = ("verilator", "icarus")
 #: pytest's exit code where all tests were deselected.
 NOTHING_RAN = 5
+#: Packages of the extra `test` that every rung needs, or its report.
+NEEDED = ("pytest", "xdist", "hypothesis", "cocotb", "cocotb_coverage", "yaml")
 #: What a machine as a whole is checked with, besides.
 WHOLE = ("sm", "sub_core")
 
@@ -129,12 +133,20 @@ def verify(
     ------
     WarpbankError : no such unit, rung or simulator, a folder that cannot be made, or an installation without
         tests.
+    MissingPackageError : a package of the extra `test` is not installed.
     """
     chosen = None if unit is None else find(unit)
     unknown = [rung for rung in rungs if rung not in RUNGS]
     if unknown:
         raise WarpbankError(f"there is no rung {unknown[0]!r}; rungs are {', '.join(RUNGS)}.")
     check_simulator(simulator)
+    tests = ladder(chosen)
+    lacking = [name for name in NEEDED if find_spec(name) is None]
+    if lacking:
+        raise MissingPackageError(
+            f"the verification ladder needs the {lacking[0]} package; install it with: "
+            "pip install --editable '.[test]'"
+        )
     with ExitStack() as stack:
         if folder is None:
             where = Path(stack.enter_context(TemporaryDirectory(prefix="warpbank-verify-")))
@@ -147,7 +159,7 @@ def verify(
                     f"cannot make the folder {where}: {error.strerror}; name another with --junit"
                 ) from None
         shown = []
-        for rung, tests in ladder(chosen).items():
+        for rung, files in tests.items():
             if rungs and rung not in rungs:
                 continue
             if on_rung is not None:
@@ -155,7 +167,7 @@ def verify(
             shown.append(
                 climb(
                     rung,
-                    tests,
+                    files,
                     everything=everything,
                     workers=workers,
                     junit=where / f"{rung}.xml",

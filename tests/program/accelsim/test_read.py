@@ -18,7 +18,7 @@ from tests.program.accelsim.writer import Line, traceg
 from warpbank.arch.uop import Control, Memory, Unit
 from warpbank.program.accelsim import read_accelsim
 from warpbank.program.accelsim.addresses import global_lines, local_lines, shared_passes
-from warpbank.program.accelsim.lines import Reader
+from warpbank.program.accelsim.lines import Executed, Reader
 from warpbank.program.accelsim.sass import group, meaning
 from warpbank.program.errors import WarpbankError
 from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
@@ -33,7 +33,32 @@ def _trace(tmp_path: Path, *lines: Line, **options: int) -> Trace:
     return read_accelsim([path])
 
 
-@pytest.mark.parametrize("version", [3, 4, 5])
+class _Kept:
+    """Sink that keeps every instruction."""
+
+    def __init__(self) -> None:
+        self.all: list[Executed] = []
+
+    def warp(self, number: int) -> None:
+        pass
+
+    def executed(self, instruction: Executed) -> None:
+        self.all.append(instruction)
+
+    def again(self, kept: bytes) -> None:
+        raise AssertionError
+
+    def block(self, number: int) -> None:
+        pass
+
+
+def _instructions(path: Path) -> list[Executed]:
+    reader, kept = Reader(path), _Kept()
+    reader.read(kept, 32)
+    return kept.all
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("line_info", [False, True])
 def test_every_version_and_mode(version: int, mode: int, line_info: bool, tmp_path: Path) -> None:
@@ -61,7 +86,7 @@ def test_every_version_and_mode(version: int, mode: int, line_info: bool, tmp_pa
 @given(
     mask=st.integers(1, (1 << 32) - 1),
     base=st.integers(1 << 20, 1 << 48),
-    version=st.sampled_from((3, 4, 5)),
+    version=st.sampled_from((0, 2, 3, 4, 5, 6)),
     data=st.data(),
 )
 def test_addresses_come_back(
@@ -81,8 +106,7 @@ def test_addresses_come_back(
     path = tmp_path_factory.mktemp("mode") / "k.traceg"
     line = Line(0, "LDG.E", (4,), (2,), mask=mask, addresses=addresses)
     path.write_text(traceg([[[line, EXIT]]], version=version, mode=mode, threads=32))
-    (block,) = Reader(path).blocks()
-    assert tuple(block.warps[0][0].addresses) == addresses
+    assert tuple(_instructions(path)[0].addresses) == addresses
 
 
 @pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".xz", lzma.open)])
@@ -241,8 +265,10 @@ GOOD = traceg([[[Line(0, "LDG.E", (4,), (2,), addresses=ROW), EXIT]]], threads=3
 @pytest.mark.parametrize(
     ("before", "after", "number", "says"),
     [
-        ("-accelsim tracer version = 5", "-accelsim tracer version = 2", 12, "versions 3 to 5"),
-        ("-accelsim tracer version = 5\n", "", 14, "accelsim tracer version"),
+        ("-accelsim tracer version = 5", "-accelsim tracer version = 7", 12, "versions 1 to 6"),
+        ("-accelsim tracer version = 5", "-accelsim tracer version = 2", 23, "thread block and warp"),
+        ("-grid dim = (1,1,1)\n", "", 14, "grid dim"),
+        ("EXIT 0 0 0", "EXIT 0 0 zero", 24, "the immediate"),
         ("-grid dim = (1,1,1)", "-grid dim = (1,0,1)", 3, "above 0"),
         ("-nregs = 16", "-nregs = many", 6, "'many'"),
         ("-shmem = 0", "-shmem 0", 5, "-name = value"),
@@ -259,7 +285,7 @@ GOOD = traceg([[[Line(0, "LDG.E", (4,), (2,), addresses=ROW), EXIT]]], threads=3
         ("R2 4 1 0x70001000 4 0", "R2 0 0", 23, "no addresses"),
         ("insts = 2", "insts = 3", 26, "instead of the 3 announced"),
         ("insts = 2", "insts = -2", 22, "not be negative"),
-        ("warp = 0", "warp = 1", 26, "of 1 warps"),
+        ("warp = 0", "warp = 1", 21, "of 1 warps"),
         ("thread block = 0,0,0", "thread block = 5,0,0", 19, "outside of the grid"),
         ("thread block = 0,0,0", "thread block = 0", 19, "x,y,z"),
         ("#BEGIN_TB\n", "", 18, "outside of a thread block"),
@@ -271,8 +297,7 @@ GOOD = traceg([[[Line(0, "LDG.E", (4,), (2,), addresses=ROW), EXIT]]], threads=3
         ("R2 4 1 0x", f"R2 {'9' * 5000} 1 0x", 23, "the memory width"),
         ("-block dim = (32,1,1)", "-block dim = (99999999,1,1)", 4, "at most 1024"),
         ("-grid dim = (1,1,1)", "-grid dim = (4294967296,1,1)", 3, "at most 4294967295"),
-        ("-nregs = 16", "-nregs = 70000", 6, "0 to 255"),
-        ("-nregs = 16", "-nregs = -1", 6, "0 to 255"),
+        ("-nregs = 16", "-nregs = -1", 6, "not be negative"),
         ("-shmem = 0", "-shmem = 99999999999", 5, "0 to 2147483647"),
         ("#END_TB\n", "#END_TB\n#BEGIN_TB\nthread block = 0,0,0\n", 28, "twice"),
     ],
@@ -352,6 +377,53 @@ def test_no_damage_is_a_traceback(suffix: str, tmp_path: Path) -> None:
         path.write_bytes(packed)
         refused += _read_or_refused(path)
     assert refused > 15
+
+
+def test_version_6(tmp_path: Path) -> None:
+    """Several destinations, two immediates of which the first is hexadecimal, values of results; the line of
+    a bulk copy, which has a form of its own."""
+    text = traceg([[[Line(0, "BAR.SYNC", immediate=11), EXIT]]], threads=32, version=6)
+    lines = [
+        "0020 ffffffff 2 R30 R31 LDSM.16.M88.4 1 R10 16 1 0x100 16 0x0 0x0 NoVal",
+        "0030 ffffffff 4 R20 R21 R22 R23 HMMA.16816.F32 3 R20 R24 R26 0 0 0 NoVal",
+        "0040 00000001 0 UTMALDG.3D 1 R2 16 0 2 0x7f00 0x7f80 0x0 0x0 NoVal",
+    ]
+    text = text.replace("insts = 2", "insts = 5").replace("00f0 ", "\n".join([*lines, "00f0 "]))
+    path = tmp_path / "k.traceg"
+    path.write_text(text)
+    trace = read_accelsim([path])
+    assert trace.dynamic["barrier"].tolist()[0] == 11
+    assert trace.code["destination"].tolist() == [0, 30, 0, 20, 0, 0]
+    assert trace.code["count"].tolist() == [0, 2, 0, 4, 0, 0]
+    assert trace.code["unit"].tolist()[4] == Unit.CONTROL
+    assert trace.dynamic["line_count"].tolist()[4] == 0
+
+
+def test_registers_that_cannot_be(tmp_path: Path) -> None:
+    """A number of registers that no thread has is a note; what occurs is counted. A byte-order mark is no
+    part of the first line."""
+    path = tmp_path / "k.traceg"
+    path.write_text("\ufeff" + GOOD.replace("-nregs = 16", "-nregs = 21955"), encoding="utf-8")
+    trace = read_accelsim([path])
+    assert trace.launches["registers"].tolist() == [5]
+    (note,) = trace.meta["notes"]
+    assert "21955" in note
+    assert str(path) in note
+
+
+def test_progress_of_reading(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.traceg", tmp_path / "b.traceg.gz"]
+    text = traceg([[[Line(0, "FADD", (4,), (2,))] * 30_000]], threads=32)
+    paths[0].write_text(text)
+    with gzip.open(paths[1], "wt") as file:
+        file.write(text)
+    told: list[tuple[int, int]] = []
+    read_accelsim(paths, lambda done, total: told.append((done, total)))
+    size = sum(path.stat().st_size for path in paths)
+    assert {total for _, total in told} == {size}
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert len(told) == 2
+    assert 0 < told[0][0] < told[1][0] <= size
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

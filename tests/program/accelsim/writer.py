@@ -21,9 +21,13 @@ class Line:
     immediate: int = 0
 
 
-def text_of(line: Line, version: int, mode: int, line_info: bool = False) -> str:
-    """One line. Mode 1 needs addresses with one stride."""
-    words = ["17"] if line_info else []
+def text_of(
+    line: Line, version: int, mode: int, line_info: bool = False, place: tuple[int, ...] = (0, 0, 0, 0)
+) -> str:
+    """One line. Mode 1 needs addresses with one stride. Versions below 3 repeat the thread block and the
+    warp, `place`; 0 is such a file without a line that tells the version."""
+    words = [str(number) for number in place] if version < 3 else []
+    words += ["17"] if line_info else []
     words += [
         f"{line.pc:04x}",
         f"{line.mask:08x}",
@@ -44,6 +48,9 @@ def text_of(line: Line, version: int, mode: int, line_info: bool = False) -> str
             words += [f"0x{found[0]:x}", *(str(after - before) for before, after in pairwise(found))]
     if version == 5:
         words.append(str(line.immediate))
+    elif version == 6:
+        words += [hex(line.immediate), "0", "Val" if line.destinations else "NoVal"]
+        words += ["0x2a"] * len(line.destinations)
     return " ".join(words) + " "
 
 
@@ -71,19 +78,21 @@ def traceg(
         "-shmem base_addr = 0x00007f0000000000",
         "-local mem base_addr = 0x00007f0002000000",
         "-nvbit version = 1.5.5",
-        f"-accelsim tracer version = {version}",
+        *([f"-accelsim tracer version = {version}"] if version else []),
         f"-enable lineinfo = {int(line_info)}",
         "",
         "#traces format = PC mask dest_num [reg_dests] opcode src_num ...",
     ]
     for number, block in enumerate(blocks):
         made += ["", "#BEGIN_TB", "", f"thread block = {number},0,0"]
+        if version == 6:
+            made += ["cluster id = 0,0,0", "cluster cta = 0,0,0", "cluster rank = 0"]
         for warp, lines in enumerate(block):
             made += [
                 "",
                 f"warp = {warp}",
                 f"insts = {len(lines)}",
-                *(text_of(line, version, mode, line_info) for line in lines),
+                *(text_of(line, version, mode, line_info, (number, 0, 0, warp)) for line in lines),
             ]
         made += ["", "#END_TB"]
     return "\n".join(made) + "\n"

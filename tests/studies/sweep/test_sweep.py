@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 from tests.cli.command import warpbank
+from warpbank import workloads
 from warpbank.arch.events import COUNTERS
 from warpbank.arch.overrides import field_paths
 from warpbank.arch.presets import preset
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim.runs import RunSpec
 from warpbank.sim.runs.worker import perform
 from warpbank.studies.sweep import Sweep, read_sweep, sweep, write
@@ -57,10 +59,57 @@ def test_points_are_all_combinations_in_order() -> None:
     assert specs[-1].kernel == "bfs"
 
 
+def test_fields_of_a_scheme(tmp_path: Path) -> None:
+    """The baseline runs once for all windows of BOW, and has no window in the table."""
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'kernels = ["nn"]\nschemes = ["baseline", "bow"]\npreset = ["tiny", "own.toml"]\n'
+        '[fields]\n"sub_core.banks" = [2, 4]\n'
+        '[scheme_fields.bow]\n"sub_core.collector.window" = [2, 3, 4]\n',
+        encoding="utf-8-sig",
+    )
+    (tmp_path / "own.toml").write_text('preset = "tiny"\n[l1]\nlatency = 30\n')
+    made = read_sweep(file)
+    points = list(made.points())
+    assert len(made) == 2 * (2 + 2 * 3)
+    assert {spec.preset for spec, _ in points} == {"tiny", str(tmp_path / "own.toml")}
+    assert points[0][0].experiment().config.l1.latency != points[2][0].experiment().config.l1.latency
+    assert [chosen for spec, chosen in points if spec.scheme == "baseline"][:2] == [
+        {"sub_core.banks": 2},
+        {"sub_core.banks": 4},
+    ]
+    windows = [chosen["sub_core.collector.window"] for spec, chosen in points if spec.scheme == "bow"]
+    assert windows == [2, 3, 4] * 4
+    kinds = columns(made)
+    assert kinds["field.sub_core.collector.window"] == "int"
+    assert list(kinds).count("field.sub_core.banks") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[scheme_fields]\nbow = 3\n", "scheme_fields.bow"),
+        ('[scheme_fields.bow]\n"sub_core.bank" = [4]\n', "Did you mean banks?"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = ["x"]\n', "whole numbers"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = [4, 4]\n', "twice"),
+        ('[scheme_fields.bow]\n"sub_core.banks" = []\n', "several values"),
+        ('[fields]\n"l1.latency" = 20\n[scheme_fields.bow]\n"l1.latency" = 30\n', "leave one out"),
+        ('[scheme_fields.malekeh]\n"sub_core.banks" = [4]\n', "scheme of this sweep"),
+    ],
+)
+def test_wrong_fields_of_a_scheme(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(f'kernels = ["nn"]\nschemes = ["baseline", "bow"]\n{text}')
+    with pytest.raises(WarpbankError) as refused:
+        read_sweep(file)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_file_says_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         'kernels = "nn"\nschemes = ["bow"]\nsize = ["tiny", "small"]\npreset = "pascal"\n'
-        "max_registers = [16, 32]\n"
+        'max_registers = [16, 32]\ncode_order = "source"\nfree_registers = [0, 24]\n'
         '[fields]\n"sub_core.banks" = 4\n[fields.sub_core.collector]\nboc_entries = ["half", 12]\n'
     )
     assert read_sweep(tmp_path / "s.toml") == Sweep(
@@ -70,7 +119,22 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ("pascal",),
         {"sub_core.banks": (4,), "sub_core.collector.boc_entries": ("half", 12)},
         (16, 32),
+        ("source",),
+        free_registers=(0, 24),
     )
+
+
+def test_compile_options_are_crossed() -> None:
+    made = Sweep(("nn",), code_order=("source",), constants=("bank", "registers"), free_registers=(0, 24))
+    options = [spec.compile for spec, _ in made.points()]
+    assert options == [
+        CompileOptions(CodeOrder.SOURCE, place, free) for place in ConstantPlace for free in (0, 24)
+    ]
+
+
+def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('kernels = ["nn", "deep-learning"]\n')
+    assert read_sweep(tmp_path / "s.toml").kernels == ("nn", *workloads.names("deep-learning"))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +150,10 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ('kernels = ["nn"]\nengine = "spice"', "Unknown engine"),
         ('kernels = ["nn", "nn"]', "kernels has a value twice"),
         ('kernels = ["nn"]\nschemes = []', "schemes has no values"),
-        ('kernels = ["nn"]\nmax_registers = 4', "takes numbers from 16 to 255, not 4"),
+        ('kernels = ["nn"]\nmax_registers = 4', "takes a whole number from 16 to 255, not 4"),
+        ('kernels = ["nn"]\nfree_registers = 300', "takes a whole number from 0 to 255, not 300"),
+        ('kernels = ["nn"]\ncode_order = "sauce"', "Unknown code_order 'sauce'. Did you mean source"),
+        ('kernels = ["nn"]\nconstants = 3', "Unknown constants '3'"),
         ('kernels = ["nn"]\n[fields]\n"sub_core.bank" = [1]', "field of sub_core 'bank'. Did you mean banks"),
         (
             'kernels = ["nn"]\n[fields]\n"sub_core.banks" = ["four"]',

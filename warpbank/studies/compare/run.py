@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import SmConfig
 from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.runs import RunSpec, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.compare.area import areas
@@ -33,35 +35,39 @@ def compare(
     size: str = "small",
     preset: str = exp.DEFAULT_PRESET,
     overrides: Sequence[str] = (),
+    options: CompileOptions = DEFAULT_OPTIONS,
     engine: str = "golden",
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Run every scheme on every kernel, or take what is there of it, and compare.
 
     Parameters
     ----------
     schemes : scheme strings, or "all" for every registered one. The baseline is always first.
-    kernels : shipped kernels or PTX files with a launch description beside them; "all": every shipped one.
-    size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`.
-    scheduler, workers, progress : see `warpbank.sim.runs.execute`.
+    kernels : shipped kernels, groups of them (`warpbank.workloads.GROUPS`, or "all"), or PTX files with a
+        launch description beside them.
+    size, preset, overrides, engine : see `warpbank.sim.runs.RunSpec`; the preset may be a TOML file.
+    options : how every kernel is compiled, for all schemes alike.
+    scheduler, workers, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for what cannot be meant, before anything is run. A run that fails does not stop the
     others.
     """
     names = list(SCHEMES) if list(schemes) == [ALL] else [exp.find_scheme(text).name for text in schemes]
     chosen = tuple(dict.fromkeys((BASELINE.name, *names)))
-    jobs = tuple(dict.fromkeys(workloads.names() if list(kernels) == [ALL] else kernels))
+    jobs = tuple(dict.fromkeys(workloads.expand(kernels)))
     tasks = {
-        (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), engine=engine)
+        (scheme, kernel): RunSpec(kernel, size, scheme, preset, tuple(overrides), options, engine)
         for kernel in jobs
         for scheme in chosen
     }
     outcomes = dict(
         zip(
             tasks,
-            execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress),
+            execute(tasks.values(), scheduler=scheduler, workers=workers, progress=progress, on_wait=on_wait),
             strict=True,
         )
     )
@@ -85,19 +91,22 @@ def compare(
         size,
     ]
     words += [
-        "--preset",
+        "--config" if exp.is_file(preset) else "--preset",
         preset,
         "--engine",
         engine,
         *(word for text in overrides for word in ("--set", text)),
+        *options.words(),
     ]
     hashes = sorted({f"{run['preset']} {run['config_hash']}" for run in runs.values()})
     made_by = {
         "command": shlex.join(words),
         "engine": engine,
         "size": size,
+        "groups": workloads.groups(jobs),
+        "compile": options.to_dict(),
         "configurations": hashes,
-        "versions": tool_versions(),
+        "versions": tool_versions() | extensions.versions(),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
         "energy": {COMMON: table(COMMON).title},
     }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.names import unknown
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
-from warpbank.sim.runs import RunSpec, Task, execute
+from warpbank.sim import extensions
+from warpbank.sim.runs import AnalysisSpec, RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
 
@@ -54,30 +56,40 @@ def reproduce(
     size: str,
     *,
     figures: Sequence[str] = (),
+    options: CompileOptions = DEFAULT_OPTIONS,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Run what the paper's figures need and is not there yet, and make their tables.
 
     Parameters
     ----------
-    kernels : shipped kernels; empty: all.
+    kernels : shipped kernels, or groups of them; empty: the core group.
     figures : names of figures; empty: all.
-    scheduler, progress : see `warpbank.sim.runs.execute`.
+    options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
+    scheduler, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
     """
-    chosen = list(kernels) or list(workloads.names())
+    chosen, known = (
+        list(dict.fromkeys(workloads.expand(kernels or [workloads.CORE]))),
+        workloads.names(workloads.ALL),
+    )
     for kernel in chosen:
-        if kernel not in workloads.names():
-            raise WarpbankError(unknown("kernel", kernel, workloads.names()))
+        if kernel not in known:
+            raise WarpbankError(unknown("kernel", kernel, (*workloads.GROUPS, workloads.ALL, *known)))
     made = [_figure(paper, name) for name in figures] or list(paper.figures)
-    tasks = [
-        task for figure in made for kernel in figure.kernels or chosen for task in figure.tasks(kernel, size)
-    ]
-    outcomes = execute(tasks, scheduler=scheduler, progress=progress)
-    results = {outcome.task: outcome.result for outcome in outcomes if outcome.result is not None}
-    failures = {outcome.task: outcome.error for outcome in outcomes if outcome.result is None}
+    tasks = {
+        task: _compiled(task, options)
+        for figure in made
+        for kernel in figure.kernels or chosen
+        for task in figure.tasks(kernel, size)
+    }
+    done = execute(tasks.values(), scheduler=scheduler, progress=progress, on_wait=on_wait)
+    outcomes = dict(zip(tasks, done, strict=True))
+    results = {task: outcome.result for task, outcome in outcomes.items() if outcome.result is not None}
+    failures = {task: outcome.error for task, outcome in outcomes.items() if outcome.result is None}
     comparisons = tuple(compare(paper, figure, chosen, size, results, failures) for figure in made)
     hashes = sorted(
         {
@@ -90,15 +102,24 @@ def reproduce(
     words += [word for kernel in kernels for word in ("--kernel", kernel)]
     words += [word for figure in figures for word in ("--figure", figure)]
     made_by = {
-        "command": shlex.join(words),
+        "command": shlex.join([*words, *options.words()]),
         "size": size,
+        "compile": options.to_dict(),
         "kernels": chosen,
+        "groups": workloads.groups(chosen),
         "configurations": hashes,
-        "versions": tool_versions(),
-        "seed": _seeds(tasks),
+        "versions": tool_versions() | extensions.versions(),
+        "seed": _seeds(list(tasks)),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
     return Reproduction(paper, comparisons, made_by)
+
+
+def _compiled(task: Task, options: CompileOptions) -> Task:
+    """Task with other compile options, if it compiles a kernel and they are not the usual ones."""
+    if isinstance(task, RunSpec | AnalysisSpec) and options != DEFAULT_OPTIONS:
+        return replace(task, compile=options)
+    return task
 
 
 def _seeds(tasks: Sequence[Task]) -> str:

@@ -9,18 +9,21 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from warpbank.arch.config import preset as preset_of
+from warpbank import workloads
 from warpbank.arch.config import with_overrides
-from warpbank.arch.errors import ConfigError
+from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.overrides import field_paths
 from warpbank.arch.schemes import BASELINE
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
 from warpbank.program.toml_table import Table
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import RunSpec
 from warpbank.studies.errors import SweepError
 
+#: Compile options that a sweep takes values of, in the order of its points.
+_COMPILE = ("max_registers", "code_order", "constants", "free_registers")
 #: Value of a configuration field.
 Value = int | str
 
@@ -34,9 +37,11 @@ class Sweep:
     kernels : shipped kernels, or PTX files with a launch description beside them.
     schemes : scheme strings.
     sizes : problem sizes of shipped kernels.
-    presets : machines.
+    presets : machines, or TOML files that describe one.
     fields : dotted path of a configuration field -> its values.
-    max_registers : registers per thread; None: as many as let one CTA of the largest launch fit.
+    scheme_fields : scheme -> further fields and their values, which only runs of that scheme take.
+    max_registers, code_order, constants, free_registers : options of the compiler, with the values of
+        `warpbank.run`.
     engine : golden, verilator or pysim.
 
     Raises SweepError for an empty list or a value of the wrong kind, and KernelError, SchemeError,
@@ -50,7 +55,11 @@ class Sweep:
     presets: tuple[str, ...] = (exp.DEFAULT_PRESET,)
     fields: dict[str, tuple[Value, ...]] = field(default_factory=dict)
     max_registers: tuple[int | None, ...] = (None,)
+    code_order: tuple[str, ...] = (CodeOrder.SCHEDULED.value,)
+    constants: tuple[str, ...] = (ConstantPlace.BANK.value,)
+    free_registers: tuple[int, ...] = (FREE_REGISTERS,)
     engine: str = "golden"
+    scheme_fields: dict[str, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[Any, ...]] = {
@@ -58,7 +67,7 @@ class Sweep:
             "schemes": self.schemes,
             "size": self.sizes,
             "preset": self.presets,
-            "max_registers": self.max_registers,
+            **{name: getattr(self, name) for name in _COMPILE},
             **self.fields,
         }
         for name, values in lists.items():
@@ -72,39 +81,68 @@ class Sweep:
             for value in lists[name]:
                 if not isinstance(value, str):
                     raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
-        for count in self.max_registers:
-            if count is not None and (type(count) is not int or not exp.MIN_REGISTERS <= count <= 255):
-                raise SweepError(
-                    f"sweep: max_registers takes numbers from {exp.MIN_REGISTERS} to 255, not {count!r}"
-                )
+        try:
+            list(self._compiled())
+        except ArgumentError as error:
+            raise SweepError(f"sweep: {error}") from None
         for kernel, size, preset in product(self.kernels, self.sizes, self.presets):
             RunSpec(kernel, size, preset=preset, engine=self.engine).check()
         for scheme in self.schemes:
             exp.find_scheme(scheme)
         for preset, (path, values) in product(self.presets, self.fields.items()):
             _check_field(preset, path, values)
+        for scheme, fields in self.scheme_fields.items():
+            self._check_own(scheme, fields)
+
+    def _check_own(self, scheme: str, fields: object) -> None:
+        """Check the fields of one scheme."""
+        if scheme not in self.schemes:
+            raise SweepError(f"sweep: scheme_fields: {unknown('scheme of this sweep', scheme, self.schemes)}")
+        if not isinstance(fields, dict):
+            raise SweepError(f"sweep: scheme_fields: {scheme} takes fields and their values, not {fields!r}")
+        for path, values in fields.items():
+            name = f"{path} of {scheme}"
+            if path in self.fields:
+                raise SweepError(f"sweep: {name} stands in fields, too, for all schemes; leave one out")
+            if not isinstance(values, tuple | list) or not values:
+                raise SweepError(f"sweep: {name} takes several values, not {values!r}")
+            if len(set(values)) != len(values):
+                raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+            for preset in self.presets:
+                _check_field(preset, path, tuple(values))
+
+    @property
+    def field_values(self) -> dict[str, tuple[Value, ...]]:
+        """Every field that any run sets, and all values it has."""
+        found = {path: tuple(values) for path, values in self.fields.items()}
+        for fields in self.scheme_fields.values():
+            for path, values in fields.items():
+                found[path] = tuple(dict.fromkeys((*found.get(path, ()), *values)))
+        return found
 
     def __len__(self) -> int:
         return len(list(self.points()))
 
     def points(self) -> Iterator[tuple[RunSpec, dict[str, Value]]]:
         """Points of the sweep, runs and the values of their fields, in order: kernels change slowest, fields
-        fastest."""
-        machines = [
-            (registers, values)
-            for registers in self.max_registers
-            for values in product(*self.fields.values())
-        ]
+        fastest, a scheme's own last."""
         for kernel, size, scheme, preset in product(self.kernels, self.sizes, self.schemes, self.presets):
-            for registers, values in machines:
-                chosen = dict(zip(self.fields, values, strict=True))
+            fields = {**self.fields, **self.scheme_fields.get(scheme, {})}
+            for options, values in product(self._compiled(), product(*fields.values())):
+                chosen = dict(zip(fields, values, strict=True))
                 overrides = tuple(f"{path}={value}" for path, value in chosen.items())
-                yield RunSpec(kernel, size, scheme, preset, overrides, registers, self.engine), chosen
+                yield RunSpec(kernel, size, scheme, preset, overrides, options, self.engine), chosen
+
+    def _compiled(self) -> Iterator[CompileOptions]:
+        """Compile options of the points, in order. Raises ArgumentError for a value that cannot be."""
+        for registers, order, constants, free in product(*(getattr(self, name) for name in _COMPILE)):
+            place = choice(ConstantPlace, "constants", constants)
+            yield CompileOptions(choice(CodeOrder, "code_order", order), place, free, registers)
 
 
 def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
     """The field exists, and its values are of its kind."""
-    machine = preset_of(preset)
+    machine = exp.find_config(preset, None, [])
     if path not in field_paths(machine):
         try:
             with_overrides(machine, [f"{path}=0"])  # says it better: groups, near names
@@ -123,22 +161,23 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
 def read_sweep(path: Path) -> Sweep:
     """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SweepError(f"{path} is not TOML: {error}") from None
     top = Table(str(path), "", content, SweepError)
-    kernels = tuple(_kernel(path, name) for name in _texts(top, "kernels", ()))
+    kernels = tuple(_kernel(path, name) for name in workloads.expand(_texts(top, "kernels", ())))
     if not kernels:
         top.fail("kernels", "names at least one kernel")
     fields = top.take("fields", (dict,), {})
-    engine, registers = top.take("engine", (str,), "golden"), top.take("max_registers", (int, list), None)
-    counts: tuple[Any, ...] = tuple(registers) if isinstance(registers, list) else (registers,)
-    for count in counts:
-        if registers is not None and (not isinstance(count, int) or not 16 <= count <= 255):
-            top.fail("max_registers", f"takes numbers from 16 to 255, not {count!r}")
-    lists = {
+    own = top.take("scheme_fields", (dict,), {})
+    for scheme, values in own.items():
+        if not isinstance(values, dict):
+            top.fail(f"scheme_fields.{scheme}", f"takes fields and their values, not {values!r}")
+    engine = top.take("engine", (str,), "golden")
+    options: dict[str, Any] = {name: _values(top, name) for name in _COMPILE if name in content}
+    lists: dict[str, Any] = {
         name: _texts(top, key, default)
         for name, key, default in (
             ("schemes", "schemes", Sweep.schemes),
@@ -146,10 +185,19 @@ def read_sweep(path: Path) -> Sweep:
             ("presets", "preset", Sweep.presets),
         )
     }
+    lists["presets"] = tuple(_machine(path, name) for name in lists["presets"])
     top.done()
     try:
         return Sweep(
-            kernels, fields=dict(_flat(top, fields, "")), max_registers=counts, engine=engine, **lists
+            kernels,
+            fields=dict(_flat(top, fields, "")),
+            engine=engine,
+            scheme_fields={
+                scheme: dict(_flat(top, values, "", f"scheme_fields.{scheme}."))
+                for scheme, values in own.items()
+            },
+            **lists,
+            **options,
         )
     except WarpbankError as error:
         raise SweepError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
@@ -158,6 +206,17 @@ def read_sweep(path: Path) -> Sweep:
 def _kernel(path: Path, name: str) -> str:
     """A PTX file is found from the folder of the sweep's file."""
     return str(path.parent / name) if name.endswith(".ptx") else name
+
+
+def _values(table: Table, key: str) -> tuple[Any, ...]:
+    """Values of a compile option; a single one is a list of one."""
+    values = table.take(key, (int, str, list))
+    return tuple(values) if isinstance(values, list) else (values,)
+
+
+def _machine(path: Path, name: str) -> str:
+    """A machine's TOML file is found from the folder of the sweep's file."""
+    return str(path.parent / name) if exp.is_file(name) else name
 
 
 def _texts(table: Table, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,14 +228,16 @@ def _texts(table: Table, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _flat(table: Table, fields: dict[str, Any], prefix: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
+def _flat(
+    table: Table, fields: dict[str, Any], prefix: str, where: str = "fields."
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
     """Fields by dotted path; a single value is a list of one."""
     for name, value in fields.items():
         if isinstance(value, dict):
-            yield from _flat(table, value, f"{prefix}{name}.")
+            yield from _flat(table, value, f"{prefix}{name}.", where)
             continue
         values = value if isinstance(value, list) else [value]
         for each in values:
             if not isinstance(each, int | str) or isinstance(each, bool):
-                table.fail(f"fields.{prefix}{name}", f"takes whole numbers or strings, not {each!r}")
+                table.fail(f"{where}{prefix}{name}", f"takes whole numbers or strings, not {each!r}")
         yield f"{prefix}{name}", tuple(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.runs import Outcome, execute
@@ -16,6 +16,7 @@ def sweep(
     scheduler: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> list[Outcome]:
     """Run what is not there yet, and return how every run ended, in the sweep's order.
 
@@ -24,6 +25,7 @@ def sweep(
     scheduler : address of a dask scheduler; None: a cluster on this machine.
     workers : processes of that; None: one per core.
     progress : called with outcomes as they come; impossible machines, which are not run, are not among them.
+    on_wait : see `warpbank.sim.runs.execute`.
     """
     specs = [spec for spec, _ in description.points()]
     refused: dict[object, Outcome] = {}
@@ -33,7 +35,9 @@ def sweep(
         except WarpbankError as error:
             refused[spec] = Outcome(spec, None, str(error))
     wanted = [spec for spec in specs if spec not in refused]
-    done = iter(execute(wanted, scheduler=scheduler or LOCAL, workers=workers, progress=progress))
+    done = iter(
+        execute(wanted, scheduler=scheduler or LOCAL, workers=workers, progress=progress, on_wait=on_wait)
+    )
     return [refused[spec] if spec in refused else next(done) for spec in specs]
 
 

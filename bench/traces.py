@@ -1,0 +1,104 @@
+"""Memory and speed of Accel-Sim traces: a synthetic trace of any length is read and run, each in a process of
+its own.
+
+`python -m bench.traces 300000 1000000 3000000` prints a row for each length. The trace is a file in a
+temporary folder, some 33 bytes an instruction, and goes when its row is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from warpbank.arch.config import preset
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.sm import simulate
+from warpbank.program.accelsim import read_accelsim
+from warpbank.program.trace.spool import LIMIT
+
+#: Warps of a thread block, and thread blocks.
+WARPS, BLOCKS = 8, 8
+_HEADER = """\
+-kernel name = synthetic
+-kernel id = 1
+-grid dim = ({blocks},1,1)
+-block dim = ({threads},1,1)
+-shmem = 0
+-nregs = 32
+-accelsim tracer version = 5
+-enable lineinfo = 0
+"""
+#: Instructions that a warp repeats; one in sixteen loads.
+_LOOP = [f"{16 * place:04x} ffffffff 1 R{4 + place} FFMA 3 R{4 + place} R2 R3 0 0" for place in range(15)]
+
+
+def synthetic(instructions: int) -> Iterator[str]:
+    """Lines of a trace with about so many instructions."""
+    each = max(1, instructions // (WARPS * BLOCKS) - 1)
+    yield from _HEADER.format(blocks=BLOCKS, threads=32 * WARPS).splitlines()
+    for block in range(BLOCKS):
+        yield from ("#BEGIN_TB", f"thread block = {block},0,0")
+        for warp in range(WARPS):
+            yield from (f"warp = {warp}", f"insts = {each + 1}")
+            for number in range(each):
+                if number % 16 < 15:
+                    yield _LOOP[number % 16]
+                else:
+                    base = 0x7F4000000000 + (number // 16 % 64 + 64 * warp) * 128
+                    yield f"00f0 ffffffff 1 R3 LDG.E 1 R20 4 1 0x{base:x} 4 0"
+            yield "0100 ffffffff 0 EXIT 0 0 0"
+        yield "#END_TB"
+
+
+def measure(file: Path, run: bool, limit: int = LIMIT) -> tuple[int, float, float, int]:
+    """Measure a trace: its instructions, seconds of CPU to read it and to run it on golden, and the most
+    memory this process has had, in bytes.
+
+    Parameters
+    ----------
+    file : the trace.
+    run : run it, too.
+    limit : bytes of each array that may stay in memory (`warpbank.program.accelsim.read_accelsim`).
+    """
+    started = time.process_time()
+    trace = read_accelsim([file], limit=limit)
+    read = time.process_time()
+    if run:
+        simulate(trace, preset("turing"), parse_scheme("baseline"), check_operands=False)
+    done = time.process_time()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return trace.warp_instructions, read - started, done - read, peak
+
+
+def apart(instructions: int, run: bool = True, limit: int = LIMIT) -> tuple[int, float, float, int]:
+    """`measure` of a synthetic trace in a process of its own, whose memory nothing else has touched."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel-1.traceg"
+        with file.open("w") as out:
+            out.writelines(line + "\n" for line in synthetic(instructions))
+        code = f"from bench.traces import *; print(*measure(Path({str(file)!r}), {run}, {limit}))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count, read, ran, peak = done.stdout.split()
+    return int(count), float(read), float(ran), int(peak)
+
+
+def main() -> None:
+    """Print a row for each length."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("instructions", type=int, nargs="+")
+    parser.add_argument("--read-only", action="store_true", help="do not run the trace")
+    chosen = parser.parse_args()
+    print("instructions  read s  run s  peak MB")
+    for wanted in chosen.instructions:
+        count, read, ran, peak = apart(wanted, not chosen.read_only)
+        print(f"{count:12,}  {read:6.1f}  {ran:5.1f}  {peak / 1e6:7.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

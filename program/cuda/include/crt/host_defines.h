@@ -1,0 +1,3 @@
+// crt/host_defines.h of the CUDA toolkit: what it declares is in the device header.
+#pragma once
+#include "../warpbank/device.h"

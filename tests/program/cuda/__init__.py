@@ -1,0 +1,1 @@
+"""Tests of the CUDA compiler and its device header."""
