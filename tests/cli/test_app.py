@@ -39,7 +39,7 @@ def test_version() -> None:
 
 def test_a_file_per_command() -> None:
     files = {path.stem for path in FOLDER.glob("*.py")}
-    assert files == COMMANDS | SHARED | {"app", "__init__"}
+    assert files == COMMANDS | SHARED | {"app", "start", "__init__"}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
