@@ -43,7 +43,7 @@ def test_importing_a_part_loads_nothing_else() -> None:
         "import sys, warpbank.arch, warpbank\n"
         "print(*sorted(name for name in sys.modules if name.partition('.')[0] in ('warpbank', 'numpy')))"
     )
-    assert loaded.split() == ["warpbank", "warpbank.arch"]
+    assert loaded.split() == ["warpbank", "warpbank.arch", "warpbank.native"]
 
 
 def test_names() -> None:
