@@ -24,8 +24,8 @@ def similar_trace(seed: int, *, fresh: bool = False, **shape: Any) -> Trace:
 
 
 def with_similar_values(trace: Trace, seed: int, *, fresh: bool = False) -> Trace:
-    """The trace with results that are scalar, similar, scalar by halves or arbitrary, and with random hints `scalar` and, if asked for, `fresh`; its other hints
-    stay."""
+    """The trace with such results as `similar_trace` has, and with random hints `scalar` and, if asked for,
+    `fresh`; its other hints stay."""
     rng = np.random.default_rng(seed)
     count = len(trace.code)
     values = trace.values.copy()
