@@ -272,16 +272,21 @@ class Bench:
             self._metadata(ctx, arrived, where)
 
     def _metadata(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
-        """What is known of the operands: golden's."""
+        """What is known of the operands: golden's. The base of a value that is kept as it is means
+        nothing."""
+
+        def told(divergent: bool, enc: int, full: bool, base: tuple[int, ...]) -> tuple[Any, ...]:
+            return divergent, enc, full, base if divergent or enc or full else ()
+
         found, expected = {}, {}
         for number, port in enumerate(self.rtl.deliver):
             if ctx.get(port.valid):
                 note = ctx.get(port.metadata)
                 base = tuple(note.base[part] for part in range(self.parts))
-                found[number] = (note.divergent, note.enc.as_bits(), note.full, base)
+                found[number] = told(note.divergent, note.enc.as_bits(), note.full, base)
         for collector, _, _, _, known in arrived:
             enc = sum(bits << 4 * part for part, bits in enumerate(known.enc))
-            expected[collector] = (known.divergent, enc, known.full, known.base)
+            expected[collector] = told(known.divergent, enc, known.full, known.base)
             self.happened["divergent metadata"] += known.divergent
             self.happened["scalar metadata"] += known.full
         assert found == expected, where
@@ -417,7 +422,19 @@ class Bench:
         if move is not None:
             self.happened["move"] += 1
             warp.packed &= ~(1 << move.destination)
-            self._send(ctx, move, collector)
+            self._send(
+                ctx,
+                make_uop(
+                    number,
+                    move.seq,
+                    unit=move.unit,
+                    sources=move.sources,
+                    destination=move.destination,
+                    count=1,
+                    lane_mask=self.config.lane_mask,
+                ),
+                collector,
+            )
             return
         warp.code.popleft()
         warp.seq += 1
