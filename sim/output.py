@@ -52,18 +52,3 @@ def write_text(path: Path, text: str) -> None:
         raise OutputError(
             f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"
         ) from None
-
-
-def check_writable(path: Path) -> None:
-    """Check, before any work, that a file can be written at `path`; raises OutputError that says what to name
-    instead."""
-    folder = path.parent
-    if path.is_dir():
-        reason = "it is a folder"
-    elif not folder.is_dir():
-        reason = f"there is no folder {folder}"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        reason = "it may not be written"
-    else:
-        return
-    raise OutputError(f"cannot write {path}: {reason}; name a file in a folder that can be written to")

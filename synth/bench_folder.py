@@ -6,6 +6,7 @@ What is in the folder needs cocotb and a simulator, nothing else.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -36,7 +37,15 @@ BENCHES: dict[str, str] = {
 _PACKAGE = "warpbank.synth.benches"
 
 
-def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bool = False) -> dict[str, str]:
+def folder(
+    unit: str,
+    config: SmConfig,
+    scheme: Scheme,
+    *,
+    bench: str,
+    probe: bool = False,
+    extensions: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """The files of a unit's folder: name to text.
 
     Parameters
@@ -45,6 +54,7 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
     config, scheme : the machine.
     bench : one of `KINDS`.
     probe : with event ports, which the benches leave alone.
+    extensions : Python of the user's that was loaded before, by name its hash.
 
     Raises
     ------
@@ -57,7 +67,7 @@ def folder(unit: str, config: SmConfig, scheme: Scheme, *, bench: str, probe: bo
     if unit not in BENCHES:
         raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
     component = make(unit, config, scheme, probe=probe)
-    text = verilog(unit, component, config, scheme)
+    text = verilog(unit, component, config, scheme, extensions)
     if unit == "sm" and (needs := _needs(component)):
         raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
     test = f"test_{unit}"
@@ -117,6 +127,8 @@ def _place(field: str) -> tuple[str, tuple[int, int]]:
     return name, (low, high - low + 1)
 
 
+# Target `sim` runs run.py, then the bare unit, which ends at once. With the option `cocotb_module`, Edalize
+# 0.6 starts no test of cocotb 2.1, and succeeds whatever tests find.
 _CORE = """CAPI=2:
 name: warpbank:units:UNIT:0.1.0
 description: WHAT
@@ -124,12 +136,17 @@ description: WHAT
 filesets:
   rtl:
     files:
-      - UNIT.v: {file_type: verilogSource}
+      - UNIT.v: {file_type: verilogSource, copyto: UNIT.v}
   bench:
     files:
+      - run.py: {file_type: user, copyto: run.py}
       - test_UNIT.py: {file_type: user, copyto: test_UNIT.py}
       - protocol.py: {file_type: user, copyto: protocol.py}
       - unit.json: {file_type: user, copyto: unit.json}
+
+scripts:
+  bench:
+    cmd: [python3, run.py]
 
 targets:
   default: &default
@@ -137,17 +154,20 @@ targets:
     toplevel: UNIT
   lint:
     <<: *default
+    description: Verilator's lint
     flow: lint
     flow_options:
       tool: verilator
   sim:
     <<: *default
+    description: The cocotb bench in Icarus Verilog
     filesets: [rtl, bench]
     flow: sim
     flow_options:
       tool: icarus
-      cocotb_module: test_UNIT
       timescale: 1ns/1ps
+    hooks:
+      pre_run: [bench]
 """
 
 _README = """# UNIT
@@ -163,5 +183,6 @@ WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
 it shares nothing with the model that the RTL was written from. A test fails if its coverage is not reached.
 `run.py` ends with exit code 1 if a test fails. Results, logs and waves are in `build/`.
 
-FuseSoC: `fusesoc --cores-root . run --target=sim warpbank:units:UNIT` (or `--target=lint`).
+FuseSoC 2.4, where cocotb is installed: `fusesoc --cores-root . run --target=sim warpbank:units:UNIT` (or
+`--target=lint`); a test that fails makes it fail.
 """

@@ -77,9 +77,13 @@ def test_there_are_commands() -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if list(_run(page))])
 def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, in one folder: what comes later may use what was written before."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    """In order, in one folder: what comes later may use what was written before. Caches aside, nothing is
+    written into the user's home."""
+    (work := tmp_path / "work").mkdir()
+    (home := tmp_path / "home").mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HOME", str(home))
+    (work / "examples").symlink_to(ROOT / "examples")
     with kept():
         for language, text in _run(page):
             if language == "python":
@@ -89,6 +93,7 @@ def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 assert words[0] == "warpbank", f"what stands in a block of sh is run: {text}"
                 done = warpbank(*words[1:])
                 assert done.code == 0, f"{text}\n{done.err}"
+    assert {path.name for path in home.iterdir()} <= {".cache"}
 
 
 def _python(page: str, text: str) -> None:

@@ -167,9 +167,11 @@ def compile_source(
         work = Path(stack.enter_context(TemporaryDirectory(prefix="warpbank-")))
         options = ["--cuda-device-only", f"--cuda-feature=+{version}", f"--cuda-gpu-arch={arch}"]
         options += [f"-O{optimize}", f"-std={standard}", *language_options(headers)]
-        # Macros of the user's come behind the device header, whose names they must not replace.
+        # Macros of the user's come behind the device header, whose names they must not replace, and before
+        # `assert`, which NDEBUG takes away.
         macros = work / "macros.h"
-        macros.write_text("".join(f"#define {name} {value}\n" for name, value in (defines or {}).items()))
+        defined = "".join(f"#define {name} {value}\n" for name, value in (defines or {}).items())
+        macros.write_text(f"{defined}#include <assert.h>\n")
         options += ["-include", str(macros)]
         options += [f"-I{folder}" for folder in (*include, workloads)]
         front = _Front(source, arch, options, work)

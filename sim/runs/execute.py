@@ -8,6 +8,7 @@ it, so that whatever is killed loses the runs in progress and nothing else.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -48,7 +49,8 @@ def execute(
         dask.
     workers : processes on this machine; None: one per core that this process may use.
     progress : see `Progress`.
-    on_wait : called with a sentence when a scheduler has no workers, which the tasks wait for.
+    on_wait : called with a sentence when a scheduler has no workers, which the tasks wait for; None: a Python
+        warning.
 
     Raises WarpbankError if a description is wrong or the scheduler cannot be reached, before anything is
     started. A task that fails does not stop the others, and nothing of it is stored.
@@ -68,7 +70,7 @@ def execute(
     if scheduler is None:
         _locally(todo, done, width)
     else:
-        _remotely(todo, done, scheduler, width, on_wait or (lambda _: None))
+        _remotely(todo, done, scheduler, width, on_wait or warnings.warn)
     return [outcomes[task] for task in ordered]
 
 

@@ -17,8 +17,18 @@ from warpbank.errors import OperandMismatch
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(cli.__path__[0])
 #: What commands may share.
-SHARED = {"options", "output", "progress", "wheels", "completion", "explain_tables", "lockstep_tables"}
-COMMANDS = {name for commands in PANELS.values() for name in commands}
+SHARED = {
+    "options",
+    "cuda",
+    "output",
+    "progress",
+    "wheels",
+    "completion",
+    "explain_tables",
+    "lockstep_tables",
+}
+#: Modules of the commands.
+COMMANDS = {name.replace("-", "_") for commands in PANELS.values() for name in commands}
 
 
 def test_version() -> None:
@@ -29,7 +39,7 @@ def test_version() -> None:
 
 def test_a_file_per_command() -> None:
     files = {path.stem for path in FOLDER.glob("*.py")}
-    assert files == COMMANDS | SHARED | {"app", "__init__"}
+    assert files == COMMANDS | SHARED | {"app", "start", "__init__"}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

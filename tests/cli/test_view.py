@@ -9,7 +9,9 @@ import pytest
 from tests.cli.command import warpbank
 
 
-@pytest.mark.parametrize("cycles", ["5", "9:9", "9:3", "a:b", "-1:4", "5:"])
+@pytest.mark.parametrize(
+    "cycles", ["5", "9:9", "9:3", "a:b", "-1:4", "5:", f"0:{10**15 + 1}", "0:" + "9" * 5000]
+)
 def test_cycles_that_are_none(cycles: str) -> None:
     done = warpbank("view", "vectoradd", f"--cycles={cycles}")
     assert done.code == 2
@@ -49,7 +51,7 @@ def test_cycles_after_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "reason"), [("there/is/none.html", "there is no folder"), (".", "it is a folder")]
+    ("target", "reason"), [("there/is/none.html", "No such file or directory"), (".", "it is a folder")]
 )
 def test_a_file_that_cannot_be_written_is_told_before_the_run(
     target: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

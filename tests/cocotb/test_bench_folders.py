@@ -150,14 +150,25 @@ def test_imports(unit: str, tmp_path: Path) -> None:
 
 
 def test_core_file(tmp_path: Path) -> None:
-    """FuseSoC's description names files that are there."""
+    """FuseSoC's description names files that are there, and copies all that the bench's script needs."""
     where = written("decompressor", tmp_path)
     text = (where / "decompressor.core").read_text()
     assert text.startswith("CAPI=2:\n")
     core = yaml.safe_load(text.partition("\n")[2])
     files = [name for fileset in core["filesets"].values() for entry in fileset["files"] for name in entry]
     assert all((where / name).is_file() for name in files)
-    assert core["targets"]["sim"]["toplevel"] == "decompressor"
+    sim = core["targets"]["sim"]
+    assert sim["toplevel"] == "decompressor"
+    (script,) = sim["hooks"]["pre_run"]
+    assert core["scripts"][script]["cmd"] == ["python3", "run.py"]
+    copied = {
+        name
+        for fileset in sim["filesets"]
+        for entry in core["filesets"][fileset]["files"]
+        for name, said in entry.items()
+        if said["copyto"] == name
+    }
+    assert copied == {path.name for path in where.iterdir()} - {"decompressor.core", "README.md"}
 
 
 def test_command(tmp_path: Path) -> None:
@@ -182,7 +193,7 @@ def test_command(tmp_path: Path) -> None:
         (["decompressor", "--with-bench", "uvm", "-o", "d"], "Unknown kind of bench 'uvm'. Known: cocotb."),
         (
             ["gto", "--with-bench", "cocotb", "-o", "d"],
-            "unit gto has no bench of its own; these have one: sm, boc,",
+            "unit gto has no bench of its own; these have one: sm, ocu,",
         ),
         (["decompresor", "--with-bench", "cocotb", "-o", "d"], "Did you mean decompressor"),
         (

@@ -138,6 +138,10 @@ def test_what_is_loaded_is_told(example: ModuleType, tmp_path: Path) -> None:
     done = command("export", "lrr", "--preset", "tiny", "--output", str(tmp_path / "lrr.v"))
     assert done.code == 0, done.err
     assert f"// Loaded: last_value {key}.\n" in (tmp_path / "lrr.v").read_text()
+    bench = ("--with-bench", "cocotb", "--output", str(tmp_path / "d"))
+    done = command("export", "decompressor", "--preset", "tiny", *bench)
+    assert done.code == 0, done.err
+    assert f"// Loaded: last_value {key}.\n" in (tmp_path / "d" / "decompressor.v").read_text()
 
 
 def test_a_worker_elsewhere_gets_it(example: ModuleType, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -367,8 +368,11 @@ def test_a_cluster_that_never_does_anything(
         execute(steps, scheduler="tcp://elsewhere:1")
 
 
-def test_a_scheduler_without_workers_is_told(cache: Path, tmp_path: Path) -> None:
-    """The runs wait, and whoever waits learns how to start a worker."""
+@pytest.mark.parametrize("warned", [False, True])
+def test_a_scheduler_without_workers_is_told(
+    warned: bool, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs wait, and whoever waits learns how to start a worker, by a warning where nobody else asks."""
     distributed = pytest.importorskip("distributed")
     step = Step(3, str(tmp_path / "log"))
     said: list[str] = []
@@ -381,7 +385,12 @@ def test_a_scheduler_without_workers_is_told(cache: Path, tmp_path: Path) -> Non
             cluster.scale(1)
 
         address = cluster.scheduler_address
-        assert _squares(execute([step], scheduler=address, on_wait=start)) == [9]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("always", message=".*dask worker")
+            warnings.filterwarnings("ignore", message="(?!.*dask worker)")
+            monkeypatch.setattr(warnings, "showwarning", lambda message, *_, **__: start(str(message)))
+            done = execute([step], scheduler=address, on_wait=None if warned else start)
+        assert _squares(done) == [9]
         execute([Step(4, str(tmp_path / "log"))], scheduler=address, on_wait=said.append)
     (sentence,) = said
     assert f"dask worker {address}" in sentence

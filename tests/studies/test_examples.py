@@ -113,7 +113,7 @@ def test_the_command_writes_a_page(name: str, tmp_path: Path, monkeypatch: pytes
         (("--example", "bow", "--cycles", "9000:9001"), "the run is over after"),
         (("--example", "bow", "--cycles", "9"), "--cycles takes"),
         (("--example", "bow", "--scheme", "nope"), "nope"),
-        (("--example", "bow", "--output", "no/such/page.html"), "there is no folder"),
+        (("--example", "bow", "--output", "no/such/page.html"), "No such file or directory"),
     ],
 )
 def test_wrong_arguments(

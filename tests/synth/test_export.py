@@ -138,7 +138,7 @@ def test_the_same_every_time(unit: str, kind: str) -> None:
 def test_the_head_says_what_it_is() -> None:
     config = with_overrides(TINY, ["sub_core.banks=4"])
     text = exported("banks", config, BASELINE, kind=".v")
-    head = text.partition("module ")[0]
+    head = text.partition("`timescale ")[0]
     assert f"Configuration {config_hash(config)}, preset tiny, scheme baseline." in head
     assert "--set sub_core.banks=4" in head
     assert "hdl/storage/banks.py, class Banks" in head

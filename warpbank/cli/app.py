@@ -13,12 +13,13 @@ from typer.core import TyperGroup
 
 from warpbank.cli import output, trace
 from warpbank.cli.compare import compare
-from warpbank.cli.compile import compile_, template
+from warpbank.cli.compile import compile_
 from warpbank.cli.explain import explain
 from warpbank.cli.export import export
 from warpbank.cli.fpga import fpga
 from warpbank.cli.gating import gating
 from warpbank.cli.kernels import kernels
+from warpbank.cli.launch_template import launch_template
 from warpbank.cli.lockstep import lockstep
 from warpbank.cli.reproduce import reproduce
 from warpbank.cli.run import run
@@ -39,7 +40,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "view": view,
         "lockstep": lockstep,
         "compile": compile_,
-        "launch-template": template,
+        "launch-template": launch_template,
         "trace": trace.app,
     },
     "Study": {

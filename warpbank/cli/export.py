@@ -14,7 +14,7 @@ from warpbank.cli.options import ConfigOption, PresetOption, SchemeOption, SetOp
 from warpbank.cli.wheels import wheels
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
-from warpbank.sim.output import check_file, write_text
+from warpbank.sim.output import check_file, check_folder, write_text
 
 
 def export(
@@ -53,13 +53,16 @@ def export(
 
     if bench is None:
         check_file(file)
+    elif file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
+        raise ArgumentError(
+            f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
+        )
+    else:
+        check_folder(file)
     machine = exp.find_config(exp.machine_name(preset, config), config, overrides or [])
+    chosen, loaded = exp.find_scheme(scheme), extensions.loaded()
     if bench is not None:
-        if file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
-            raise ArgumentError(
-                f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
-            )
-        files = folder(unit, machine, exp.find_scheme(scheme), bench=bench, probe=probe)
+        files = folder(unit, machine, chosen, bench=bench, probe=probe, extensions=loaded)
         try:
             file.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -68,15 +71,5 @@ def export(
             write_text(file / name, text)
         output.wrote(file)
         return
-    write_text(
-        file,
-        exported(
-            unit,
-            machine,
-            exp.find_scheme(scheme),
-            kind=file.suffix,
-            probe=probe,
-            extensions=extensions.loaded(),
-        ),
-    )
+    write_text(file, exported(unit, machine, chosen, kind=file.suffix, probe=probe, extensions=loaded))
     output.wrote(file)

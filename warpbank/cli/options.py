@@ -230,7 +230,7 @@ def wave_cycles(text: str | None) -> tuple[int, int | None]:
     return int(first or 0), int(end) if end else None
 
 
-def cycles(text: str) -> tuple[int, int]:
+def window(text: str) -> tuple[int, int]:
     """The cycles that `--cycles` names, the first and the end. Raises WarpbankError if it names none."""
     first, colon, end = text.partition(":")
     if not colon or not _cycle(first) or not _cycle(end) or int(end) <= int(first):

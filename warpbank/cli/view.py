@@ -10,7 +10,7 @@ import typer
 
 from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import BASELINE
-from warpbank.cli import output
+from warpbank.cli import output, progress
 from warpbank.cli.options import (
     CodeOrderOption,
     ConfigOption,
@@ -26,12 +26,12 @@ from warpbank.cli.options import (
     Size,
     SizeOption,
     TraceOption,
+    window,
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import traced
-from warpbank.sim.output import check_writable, write_text
+from warpbank.sim.output import check_file, write_text
 from warpbank.sim.view.formats import default_name, draw
 from warpbank.studies.examples import CYCLES, EXAMPLES, find, page, record
 
@@ -102,11 +102,22 @@ def view(
         return
     first, end = window(cycles)
     options = CompileOptions(code_order, constants, free_registers, max_registers)
-    experiment, notes = traced.choose(
-        kernel, size, launch, preset, config, scheme, overrides, options, max_instructions, trace
-    )
+    with progress.reporter() as report:
+        experiment, notes = traced.choose(
+            kernel,
+            size,
+            launch,
+            preset,
+            config,
+            scheme,
+            overrides,
+            options,
+            max_instructions,
+            trace,
+            report.reading,
+        )
     target = file or default_name(experiment, form)
-    check_writable(target)
+    check_file(target)
     timeline, text = draw(experiment, first, end, form)
     write_text(target, text)
     for note in notes:
@@ -141,7 +152,7 @@ def _example(
             f"--example {name} is drawn as a machine; write --format machine, or leave it out"
         )
     target = file or Path(f"{name}-example.html")
-    check_writable(target)
+    check_file(target)
     first, end = window(cycles) if given("cycles") else (0, CYCLES)
     recording, config = record(
         example, scheme if given("scheme") else None, preset, tuple(overrides or ()), first, end
@@ -149,13 +160,3 @@ def _example(
     write_text(target, page(example, recording, config, preset))
     timeline = recording.timeline
     output.wrote(target, f"cycles {timeline.start} to {timeline.end - 1}, {len(timeline.uops)} uops")
-
-
-def window(text: str) -> tuple[int, int]:
-    """The cycles that `--cycles` names. Raises WarpbankError if it names none."""
-    first, colon, end = text.partition(":")
-    if not colon or not first.isdecimal() or not end.isdecimal() or int(end) <= int(first):
-        raise WarpbankError(
-            f"--cycles takes the first cycle and the one after the last, for example 100:200, not {text!r}"
-        )
-    return int(first), int(end)

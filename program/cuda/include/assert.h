@@ -3,8 +3,7 @@
 
 #ifndef WARPBANK_ASSERT_HOST
 #define WARPBANK_ASSERT_HOST
-extern "C" __host__ void abort() noexcept __attribute__((noreturn));
-static inline __host__ void warpbank_assert_failed() { abort(); }
+static inline __host__ void warpbank_assert_failed() { __builtin_abort(); }
 #endif
 
 #undef assert

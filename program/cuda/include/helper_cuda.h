@@ -2,10 +2,9 @@
 #pragma once
 #include "warpbank/device.h"
 
-extern "C" __host__ void abort() noexcept __attribute__((noreturn));
 static inline __host__ void warpbank_check(cudaError_t error)
 {
-    if (error != cudaSuccess) abort();
+    if (error != cudaSuccess) __builtin_abort();
 }
 #define checkCudaErrors(call) warpbank_check(call)
 #define getLastCudaError(message) warpbank_check(cudaGetLastError())

@@ -67,11 +67,14 @@ def _source(folder: Path, text: str) -> Path:
     return file
 
 
-def test_every_stand_in_and_the_usual_headers_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("usual_first", [False, True])
+def test_every_stand_in_and_the_usual_headers_together(usual_first: bool, tmp_path: Path) -> None:
     folder = Path(str(files("warpbank.program.cuda") / "include"))
     stand_ins = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
     assert "cuda_runtime.h" in stand_ins
-    lines = "".join(f"#include <{name}>\n" for name in [*stand_ins, *HEADERS])
+    lines = "".join(
+        f"#include <{name}>\n" for name in ([*HEADERS, *stand_ins] if usual_first else [*stand_ins, *HEADERS])
+    )
     text = lines + "__global__ void k(float *p) { p[threadIdx.x] = std::sqrt(p[0]); }\n"
     assert ".entry _Z1kPf" in compile_cuda(_source(tmp_path, text))
 
@@ -115,6 +118,12 @@ int main()
     assert notes[0] == f"{file}:1: cublas_v2.h is not here and taken as empty"
     assert notes[1].startswith(f"{file}:3: the host function multiply is left out; line 3: unknown type name")
     assert notes[2].startswith(f"{file}:7: the host function main is left out; line 10: use of undeclared")
+
+
+@pytest.mark.parametrize(("defines", "traps"), [({}, True), ({"NDEBUG": 1}, False)])
+def test_assert_needs_no_header(defines: dict[str, int], traps: bool, tmp_path: Path) -> None:
+    text = "__global__ void k(int *p) { assert(p[0] == 1); p[threadIdx.x] = 2; }\n"
+    assert ("trap;" in compile_cuda(_source(tmp_path, text), defines=defines)) == traps
 
 
 def test_an_error_in_device_code_stays_an_error(tmp_path: Path) -> None:

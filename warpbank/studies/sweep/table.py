@@ -15,6 +15,7 @@ from warpbank.program.cache import whole
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
+from warpbank.sim.output import check_file
 from warpbank.sim.runs import Outcome, RunSpec
 from warpbank.studies.sweep.description import Sweep
 from warpbank.synth.energy import COMMON, Energy, energy, table
@@ -118,10 +119,10 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Check, before anything is run, that the file can be written in the end; raises OutputError."""
+    """Check, before anything is run, that pyarrow is there and that the file can be written in the end.
+    Raises MissingPackageError, OutputError."""
     _pyarrow()
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise OutputError(f"cannot write {path}; name a file in a folder that exists and can be written to")
+    check_file(path)
 
 
 def _cell(value: Any, kind: str) -> Any:
