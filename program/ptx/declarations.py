@@ -50,8 +50,10 @@ def starts_variable(cursor: Cursor) -> bool:
     return cursor.text in _SPACES
 
 
-def linkage(cursor: Cursor) -> set[str]:
-    """Steps over `.visible`, `.extern` and the like."""
+def linkage(cursor: Cursor, *, look: bool = False) -> set[str]:
+    """Steps over `.visible`, `.extern` and the like; `look` only says whether the next token is one."""
+    if look:
+        return {cursor.text} & _LINKAGE
     found = set()
     while cursor.text in _LINKAGE:
         found.add(cursor.text)
