@@ -13,8 +13,8 @@ _INSTEAD = "compile for 64-bit addresses (-m64, which prints .address_size 64)"
 
 
 def check_addresses(module: Module) -> None:
-    """Refuses 32-bit addresses: those that .address_size 32 states, or, in a file without .address_size, those
-    that an access to global or generic memory shows by a 32-bit base register.
+    """Refuses 32-bit addresses: those that .address_size 32 states, or, in a file without .address_size,
+    those that an access to global or generic memory shows by a 32-bit base register.
 
     Raises
     ------
@@ -30,7 +30,8 @@ def check_addresses(module: Module) -> None:
                 raise PtxError(
                     module.path,
                     statement.line,
-                    f"{statement.text!r} has a 32-bit address, and 32-bit addresses are not supported: {_INSTEAD}",
+                    f"{statement.text!r} has a 32-bit address, and 32-bit addresses are not supported: "
+                    + _INSTEAD,
                 )
 
 

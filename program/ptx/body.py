@@ -132,8 +132,8 @@ class BodyParser(OperandParser):
             raise cursor.error(f"unknown directive {text!r} in a function body")
 
     def _hoisted(self, variable: Variable) -> Variable:
-        """A .global or .const variable of the function as one of the module. The dot keeps its name apart from
-        every name that PTX can write. Its initial value may hold addresses of the function's own
+        """A .global or .const variable of the function as one of the module. The dot keeps its name apart
+        from every name that PTX can write. Its initial value may hold addresses of the function's own
         variables."""
         relocations = []
         for offset, symbol, size in variable.relocations:
