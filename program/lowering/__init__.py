@@ -18,6 +18,7 @@ from warpbank.program.lowering import (  # noqa: F401 (each registers its opcode
     moves,
     staging,
     tensor,
+    wmma,
 )
 from warpbank.program.lowering.addresses import check_addresses
 from warpbank.program.lowering.cleanup import clean
