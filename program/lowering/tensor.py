@@ -38,16 +38,19 @@ _SHAPES: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, int, int
 _NAMES = {f"m{m}n{n}k{k}": (m, n, k) for _, _, shapes in _SHAPES for m, n, k in shapes}
 
 
-def supported() -> str:
-    """The shapes and types that mma.sync has here, as one clause."""
-    return ", ".join(
-        f"{'/'.join(factors)} with {'/'.join(accumulators)} accumulators: "
-        + " ".join(f"m{m}n{n}k{k}" for m, n, k in shapes)
-        for factors, accumulators, shapes in _SHAPES
-    )
-
-
-_CLAUSE = f"of mma.sync these work, .row.col (m8n8k4 of f16 in any layout): {supported()}"
+def _instead(types: Sequence[str]) -> str:
+    """What mma.sync has for the factors that these PTX types name, as one clause."""
+    for factors, accumulators, shapes in _SHAPES:
+        if not set(factors).isdisjoint(types[1:3]):
+            quads = (8, 8, 4) in shapes and "f16" in factors
+            layouts = "in any layout as m8n8k4, .row.col" if quads else ".row.col"
+            names = " ".join(f"m{m}n{n}k{k}" for m, n, k in shapes if not quads or k > 4)
+            return (
+                f"with factors of {' or '.join(factors)} mma.sync works {layouts} as {names}, with accumulators "
+                f"of {' or '.join(accumulators)}, the two of one type"
+            )
+    known = ", ".join("/".join(factors) for factors, _, _ in _SHAPES)
+    return f"mma.sync works for dense factors of {known}; docs/lowering.md has the shapes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +172,11 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
     saturate = form.flag("satfinite")
     layouts, types = form.left[:2], form.left[2:]
     if shape is None or len(types) != 4 or any(name not in ("row", "col") for name in layouts):
-        form.refuse(_CLAUSE)
+        form.refuse(_instead(types))
     d_type, a_type, b_type, c_type = types
     found = product(shape, (a_type, b_type), (d_type, c_type), layouts, saturate)
     if found is None:
-        form.refuse(_CLAUSE)
+        form.refuse(_instead(types))
     form.arity(4)
     a_count, b_count, c_count = found.counts
     targets = fragment(form, 0, c_count)

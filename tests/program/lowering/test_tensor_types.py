@@ -187,15 +187,19 @@ def test_four_products_at_once(layouts: str, c_type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "modifiers",
+    ("modifiers", "message"),
     [
-        "m16n8k16.col.row.f32.f16.f16.f32",
-        "m16n8k8.row.col.f16.bf16.bf16.f16",
-        "m8n8k4.row.col.f32.f16.f16.f16",
+        ("m16n8k16.col.row.f32.f16.f16.f32", "in any layout as m8n8k4, .row.col as m16n8k8 m16n8k16"),
+        ("m16n8k8.row.col.f16.bf16.bf16.f16", "accumulators of f32"),
+        ("m8n8k4.row.col.f32.f16.f16.f16", "the two of one type"),
+        ("m8n8k32.row.col.s32.s4.s4.s32", "f16, bf16, tf32, s8/u8, e4m3/e5m2, f64"),
+        ("m16n8k64.row.col.s32.s8.s8.s32", "as m8n8k16 m16n8k16 m16n8k32, with accumulators of s32"),
     ],
 )
-def test_refusals_name_what_works(modifiers: str) -> None:
+def test_refusals_name_what_works(modifiers: str, message: str) -> None:
     line = f"mma.sync.aligned.{modifiers} {{%r1}}, {{%r2}}, {{%r3}}, {{%r4}};"
     text = HEAD + ".visible .entry k()\n{\n.reg .b32 %r<5>;\n" + line + "\nret;\n}\n"
-    with pytest.raises(PtxError, match=r"k.ptx:7: .*s8/u8 with s32 accumulators: m8n8k16 m16n8k16 m16n8k32"):
+    with pytest.raises(PtxError) as caught:
         lower(parse(text, "k.ptx"), "k")
+    assert str(caught.value).startswith("k.ptx:7: ")
+    assert message in str(caught.value)
