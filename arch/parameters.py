@@ -161,6 +161,10 @@ class CollectorConfig(_Checked):
         return max(2 * self.window, self.slots) if self.boc_entries == "half" else int(self.boc_entries)
 
 
+#: Transfers that wait at a bank of the main register file for their turn (LTRF).
+TRANSFER_QUEUE = 4
+
+
 @dataclass(frozen=True)
 class CacheConfig(_Checked):
     """Parameters of the register file cache."""
@@ -283,6 +287,13 @@ class SubCoreConfig(_Checked):
         high=3200,
     )
     active_warps: int = item(2, "warps", "active warps under two-level scheduling", high=64)
+    replacement: str = item(
+        "strict",
+        "policy",
+        "two-level scheduling: when an active warp that waits becomes pending; `strict`: at once, "
+        "`on_demand`: when another warp needs its place",
+        choices=("strict", "on_demand"),
+    )
     front_end: FrontEndConfig = field(default_factory=FrontEndConfig, metadata={"doc": "front end"})
     collector: CollectorConfig = field(default_factory=CollectorConfig, metadata={"doc": "collectors"})
     cache: CacheConfig = field(default_factory=CacheConfig, metadata={"doc": "register file cache"})
@@ -347,6 +358,12 @@ class SubCoreConfig(_Checked):
         """Number of entries of a bank's request queue. Every slot of every collector may ask one bank, so the
         queue never overflows."""
         return self.collectors * self.collector.slots
+
+    @property
+    def transfers(self) -> int:
+        """Number of registers that may set off between banks and register file cache in a cycle: as many as
+        the crossbar carries on average, rounded down to a power of two (LTRF)."""
+        return 1 << (max(1, min(self.banks, self.cache.registers) // self.cache.crossing).bit_length() - 1)
 
 
 @dataclass(frozen=True)

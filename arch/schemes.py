@@ -183,7 +183,8 @@ def first_scheme(wanted: Callable[[Scheme], bool]) -> str:
 LTRF_PARTS = (
     Part("warp_control_blocks", Size("maxwell", quick=True), shown=True),
     Part("address_allocation", shown=True),
-    Part("mover", shown=True),
+    Part("places", shown=True),
+    Part("engine", Size("maxwell", quick=True), shown=True),
 )
 
 BASELINE = register_scheme(

@@ -98,8 +98,8 @@ class Mapping(ABC):
         """Registers and predicates have been written (scoreboard release interface)."""
 
     @abstractmethod
-    def moved(self, register: int) -> None:
-        """A register sets off between its home and a cache."""
+    def moved(self, registers: list[int]) -> None:
+        """Registers set off between their homes and a cache, in one cycle."""
 
     @abstractmethod
     def hold(self, warp: int, register: int) -> None:

@@ -17,6 +17,8 @@ from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 CHUNK = 1024
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
 PREDICATE_BIT = 256
+#: Memory operations by number: cheaper to look up than to make.
+_MEMORY = tuple(Memory)
 
 
 class TraceUop(Uop):
@@ -302,7 +304,7 @@ class WarpStream:
             pcs[at],
             mask,
             lane_mask,
-            memory=memories[at],
+            memory=_MEMORY[memories[at]],
             values=values,
             lines=found,
             passes=passes[at],

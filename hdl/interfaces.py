@@ -713,6 +713,7 @@ class SchedulerPorts(wiring.Signature):
     ready : In(warps). Warps whose next uop has no hazard.
     away : In(warps), if it has `sets` of active and pending warps. Warps that have nothing to do among the
         active ones: they wait for memory or at a barrier, or are over.
+    over : In(warps), if it has `sets`. Warps that have issued their last uop.
     may_activate : In(warps). Warps that could become active, were they not away.
     pick : Out(bits(warps)). The warp that issues, if `eligible` is not 0. Combinational; the state follows at
         the clock edge.
@@ -729,6 +730,7 @@ class SchedulerPorts(wiring.Signature):
                 "holds": In(warps),
                 "ready": In(warps),
                 "away": In(warps if sets else 0),
+                "over": In(warps if sets else 0),
                 "may_activate": In(warps),
                 "pick": Out(bits(warps)),
                 "active": starting_at(Out(warps), -1),
@@ -746,6 +748,7 @@ class SchedulerInterface(Interface, Protocol):
     holds: Signal
     ready: Signal
     away: Signal
+    over: Signal
     may_activate: Signal
     pick: Signal
     active: Signal

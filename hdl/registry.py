@@ -65,9 +65,10 @@ class Collectors(Interface, Protocol):
 #: - a collector with the machine, `probe`, and the parts in which the storage compresses a register; its
 #:   class has `collection`, called with the machine;
 #: - a hierarchy with the machine, the main register file, the collection, and `probe`; its class has
-#:   `main_needs`, arguments of the main register file;
+#:   `main_needs`, arguments of the main register file, and `moved`, called with the machine: registers that
+#:   are located in a cycle because they move, and those that may be on their way per bank;
 #: - a mapping with the machine, the collection, the ports that locate a register, the operands that are
-#:   located in a cycle, and `probe`;
+#:   located in a cycle, `probe`, and what `moved` says;
 #: - a storage with the machine, `probe`, the registers that may be released in a cycle, and whether a cache
 #:   tells it what metadata to keep;
 #: - a scheduler with the machine and `probe`;
@@ -84,14 +85,21 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     collection: Collection = COLLECTORS[scheme.collector].collection(
         config, **COLLECTORS.arguments(scheme.collector)
     )
-    needs = HIERARCHIES[scheme.hierarchy].main_needs
-    cached, operands = needs["cached"], needs["operands"]
+    hierarchy = HIERARCHIES[scheme.hierarchy]
+    cached, operands = hierarchy.main_needs["cached"], hierarchy.main_needs["operands"]
+    moved = hierarchy.moved(config) if cached else (0, 0)
     freed = TABLE_BANKS if probe and config.takes_flags else 0
     storage = STORAGES.make(scheme.storage, config, probe, freed, cached and not operands)
     mapping = MAPPINGS.make(
-        scheme.mapping, config, collection, collection.writers + cached, MAX_SOURCES if operands else 0, probe
+        scheme.mapping,
+        config,
+        collection,
+        collection.writers + moved[0],
+        MAX_SOURCES if operands else 0,
+        probe,
+        moved,
     )
-    main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe)
+    main = MainRegisterFile(config, mapping, storage, collection, operands, cached, probe, moved)
     registers: Hierarchy = HIERARCHIES.make(scheme.hierarchy, config, main, collection, probe=probe)
     return registers
 

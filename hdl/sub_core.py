@@ -187,6 +187,7 @@ class SubCore(wiring.Component):
         m.d.comb += [
             scheduler.ready.eq(status.ready),
             scheduler.away.eq(status.away | registers.lacking & status.ready),
+            scheduler.over.eq(status.over),
             scheduler.may_activate.eq(registers.may_activate),
             status.active.eq(scheduler.active & registers.may_issue & ~registers.lacking),
             registers.activate.eq(scheduler.activated.any()),

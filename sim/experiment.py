@@ -28,7 +28,7 @@ from warpbank.program.trace.schema import Trace
 from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
-from warpbank.sim.engines.golden import GoldenEngine
+from warpbank.sim.engines.golden import GoldenEngine, form
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
@@ -98,6 +98,7 @@ class Report:
             "scheme": e.scheme.name,
             "preset": e.preset,
             "engine": self.engine,
+            "model": form() if self.engine == GoldenEngine.name else "",
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
             **{name: self.trace.meta.get(name) for name in DEFAULT_OPTIONS.to_dict()},

@@ -33,8 +33,9 @@ from warpbank.hdl.front_end.issue import InFlight, Status
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.flat import Flat
-from warpbank.hdl.hierarchy.mover import Mover
+from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
@@ -122,7 +123,12 @@ _INSIDE = (
         AddressAllocation,
         lambda config, *_: AddressAllocation(config.sub_core.cache.registers),
     ),
-    Unit("mover", Mover, lambda config, *_: Mover(config)),
+    Unit(
+        "places",
+        Places,
+        lambda config, *_: Places(config.sub_core.cache.registers, config.sub_core.transfers),
+    ),
+    Unit("engine", Engine, lambda config, *_: Engine(config)),
     Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
     Unit("renaming_table_1k", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS, 16)),
     Unit("availability", Availability, lambda config, *_: _availability(config)),

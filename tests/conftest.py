@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Mutants are planted in interpreted modules, so the tests run those. It is said before anything is imported.
+os.environ.setdefault("WARPBANK_COMPILED", "0")
+
 from collections.abc import Iterator
 
 import pytest

@@ -24,6 +24,7 @@ from warpbank.program import runner
 from warpbank.program.random_programs.hinted import SMALL, random_for
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
+from warpbank.sim.engines.golden import form
 from warpbank.studies.combinations import KERNELS, combinations
 
 #: The digests of the golden model as it is.
@@ -153,7 +154,7 @@ def main() -> int:
     wrong = [name for name, made in found.items() if recorded.get(name) != made]
     for name in wrong:
         sys.stdout.write(f"{name}: {recorded.get(name, 'not recorded')} -> {found[name]}\n")
-    sys.stdout.write(f"{len(found)} runs, {len(wrong)} differ\n")
+    sys.stdout.write(f"{len(found)} runs, golden {form()}, {len(wrong)} differ\n")
     return 1 if wrong else 0
 
 

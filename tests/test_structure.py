@@ -11,8 +11,8 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-#: Room -> the rooms it may import. `warpbank` is the front door: it makes what is below it available, and
-#: nothing below knows it.
+#: Room -> the rooms it may import. `native` compiles golden, and is imported before anything else.
+#: `warpbank` is the front door: it makes what is below it available, and nothing below knows it.
 ALLOWED: dict[str, set[str]] = {
     "arch": set(),
     "program": {"arch"},
@@ -22,9 +22,12 @@ ALLOWED: dict[str, set[str]] = {
     "synth": {"arch", "program", "hdl"},
     "sim": {"arch", "program", "workloads", "golden", "hdl", "synth"},
     "studies": {"arch", "program", "workloads", "golden", "hdl", "synth", "sim"},
-    "cli": {"arch", "program", "workloads", "golden", "synth", "sim", "studies"},
+    "native": {"program"},
+    "cli": {"arch", "native", "program", "workloads", "golden", "synth", "sim", "studies"},
 }
-FOLDERS = {room: ROOT / ("warpbank" if room in ("studies", "cli") else "") / room for room in ALLOWED}
+FOLDERS = {
+    room: ROOT / ("warpbank" if room in ("studies", "cli", "native") else "") / room for room in ALLOWED
+}
 SOURCES = {path: room for room, folder in FOLDERS.items() for path in sorted(folder.rglob("*.py"))}
 #: The Python API stands beside the command line.
 ALLOWED["api"] = ALLOWED["cli"] | {"api", "errors", "results"}

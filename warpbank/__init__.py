@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from warpbank import native
+
 if TYPE_CHECKING:
     from warpbank import api, errors, results
     from warpbank.api import compare, compile, kernels, load, lockstep, presets, run, schemes, sweep
@@ -73,3 +75,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+native.install()

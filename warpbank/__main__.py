@@ -1,6 +1,6 @@
 """`python -m warpbank`: the command line."""
 
-from warpbank.cli.app import main
+from warpbank.cli.start import main
 
 if __name__ == "__main__":
     main()

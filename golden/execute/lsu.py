@@ -86,7 +86,6 @@ class Lsu:
         if self._stalled is not None and cycle - 1 > self._stepped:
             self._count_stall(self._stalled, self._stepped + 1, cycle)
         self._stepped = cycle
-        self._stalled = None
         room = self._flying < self._config.pending
         if self._returns and self._returns[0][0] <= cycle:
             self._return(cycle)
@@ -94,14 +93,20 @@ class Lsu:
         if answer is not None:
             self._answer(cycle, *answer)
         fills = answer is not None and answer[1] is None
-        if self._busy_until <= cycle and not fills:
-            if self._uop is None:
-                self._take(cycle, room)
-            if self._uop is not None:
-                self._proceed(cycle, self._uop)
+        self._work(cycle, room, fills)
         if self._stalled is not None:
             self._count_stall(self._stalled, cycle, cycle + 1)
         self.wake = self._next_cycle(cycle)
+
+    def _work(self, cycle: int, room: bool, fills: bool) -> None:
+        """Take a uop if there is none, and do one line or pass of it, unless an answer fills the L1."""
+        self._stalled = None
+        if self._busy_until > cycle or fills:
+            return
+        if self._uop is None:
+            self._take(cycle, room)
+        if self._uop is not None:
+            self._proceed(cycle, self._uop)
 
     def _return(self, cycle: int) -> None:
         _, _, uop = heapq.heappop(self._returns)

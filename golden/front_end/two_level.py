@@ -19,14 +19,18 @@ class TwoLevel(Scheduler):
     the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
     order in which warps were started.
 
+    With `replacement` `on_demand` an active warp that is away stays active until a pending warp that is not
+    away finds no room: then one of them, the oldest, becomes pending. One that is over does so at once.
+
     Parameters
     ----------
-    config : warp slots, active warps.
+    config : warp slots, active warps, replacement.
     probe : receives `activate`, `deactivate`.
     """
 
     def __init__(self, config: SubCoreConfig, probe: Probe) -> None:
         self._room = config.active_warps
+        self._on_demand = config.replacement == "on_demand"
         self._probe = probe
         self._inner = Lrr(config.warps)
         self._order = list(range(config.warps))
@@ -45,15 +49,17 @@ class TwoLevel(Scheduler):
     def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
         """Warps that cannot issue for long become pending, those that lack only physical registers among
         them."""
-        return self.edge(status.away | status.ready & lacking, registers.may_activate)
+        away = status.away | status.ready & lacking
+        return self.edge(away, registers.may_activate, ~status.live)
 
     def activates(self, status: Status, lacking: int, registers: Hierarchy) -> bool:
         """Whether `activate` would change anything."""
-        return self.moves(status.away | status.ready & lacking, registers.may_activate)
+        away = status.away | status.ready & lacking
+        return self.moves(away, registers.may_activate, ~status.live)
 
-    def moves(self, away: int, may_activate: int = -1) -> bool:
+    def moves(self, away: int, may_activate: int = -1, over: int = 0) -> bool:
         """Return whether `edge` would change anything."""
-        return bool(self.active & away or self._candidates(away, may_activate))
+        return bool(self._leaving(away, over) or self._candidates(away, may_activate))
 
     def _candidates(self, away: int, may_activate: int) -> int:
         """Return the mask of the warps one of which becomes active."""
@@ -63,7 +69,19 @@ class TwoLevel(Scheduler):
             else 0
         )
 
-    def edge(self, away: int, may_activate: int = -1) -> tuple[int, int]:
+    def _leaving(self, away: int, over: int) -> int:
+        """Return the mask of the warps that become pending."""
+        idle = self.active & away
+        if not self._on_demand:
+            return idle
+        needed = self.active.bit_count() == self._room and self._everyone & ~away & ~self.active
+        return idle & over | (self._oldest(idle) if needed else 0)
+
+    def _oldest(self, warps: int) -> int:
+        """Return the oldest of a mask of warps, as a mask."""
+        return next((1 << warp for warp in self._order if warps >> warp & 1), 0)
+
+    def edge(self, away: int, may_activate: int = -1, over: int = 0) -> tuple[int, int]:
         """End the cycle at the clock edge: replace active warps that have nothing to do.
 
         Parameters
@@ -71,12 +89,12 @@ class TwoLevel(Scheduler):
         away : mask of the warps that have nothing to do among the active ones: they wait for memory or at a
             barrier, or are over.
         may_activate : mask of the warps that could become active, were they not away.
+        over : mask of the warps that have issued their last uop.
 
         Returns the masks of the warps that become active and pending.
         """
-        candidates = self._candidates(away, may_activate)
-        gone = self.active & away
-        came = next((1 << warp for warp in self._order if candidates >> warp & 1), 0)
+        gone = self._leaving(away, over)
+        came = self._oldest(self._candidates(away, may_activate))
         self.active = self.active & ~gone | came
         if came | gone:
             self._report(came, gone)

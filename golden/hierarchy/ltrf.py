@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.allocation import AddressAllocation
-from warpbank.golden.hierarchy.mover import Move, Mover, Stage
+from warpbank.golden.hierarchy.engine import Engine, Transfer
+from warpbank.golden.hierarchy.places import Places
 from warpbank.golden.hierarchy.wcb import WarpControlBlock
-from warpbank.golden.interfaces import Arrival, Hierarchy, Home
+from warpbank.golden.interfaces import Arrival, Hierarchy
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
@@ -22,8 +24,24 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
-#: Registers whose place in the cache is looked up in a cycle.
+#: Registers of a warp whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
+
+
+@dataclass
+class Chosen:
+    """A register that has been chosen to set off, and whose place is found next.
+
+    Parameters
+    ----------
+    register : which.
+    live : its content is wanted.
+    plain : a result of it is still to come.
+    """
+
+    register: int
+    live: bool
+    plain: bool
 
 
 class Ltrf(Hierarchy):
@@ -34,20 +52,23 @@ class Ltrf(Hierarchy):
     warp that is deactivated loses its row once what was in it has left, and gets its working set again when
     it is activated.
 
-    One register per cycle sets off, of a warp chosen by rotating priority among those with something to move:
-    first those that leave, then those that come, in ascending order. It needs the mover of its main bank; a
-    register that leaves also needs its bank of the cache, one that comes a bank that is free. A warp whose
-    turn comes to nothing waits for the next one. Dead registers (LTRF+) are released and allocated without
-    being moved.
+    Registers set off in three stages. Choice: of one row with something to move, up to
+    `SubCoreConfig.transfers` registers, the lowest of each residue class of that many; those that leave go
+    before those that come, and a row is served until it has nothing to choose. Place: registers that leave
+    are looked up in the table, those that come are given the lowest unused places; each goes into the queue
+    of its main bank as soon as that has room, one per bank and cycle, and no other row is chosen before all
+    have gone. Then the engine carries them (`Engine`). Dead registers (LTRF+) are released and allocated
+    without being carried.
 
     A register without content in the main register file, whose last read may have issued, has nothing to be
-    moved either: it leaves the cache without that. When it comes, a mapping that gives homes as they are
-    needed has zeros written into its place, in the cycle in which it is given it, if its bank of the cache is
-    free then. It keeps its place in the cache when its home is released, since its interval may write it
-    again. Its home is not released while it is moved.
+    carried either: it loses its place without that. When it comes, a mapping that gives homes as they are
+    needed has zeros written into its place, in the cycle behind the one in which it is given it, if the
+    engine does not use its bank of the cache then. It keeps its place in the cache when its home is released,
+    since its interval may write it again. Its home is not released while it is carried.
 
     A result goes where its register is: into the cache if it is valid there, else into the main register
-    file; while the register moves it waits. Operands come from the cache only.
+    file; while the register moves it waits, and while the engine uses its bank of the cache. Operands come
+    from the cache only.
 
     The cache keeps values whole, each with its metadata, so that scalar execution is decided as without a
     cache (neither G-Scalar nor LTRF has it). A result is described when it comes, wherever it goes. A
@@ -58,8 +79,8 @@ class Ltrf(Hierarchy):
     issued; a register that leaves while a result of it is still to come is kept there as it is, and so is a
     value that a collector evicts to the main register file.
 
-    Order within a cycle at a bank of the cache: registers that come in, results, registers that leave,
-    operands. At a bank of the main register file: results, then its mover.
+    Order within a cycle at a bank of the cache: the engine, results, operands. At a bank of the main register
+    file: results, then the engine.
 
     Parameters
     ----------
@@ -85,7 +106,7 @@ class Ltrf(Hierarchy):
         self._entries, self._rows = core.cache.registers, core.active_warps
         self.blocks = [WarpControlBlock(liveness) for _ in range(core.warps)]
         self.offsets = AddressAllocation(self._rows)
-        self._units = [AddressAllocation(self._entries) for _ in range(self._rows)]
+        self._places = [Places(self._entries) for _ in range(self._rows)]
         self._owner: list[int | None] = [None] * self._rows  # warp of each row of the cache
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
@@ -94,16 +115,24 @@ class Ltrf(Hierarchy):
         self._arbiter = Arbiter(self._entries, probe, cache=True)
         #: Operands that one uop has asked for in this cycle: (collector, slot, tag, warp, register).
         self._asked: list[tuple[int, int, int, int, int]] = []
-        #: Operands of the uops that asked in earlier cycles.
-        self._lookups: deque[list[tuple[int, int, int, int, int]]] = deque()
+        #: Operands of uops with more than `LOOKUPS` that have not been looked up.
+        self._more: deque[list[tuple[int, int, int, int, int]]] = deque()
         self.arriving: list[Arrival] = []
         self.may_issue = 0
         self.landing = []
-        self._movers = [Mover(core.cache.crossing) for _ in range(core.banks)]
-        self._pointer = 0
-        self._cache_written = 0
-        self._filling = -1  # mover that writes the cache in this cycle
-        self._fill_pointer = 0
+        self._engine = Engine(core, main, self._values, self._metadata, self._read_out, self._arrived, probe)
+        self._transfers = core.transfers
+        self._classes = [
+            sum(1 << register for register in range(number, 256, core.transfers))
+            for number in range(core.transfers)
+        ]
+        self._pointer = 0  # row whose turn it is
+        #: What was chosen and has no place yet: of which row, whether it leaves, and which registers.
+        self._chosen: list[Chosen] = []
+        self._chosen_row = 0
+        self._chosen_out = False
+        self._cache_written = 0  # banks of the cache that are used in this cycle
+        self._zeroed: list[tuple[int, int]] = []  # (bank, row) of the cache that are cleared in this cycle
 
     # --- Warps.
 
@@ -111,10 +140,7 @@ class Ltrf(Hierarchy):
         """A launch begins. What is still on its way, of warps that have ended, is forgotten if its home is
         somebody else's from now on."""
         if self._mapping.launch(registers, exempt, slots):
-            for mover in self._movers:
-                mover.done()
-            for block in self.blocks:
-                block.moving = 0
+            self._engine.forget()
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
@@ -137,7 +163,7 @@ class Ltrf(Hierarchy):
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
         offset = self.offsets.allocate()
-        self.blocks[warp].activate(offset, self._units[offset])
+        self.blocks[warp].activate(offset, self._places[offset])
         self._owner[offset] = warp
         self._complete()
 
@@ -171,9 +197,9 @@ class Ltrf(Hierarchy):
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
-        if self._arbiter.pending or self.arriving or self._asked or self._lookups or self._main.busy:
+        if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
             return True
-        if any(mover.stage is not Stage.IDLE for mover in self._movers):
+        if self._chosen or self._zeroed or self._engine.busy:
             return True
         return any(self._works(warp) or self.blocks[warp].empty for warp in self._owner if warp is not None)
 
@@ -244,172 +270,168 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
-        under_way = [number for number, mover in enumerate(self._movers) if mover.stage is not Stage.IDLE]
         empty = next((warp for warp in self._owner if warp is not None and self.blocks[warp].empty), None)
-        self._set_off()
+        choice = self._choose()
         values, metadata = self._values, self._metadata
         self.arriving = [
             (collector, slot, tag, values[entry][offset], metadata[entry][offset])
             for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
         ]
-        self._main_banks(under_way)
+        for entry, offset in self._zeroed:
+            values[entry][offset], metadata[entry][offset] = self._main.zeros, self._main.zero_metadata
+        self._zeroed = []
+        self._engine.step()
+        self._cache_written = self._engine.taken
+        self._find_places()
+        if not self._chosen and choice is not None:
+            self._take(*choice)
         self._look_up()
         if empty is not None:
             self._release(empty)
-        self._choose_fill()
         self._complete()
         return arrived
 
-    def _set_off(self) -> None:
-        """Let one register set off: of the first warp, in rotating order, that has something to move."""
-        work = sum(1 << row for row, warp in enumerate(self._owner) if warp is not None and self._works(warp))
-        if not work:
-            return
-        row = first_from(work, self._pointer)
-        self._pointer = (row + 1) % self._rows
-        warp = self._owner[row]
-        assert warp is not None
-        block = self.blocks[warp]
-        if block.out:
-            self._leave(warp, block, row, _lowest(block.out))
-        else:
-            self._come(warp, block, row, _lowest(block.into))
+    # --- Registers that set off.
 
     def _works(self, warp: int) -> bool:
+        """Whether a warp has a register to choose."""
         block = self.blocks[warp]
         if block.out:
             return not block.leaving or self._quiet(warp)
-        return block.into != 0 and bool(block.unused.unused)
+        return block.into != 0
 
-    def _home(self, warp: int, block: WarpControlBlock, register: int) -> Home | None:
-        """(bank, row) of the main register file that a register is moved to and from; None: it is dead, or
-        has no content there."""
-        return self._mapping.content(warp, register) if block.live >> register & 1 else None
+    def _choose(self) -> tuple[int, bool, list[Chosen]] | None:
+        """Choose the registers that set off next: (row, whether they leave, which)."""
+        work = sum(1 << row for row, warp in enumerate(self._owner) if warp is not None and self._works(warp))
+        if not work:
+            return None
+        row = first_from(work, self._pointer)
+        warp = self._owner[row]
+        assert warp is not None
+        block = self.blocks[warp]
+        movable, pending = block.out or block.into, self._main.pending(warp)
+        registers = [_lowest(movable & these) for these in self._classes if movable & these]
+        chosen = [
+            Chosen(register, bool(block.live >> register & 1), bool(pending >> register & 1))
+            for register in registers
+        ]
+        return row, block.out != 0, chosen
 
-    def _leave(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
-        """A register leaves the cache, if it can in this cycle."""
-        entry = block.table[register]
-        home = self._home(warp, block, register)
-        if home is not None:
-            bank, row = home
-            if self._movers[bank].stage is not Stage.IDLE or self._cache_written >> entry & 1:
-                return
-            self._cache_written |= 1 << entry
-            value, metadata = self._values[entry][offset], self._metadata[entry][offset]
-            if self._main.pending(warp) >> register & 1:
-                metadata = self._storage.encode(value, False)
-            self._movers[bank].store(Move(warp, register, entry, offset, row, value, metadata))
-            self._set_out(block, warp, register)
-        block.placed &= ~(1 << register)
-        block.unused.release(entry)
-        self._probe.emit("cache_release", entry, offset, warp, register)
+    def _take(self, row: int, out: bool, chosen: list[Chosen]) -> None:
+        """The registers that were chosen are on their way from now on."""
+        self._pointer = row
+        warp = self._owner[row]
+        assert warp is not None
+        block, mask = self.blocks[warp], sum(1 << each.register for each in chosen)
+        if out:
+            block.placed &= ~mask
+            block.departing |= mask
+            block.storing |= mask
+        else:
+            block.placed |= mask
+            block.coming |= mask
+        self._chosen, self._chosen_row, self._chosen_out = chosen, row, out
 
-    def _come(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> None:
-        """A register comes into the cache, if it can set off in this cycle."""
-        home = self._home(warp, block, register)
-        if home is not None and self._movers[home[0]].stage is not Stage.IDLE:
+    def _find_places(self) -> None:
+        """Give the registers that come their places, or find those of the registers that leave, and queue
+        them. Those whose bank has no room stay."""
+        if not self._chosen:
             return
-        if home is None and self._mapping.blanks and not self._blank(warp, block, offset, register):
-            return
-        entry = block.table[register] = block.unused.allocate()
-        if home is not None:
-            bank, row = home
-            self._movers[bank].fetch(Move(warp, register, entry, offset, row))
-            self._set_out(block, warp, register)
-        block.placed |= 1 << register
-        self._probe.emit("cache_allocate", entry, offset, warp, register)
+        row = self._chosen_row
+        warp = self._owner[row]
+        assert warp is not None
+        block, places = self.blocks[warp], self._places[row]
+        unused = places.unused
+        stay: list[Chosen] = []
+        queued: list[int] = []
+        for each in self._chosen:
+            register = each.register
+            if self._chosen_out:
+                entry = block.table[register]
+            else:
+                assert unused, f"row {row} has no place for R{register} of warp {warp}"
+                entry = _lowest(unused)
+                unused &= ~(1 << entry)
+            home = self._mapping.content(warp, register) if each.live else None
+            if home is not None:
+                bank, line = home
+                if not self._engine.has_room(bank):
+                    stay.append(each)
+                    continue
+                self._mapping.hold(warp, register)
+                queued.append(register)
+                self._engine.push(
+                    bank, Transfer(self._chosen_out, warp, register, entry, row, line, each.plain)
+                )
+            elif not self._chosen_out and self._mapping.blanks and not self._zero(warp, register, entry, row):
+                stay.append(each)
+                continue
+            if not self._chosen_out:
+                places.give(entry)
+                block.table[register] = entry
+                self._probe.emit("cache_allocate", entry, row, warp, register)
+                if home is None:
+                    block.coming &= ~(1 << register)
+            elif home is None:
+                block.storing &= ~(1 << register)
+                self._vacate(warp, register, entry, row)
+        if queued:
+            self._mapping.moved(queued)
+        self._chosen = stay
 
-    def _blank(self, warp: int, block: WarpControlBlock, offset: int, register: int) -> bool:
-        """Write zeros into the place that a register is about to get; False: its bank is taken."""
-        entry = block.unused.unused[0]
+    def _zero(self, warp: int, register: int, entry: int, offset: int) -> bool:
+        """Have zeros written in the next cycle; False: the engine uses that bank of the cache."""
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
-        self._values[entry][offset] = self._main.zeros
-        self._metadata[entry][offset] = self._main.zero_metadata
+        self._zeroed.append((entry, offset))
         self._probe.emit("cache_zero", entry, offset, warp, register)
         return True
 
-    def _set_out(self, block: WarpControlBlock, warp: int, register: int) -> None:
-        """A register is on its way."""
-        block.moving |= 1 << register
-        self._mapping.hold(warp, register)
-        self._mapping.moved(register)
+    def _vacate(self, warp: int, register: int, entry: int, offset: int) -> None:
+        """A register that leaves loses its place."""
+        self.blocks[warp].departing &= ~(1 << register)
+        self._places[offset].take_back(entry)
+        self._probe.emit("cache_release", entry, offset, warp, register)
 
-    def _arrive(self, mover: Mover, move: Move) -> None:
-        """A register is where it goes."""
-        self.blocks[move.warp].moving &= ~(1 << move.register)
-        self._mapping.let_go(move.warp, move.register)
-        mover.done()
+    def _read_out(self, transfer: Transfer) -> None:
+        """The cache has read a register that leaves."""
+        self._vacate(transfer.warp, transfer.register, transfer.entry, transfer.offset)
 
-    def _main_banks(self, under_way: list[int]) -> None:
-        """The main register file's accesses, and the registers that were on their way when the cycle
-        began."""
-        closed = self._main.accesses()
-        for number in under_way:
-            mover = self._movers[number]
-            if mover.stage in (Stage.FETCH, Stage.STORE):
-                if not closed >> number & 1:
-                    self._access(number)
-            elif mover.stage in (Stage.SHIP_IN, Stage.SHIP_OUT):
-                mover.step()
-            elif number == self._filling:
-                self._fill(mover)
-        self._main.close()
-
-    def _access(self, bank: int) -> None:
-        """A mover's access to its bank."""
-        mover = self._movers[bank]
-        move = mover.move
-        assert move is not None
-        if mover.stage is Stage.FETCH:
-            assert not self.blocks[move.warp].complete, (
-                f"R{move.register} of warp {move.warp} is fetched inside an interval"
-            )
-            cycles, value, metadata = self._main.fetch(bank, move.row, move.warp, move.register)
-            mover.fetched(value, metadata, cycles)
+    def _arrived(self, transfer: Transfer) -> None:
+        """A register is where it goes; what the crossbar brings is written into the cache in the next
+        cycle."""
+        bit = 1 << transfer.register
+        block = self.blocks[transfer.warp]
+        if transfer.out:
+            block.storing &= ~bit
         else:
-            assert move.value is not None
-            self._main.store(bank, move.row, move.warp, move.register, move.value, move.metadata)
-            self._arrive(mover, move)
-
-    def _fill(self, mover: Mover) -> None:
-        """A register arrives in the cache."""
-        move = mover.move
-        assert move is not None
-        assert move.value is not None
-        self._values[move.entry][move.offset] = move.value
-        self._metadata[move.entry][move.offset] = move.metadata
-        self._arrive(mover, move)
-        self._probe.emit("cache_fill", move.entry, move.offset, move.warp, move.register)
-
-    def _choose_fill(self) -> None:
-        """The register that arrives in the next cycle: the narrow crossbar ends in one port, which writes
-        before any result."""
-        here = sum(1 << number for number, mover in enumerate(self._movers) if mover.stage is Stage.FILL)
-        self._filling, self._cache_written = -1, 0
-        if here:
-            self._filling = first_from(here, self._fill_pointer)
-            self._fill_pointer = (self._filling + 1) % len(self._movers)
-            move = self._movers[self._filling].move
-            assert move is not None
-            self._cache_written = 1 << move.entry
+            block.coming &= ~bit
+        self._mapping.let_go(transfer.warp, transfer.register)
 
     def _look_up(self) -> None:
-        """Find two operands of the oldest uop, and ask for them."""
-        if self._asked:
-            self._lookups.append(self._asked)
-            self._asked = []
-        if self._lookups:
-            oldest = self._lookups[0]
-            for collector, slot, tag, warp, register in oldest[:LOOKUPS]:
-                block = self.blocks[warp]
-                assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
-                assert block.offset is not None
-                self._arbiter.request(block.table[register], block.offset, collector, slot, tag)
+        """Find two operands of the newest uop, and two of the oldest one that has more and is of another
+        warp, whose table has no more ports; ask for them."""
+        newest, self._asked = self._asked, []
+        if self._more and not (newest and newest[0][3] == self._more[0][0][3]):
+            oldest = self._more[0]
+            for operand in oldest[:LOOKUPS]:
+                self._arbiter.request_late(*self._place(operand))
             del oldest[:LOOKUPS]
             if not oldest:
-                self._lookups.popleft()
+                self._more.popleft()
+        for operand in newest[:LOOKUPS]:
+            self._arbiter.request(*self._place(operand))
+        if len(newest) > LOOKUPS:
+            self._more.append(newest[LOOKUPS:])
+
+    def _place(self, operand: tuple[int, int, int, int, int]) -> tuple[int, int, int, int, int]:
+        """A request for an operand that the cache holds: (bank, row, collector, slot, tag)."""
+        collector, slot, tag, warp, register = operand
+        block = self.blocks[warp]
+        assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
+        assert block.offset is not None
+        return block.table[register], block.offset, collector, slot, tag
 
     def _release(self, warp: int) -> None:
         """All registers of a warp that leaves have left: its row is free."""
@@ -426,7 +448,7 @@ class Ltrf(Hierarchy):
         self._main.edge()
         for warp, register in self._mapping.dropped:
             block = self.blocks[warp]
-            if block.placed >> register & 1:
+            if block.valid >> register & 1:
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
                 entry[block.offset] = self._storage.poisoned(entry[block.offset])
@@ -441,9 +463,12 @@ class Ltrf(Hierarchy):
     def _kept(self, warp: int, offset: int) -> list[Kept]:
         """Registers of a warp in its row."""
         block = self.blocks[warp]
+        placed = block.placed
+        if offset == self._chosen_row and not self._chosen_out:
+            placed &= ~sum(1 << each.register for each in self._chosen)  # their places are still to be given
         kept: list[Kept] = []
-        for register in range(block.placed.bit_length()):
-            if not block.placed >> register & 1:
+        for register in range(placed.bit_length()):
+            if not placed >> register & 1:
                 continue
             entry, moving = block.table[register], bool(block.moving >> register & 1)
             notes = [f"bank {entry}"]

@@ -181,7 +181,7 @@ class Rfc(ResultCache):
                 return
             self._left = 1 << entry
             self._mapping.hold(warp, register)
-            self._mapping.moved(register)
+            self._mapping.moved([register])
             self._leaves = bank, Departing(warp, register, line, self._values[entry][offset])
         row.registers[entry] = None
         self._probe.emit("cache_release", entry, offset, warp, register)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from warpbank.golden.hierarchy.allocation import AddressAllocation
+from warpbank.golden.hierarchy.places import Places
 
 
 class WarpControlBlock:
@@ -18,26 +18,30 @@ class WarpControlBlock:
     offset : warp-offset address, the warp's row in all banks of the cache; None while the warp is not in the
         cache.
     table : register cache address table: the bank of each register that has a place.
-    placed : mask of the registers that have a place in the cache: those in it, and those on their way in.
-    moving : mask of the registers on their way between cache and main register file.
+    placed : mask of the registers that the cache holds or that have been chosen to come.
+    coming : mask of the registers that have been chosen to come and are not there yet.
+    departing : mask of the registers that have been chosen to leave and still have their place.
+    storing : mask of the registers that have been chosen to leave and are not in the main register file yet.
     working : working-set bit-vector of the interval that the warp is in.
     live : liveness bit-vector.
     new : the warp in this slot has not been active yet; the vectors are those of the one before.
     leaving : the warp has been deactivated and its registers leave.
-    unused : the address allocation unit of its row. While the warp is not in the cache it has no bank, so a
-        unit per row does for a unit per warp.
+    places : the places of its row. While the warp is not in the cache it has none, so a unit per row does for
+        a unit per warp.
     """
 
     __slots__ = (
         "_liveness",
+        "coming",
+        "departing",
         "leaving",
         "live",
-        "moving",
         "new",
         "offset",
         "placed",
+        "places",
+        "storing",
         "table",
-        "unused",
         "working",
     )
 
@@ -45,14 +49,14 @@ class WarpControlBlock:
         self._liveness = liveness
         self.offset: int | None = None
         self.table: dict[int, int] = {}
-        self.placed = self.moving = self.working = 0
+        self.placed = self.coming = self.departing = self.storing = self.working = 0
         self.leaving = False
         self.live = 0
         self.new = True
 
-    def activate(self, offset: int, unused: AddressAllocation) -> None:
+    def activate(self, offset: int, places: Places) -> None:
         """The warp gets a row. A new one is in no interval, and nothing of it is alive."""
-        self.offset, self.unused = offset, unused
+        self.offset, self.places = offset, places
         if self.new:
             self.working, self.live = 0, 0 if self._liveness else -1
             self.new = False
@@ -74,24 +78,32 @@ class WarpControlBlock:
     @property
     def valid(self) -> int:
         """Registers that the cache holds."""
-        return self.placed & ~self.moving
+        return self.placed & ~self.coming
+
+    @property
+    def moving(self) -> int:
+        """Registers on their way between cache and main register file."""
+        return self.coming | self.storing
 
     @property
     def out(self) -> int:
-        """Registers that have to lose their place."""
-        return self.placed & ~self.target
+        """Registers that may be chosen to leave: none while others come."""
+        return 0 if self.coming else self.placed & ~self.target
 
     @property
     def into(self) -> int:
-        """Registers that have to be given a place."""
-        return self.target & ~self.placed
+        """Registers that may be chosen to come: none before those that leave have been read out, so that
+        there is a place for each."""
+        return 0 if self.departing or self.placed & ~self.target else self.target & ~self.placed
 
     @property
     def complete(self) -> bool:
         """The cache holds what the warp's interval needs, and nothing else of it."""
-        return self.offset is not None and not self.leaving and self.valid == self.working
+        return (
+            self.offset is not None and not self.leaving and self.placed == self.working and not self.coming
+        )
 
     @property
     def empty(self) -> bool:
-        """The warp leaves, and nothing of it is in the cache or on its way."""
-        return self.leaving and not self.placed and not self.moving
+        """The warp leaves, and the last of its registers has been read out of the cache."""
+        return self.leaving and not self.placed and not self.departing

@@ -18,6 +18,9 @@ class Arbiter:
     are looked at in rotating order, starting after the first bank that was granted in the last cycle that
     granted anything. Malekeh, section II.
 
+    Requests that were made late wait in a FIFO of their own, which goes first: those of a uop whose operands
+    are found in several cycles (a register file cache).
+
     Parameters
     ----------
     banks : number of banks.
@@ -32,6 +35,7 @@ class Arbiter:
         self._grant = probe.ports["cache_grant" if cache else "grant"]
         self._conflict = probe.ports["cache_conflict" if cache else "conflict"]
         self._queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
+        self._late: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
         self._banks = banks
         self.waiting = 0  # mask of the banks with requests
         self._pointer = 0
@@ -40,6 +44,12 @@ class Arbiter:
     def request(self, bank: int, row: int, collector: int, slot: int, tag: int = 0) -> None:
         """Queue a read."""
         self._queues[bank].append((row, collector, slot, tag))
+        self.waiting |= 1 << bank
+        self.pending += 1
+
+    def request_late(self, bank: int, row: int, collector: int, slot: int, tag: int = 0) -> None:
+        """Queue a read of a uop that has asked for others before."""
+        self._late[bank].append((row, collector, slot, tag))
         self.waiting |= 1 << bank
         self.pending += 1
 
@@ -55,8 +65,8 @@ class Arbiter:
             bank = bank + (above & -above).bit_length() - 1 if above else (visit & -visit).bit_length() - 1
             bit = 1 << bank
             visit &= ~bit
-            queue = self._queues[bank]
-            behind = len(queue) - 1
+            queue = self._late[bank] or self._queues[bank]
+            behind = len(self._late[bank]) + len(self._queues[bank]) - 1
             if not opening & bit:
                 row, collector, slot, tag = queue[0]
                 if written & bit:

@@ -79,7 +79,7 @@ class Direct(Mapping):
     def result_written(self, warp: int, mask: int) -> None:
         """Nothing follows from it."""
 
-    def moved(self, register: int) -> None:
+    def moved(self, registers: list[int]) -> None:
         """Take note of a register that sets off: its home is computed."""
 
     def hold(self, warp: int, register: int) -> None:

@@ -159,11 +159,12 @@ class Renaming(Mapping):
         if unwritten:
             self._probe.emit("unwritten", unwritten)
 
-    def moved(self, register: int) -> None:
-        """Take note of a register with content that sets off: it has been looked up, unless it is not
+    def moved(self, registers: list[int]) -> None:
+        """Take note of registers with content that set off: they have been looked up, unless they are not
         renamed."""
-        if not self.exempt.mask >> register & 1:
-            self._probe.emit("lookup", 1)
+        renamed = sum(not self.exempt.mask >> register & 1 for register in registers)
+        if renamed:
+            self._probe.emit("lookup", renamed)
 
     def hold(self, warp: int, register: int) -> None:
         """Hold a register: it is not released before it has arrived."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -30,6 +30,9 @@ class TwoLevel(wiring.Component):
     the oldest, becomes active if there was room before the edge. A warp that starts is pending. Age is the
     order in which warps were started.
 
+    With `replacement` `on_demand` an active warp that is away stays active until a pending warp that is not
+    away finds no room: then one of them, the oldest, becomes pending. One that is over does so at once.
+
     Parameters
     ----------
     config : the machine.
@@ -46,6 +49,7 @@ class TwoLevel(wiring.Component):
 
     start: Signal
     away: Signal
+    over: Signal
     may_activate: Signal
     ready: Signal
     eligible: Signal
@@ -75,18 +79,27 @@ class TwoLevel(wiring.Component):
 
         active, staying = Signal(warps), Signal(warps)
         room, candidates = Signal(), Signal(warps)
+        older = age_matrix(m, self.start)
         m.d.comb += [
             self.active.eq(active),
-            staying.eq(active & ~self.away),
+            staying.eq(active & ~self.deactivated),
             room.eq(self._count(m, staying, room & candidates.any()) < self._config.sub_core.active_warps),
             candidates.eq(self.may_activate & ~self.away & ~active),
-            self.activated.eq(oldest_of(candidates, age_matrix(m, self.start)) & room.replicate(warps)),
-            self.deactivated.eq(active & self.away),
+            self.activated.eq(oldest_of(candidates, older) & room.replicate(warps)),
+            self.deactivated.eq(self._leaving(active, room, older)),
         ]
         m.d.sync += active.eq(staying | self.activated)
         if self._probe:
             self._events(m, active)
         return m
+
+    def _leaving(self, active: Signal, room: Signal, older: list[Signal]) -> Value:
+        """Active warps that become pending."""
+        idle = active & self.away
+        if self._config.sub_core.replacement == "strict":
+            return idle
+        needed = ~room & (~self.away & ~active).any()
+        return idle & (self.over | Mux(needed, oldest_of(idle, older), 0))
 
     def _count(self, m: Module, staying: Value, came: Value) -> Value:
         """Number of active warps, counted by groups in the cycle before: a count of all would take most of a

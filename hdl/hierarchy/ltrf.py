@@ -8,25 +8,26 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import Out
 
-from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.parameters import TRANSFER_QUEUE, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.hierarchy.engine import Engine
+from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
-from warpbank.hdl.hierarchy.mover import Mover
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.interfaces import UNITS, Collection, read_layout
-from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
 from warpbank.hdl.round_robin import Choice, chosen, first_from
-from warpbank.hdl.typed import Numbers, record
+from warpbank.hdl.typed import Numbers, Record, record
 
 
 class Ltrf(LtrfEvents, Hierarchy):
@@ -34,9 +35,10 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     See `warpbank.golden.hierarchy.ltrf.Ltrf` for what happens in a cycle.
 
-    A register without content in the main register file has nothing to be moved: it leaves the cache without
-    that, and when it comes zeros are written into its place, in the cycle in which it is given it, if its
-    bank of the cache is free then. Where every register has a home this never happens.
+    A register without content in the main register file has nothing to be carried: it leaves the cache
+    without that, and when it comes zeros are written into its place, in the cycle behind the one in which it
+    is given it, if the engine does not use its bank of the cache then. Where every register has a home this
+    never happens.
 
     Metadata go with the values, into the cache and out of it: each writer has a unit that finds those of what
     it writes, and each bank of the cache a memory of metadata, which is written a cycle after the bank.
@@ -51,8 +53,8 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     Members
     -------
-    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `owed` asks about the register that has left the
-    cache in the cycle before, if there are metadata.
+    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `owed` asks about the registers that set off, if
+    there are metadata.
 
     Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop
     waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant. A register
@@ -61,6 +63,14 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     #: Only the cache reads the main register file.
     main_needs: Mapping[str, bool] = {"operands": False, "cached": True}
+    #: The engine; tests put others here.
+    engine_class = Engine
+
+    @staticmethod
+    def moved(config: SmConfig) -> tuple[int, int]:
+        """Registers that are located in a cycle because they set off, and those that may be on their way from
+        or to a bank of the main register file."""
+        return config.sub_core.transfers, TRANSFER_QUEUE + 2
 
     def __init__(
         self,
@@ -76,14 +86,17 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._banks, self._entries = core.banks, core.cache.registers
         self._writers = collection.writers
         self._metadata = main.layout
-        self._blocks = WarpControlBlocks(config, LOOKUPS + self._writers, liveness)
-        self._arbiter = Arbiter(config, MAX_SOURCES // LOOKUPS * self._uops, self._tags, probe, cache=True)
+        self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
+        self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
+        self._arbiter = Arbiter(
+            config, MAX_SOURCES // LOOKUPS * self._uops, self._tags, probe, cache=True, late=True
+        )
         ports = HierarchyPorts(
             config,
             collection,
             main.layout,
             keeps=UNITS,
-            owed=min(1, main.layout.size),
+            owed=core.transfers if main.layout.size else 0,
             prefetched=self._blocks.registers_per_warp,
         )
         members: dict[str, Any] = dict(ports.members)
@@ -98,25 +111,20 @@ class Ltrf(LtrfEvents, Hierarchy):
         config = self._config
         for name in ("main", "arbiter", "blocks"):
             m.submodules[name] = getattr(self, f"_{name}")
+        m.submodules.engine = self.engine
         follow(m, self, self._main, config, self._uops)
-        delay, noted = self._main.storage.read_delay, self._metadata.size
-        self._movers = [Mover(config, delay, noted) for _ in range(self._banks)]
         self._caches: list[Numbers] = [
             Memory(shape=config.value_width, depth=max(2, config.sub_core.active_warps), init=[])
             for _ in range(self._entries)
         ]
-        for number, mover in enumerate(self._movers):
-            m.submodules[f"mover_{number}"] = self._build(mover)
         for number, cache in enumerate(self._caches):
             m.submodules[f"cache_{number}"] = cache
         self._warps(m)
         self._look_up(m)
         self._find_results(m)
         self._describe(m)
-        self._fill(m)
+        self._set_off(m)
         self._write_cache(m)
-        self._move(m)
-        self._clear(m)
         self._keep_metadata(m)
         self._write_main(m)
         self._read_cache(m)
@@ -124,11 +132,6 @@ class Ltrf(LtrfEvents, Hierarchy):
         if self._probe:
             self._events(m)
         return m
-
-    def _build(self, mover: Mover) -> Elaboratable:
-        """What is built of a mover. A launch forgets what is still on its way, of warps that have ended:
-        physical registers that can be released are free then."""
-        return ResetInserter(self.launch)(mover) if self._main.mapping.released else mover
 
     def _warps(self, m: Module) -> None:
         """What concerns the warps goes to the control blocks."""
@@ -138,44 +141,67 @@ class Ltrf(LtrfEvents, Hierarchy):
             m.d.comb += getattr(blocks, name).eq(getattr(self, name))
         m.d.comb += [self.may_issue.eq(blocks.may_issue), self.may_activate.eq(blocks.may_activate)]
         m.d.comb += [blocks.issue.valid.eq(self.issue.valid), blocks.issue.payload.eq(self.issue.payload)]
-        rows = self._config.sub_core.active_warps
-        carried = [Mux(mover.idle, 0, 1 << mover.move.offset)[:rows] for mover in self._movers]
-        inbound = [Mux(mover.inbound, 1 << mover.move.offset, 0)[:rows] for mover in self._movers]
-        m.d.comb += [blocks.carried.eq(reduce(or_, carried)), blocks.inbound.eq(reduce(or_, inbound))]
+        engine = self.engine
+        m.d.comb += [blocks.inbound.eq(engine.inbound), blocks.outbound.eq(engine.outbound)]
+        if self._main.mapping.released:  # physical registers that are released may be somebody else's
+            m.d.comb += engine.forget.eq(self.launch)
 
     # --- Operands.
 
     def _look_up(self, m: Module) -> None:
-        """Uops wait in a queue; two operands of the oldest are found in a cycle, and asked for."""
+        """Two operands of the newest uop are found and asked for; and two of the oldest one that has more and
+        is of another warp."""
         layout = read_layout(self._config, self._tags)
-        queue = m.submodules.lookups = SyncFIFO(width=layout.size, depth=max(2, self._uops))
-        head = record(layout)
-        done, left, rest = (Signal(MAX_SOURCES, name=f"{name}_sources") for name in ("done", "left", "rest"))
-        m.d.comb += [
-            queue.w_data.eq(self.read.payload.as_value()),
-            queue.w_en.eq(self.read.valid & self.read.payload.source_valid.any()),
-            head.as_value().eq(queue.r_data),
-            left.eq(Mux(queue.r_rdy, head.source_valid & ~done, 0)),
+        newest = record(layout, name="newest")
+        there, head, done = Signal(name="newest_valid"), record(layout, name="oldest"), Signal(MAX_SOURCES)
+        more = m.submodules.more = SyncFIFO(width=layout.size, depth=max(2, self._uops))
+        first, left = Signal(MAX_SOURCES, name="first_sources"), Signal(MAX_SOURCES, name="left_sources")
+        others = record(layout, name="newest_others")
+        waits = there & (newest.warp == head.warp)
+        m.d.sync += [
+            newest.eq(self.read.payload),
+            there.eq(self.read.valid & self.read.payload.source_valid.any()),
         ]
-        request = self._arbiter.request
         m.d.comb += [
-            request.valid.eq(queue.r_rdy),
-            request.collector.eq(head.collector),
-            request.slots.eq(left & ~rest),
+            head.as_value().eq(more.r_data),
+            first.eq(Mux(there, newest.source_valid, 0)),
+            left.eq(Mux(more.r_rdy & ~waits, head.source_valid & ~done, 0)),
+        ]
+        behind = self._find_operands(m, self._arbiter.request, newest, first, 0)
+        rest = self._find_operands(m, self._arbiter.late, head, left, LOOKUPS)
+        m.d.comb += [
+            others.eq(newest),
+            others.source_valid.eq(behind),
+            more.w_data.eq(others.as_value()),
+            more.w_en.eq(behind.any()),
+            more.r_en.eq(left.any() & (rest == 0)),
+        ]
+        with m.If(left.any()):
+            m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
+
+    def _find_operands(
+        self, m: Module, request: RequestsInterface, uop: Record, sources: Value, port: int
+    ) -> Signal:
+        """Find the first operands among `sources` of a uop, and ask for them. Returns the others."""
+        rest = Signal(MAX_SOURCES, name=f"rest_{port}")
+        m.d.comb += [
+            request.valid.eq(sources.any()),
+            request.collector.eq(uop.collector),
+            request.slots.eq(sources & ~rest),
         ]
         if self._tags > 1:
-            m.d.comb += request.tag.eq(head.tag)
-        remaining: Value = left
-        for number in range(LOOKUPS):
+            m.d.comb += request.tag.eq(uop.tag)
+        remaining: Value = sources
+        for number in range(port, port + LOOKUPS):
             first = chosen(m, remaining, f"looked_up_{number}")
             find = self._blocks.find[number]
-            m.d.comb += [find.warp.eq(head.warp), find.register.eq(Array(head.sources)[first.index])]
+            m.d.comb += [find.warp.eq(uop.warp), find.register.eq(Array(uop.sources)[first.index])]
             for slot in range(MAX_SOURCES):
                 with m.If(first.one_hot[slot]):
                     m.d.comb += [request.banks[slot].eq(find.entry), request.rows[slot].eq(find.offset)]
             remaining = remaining & ~first.one_hot
             if self._probe:
-                held = find.placed & ~self._blocks.inbound.bit_select(find.offset, 1)
+                held = find.placed & ~self._moving(find.warp, find.register, self._all_links())
                 emit(
                     m,
                     self.events.interval_read[number],
@@ -183,17 +209,16 @@ class Ltrf(LtrfEvents, Hierarchy):
                     warp=find.warp,
                     register=find.register,
                 )
-        m.d.comb += [rest.eq(remaining), queue.r_en.eq(queue.r_rdy & (rest == 0))]
-        with m.If(queue.r_rdy):
-            m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
+        m.d.comb += rest.eq(remaining)
+        return rest
 
     def _read_cache(self, m: Module) -> None:
-        """What the arbiter grants, and the register that leaves; the crossbar to the collectors. Metadata
+        """What the arbiter grants, and the registers that leave; the crossbar to the collectors. Metadata
         come with values."""
-        blocks, arbiter = self._blocks, self._arbiter
+        arbiter = self._arbiter
         contents: list[Value] = []
         for number, (cache, read) in enumerate(zip(self._caches, arbiter.read, strict=True)):
-            port, leaves = cache.read_port(), self._leaving[number]
+            port, access = cache.read_port(), self.engine.cache[number]
             ports, found = [port], Value.cast(port.data)
             if self._metadata.size:
                 memory, write = self._notes[number]
@@ -201,26 +226,19 @@ class Ltrf(LtrfEvents, Hierarchy):
                 found = Cat(found, ports[-1].data)
             for each in ports:
                 m.d.comb += [
-                    each.en.eq(read.valid | leaves),
-                    each.addr.eq(Mux(leaves, blocks.offset, read.row)),
+                    each.en.eq(read.valid | access.reads),
+                    each.addr.eq(Mux(access.reads, access.transfer.offset, read.row)),
                 ]
+            m.d.comb += access.data.eq(found)
             contents.append(found)
-        m.d.comb += arbiter.written.eq(self._written | self._leaving | self._cleared)
-        values, width = Array(contents), self._config.value_width
+        m.d.comb += arbiter.written.eq(self._written | self._engaged)
+        values = Array(contents)
         for number, (grant, delivery) in enumerate(zip(arbiter.grant, self.deliver, strict=True)):
             source = Signal.like(grant.bank, name=f"source_{number}")
             m.d.sync += [delivery.valid.eq(grant.valid), delivery.slot.eq(grant.slot), source.eq(grant.bank)]
             if self._tags > 1:
                 m.d.sync += delivery.tag.eq(grant.tag)
             m.d.comb += Cat(delivery.value, delivery.metadata.as_value()).eq(values[source])
-        left = Signal.like(blocks.entry, name="entry_left")
-        m.d.sync += left.eq(blocks.entry)
-        moved = Signal(width + self._metadata.size)
-        m.d.comb += moved.eq(values[left])
-        m.d.comb += [mover.value.eq(moved[:width]) for mover in self._movers]
-        for owed in self.owed:  # a register whose result is still to come is kept as it is
-            m.d.sync += [owed.warp.eq(blocks.warp), owed.register.eq(blocks.moved)]
-            m.d.comb += [mover.note.eq(Mux(owed.pending, 0, moved[width:])) for mover in self._movers]
 
     # --- Results.
 
@@ -228,13 +246,13 @@ class Ltrf(LtrfEvents, Hierarchy):
         """Where each writer's register is: in the cache, in the main register file, or on its way."""
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
-        self._finds = list(self._blocks.find)[LOOKUPS:]
-        carried = Array(Cat(mover.idle, mover.move.warp, mover.move.register) for mover in self._movers)
+        self._finds = list(self._blocks.find)[2 * LOOKUPS :]
         self._to_cache = []
         m.d.comb += main.first.eq(self.first)
         for number, (writer, offer, find) in enumerate(
             zip(self._all, self._offers, self._finds, strict=True)
         ):
+            links = self.engine.links
             warp, register, bank = writer.payload.warp, writer.payload.register, main.bank_of[number]
             here, moving = Signal(name=f"here_{number}"), Signal(name=f"moving_{number}")
             there = main.exists[number] if number >= UNITS else Const(1, 1)
@@ -243,7 +261,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 offer.valid.eq(writer.valid & ~(there & (here | moving))),
                 find.warp.eq(warp),
                 find.register.eq(register),
-                moving.eq(carried[bank] == Cat(Const(0, 1), warp, register)),
+                moving.eq(self._moving(warp, register, [(bank == n, link) for n, link in enumerate(links)])),
                 here.eq(find.placed & ~moving),
             ]
             self._to_cache.append(writer.valid & here & there)
@@ -255,6 +273,24 @@ class Ltrf(LtrfEvents, Hierarchy):
                     unit=number,
                     bank=Mux(here, find.entry, bank),
                 )
+
+    def _all_links(self) -> list[tuple[Value, Link]]:
+        """All links, whatever bank a register is in."""
+        return [(Const(1, 1), link) for link in self.engine.links]
+
+    def _moving(self, warp: Value, register: Value, links: list[tuple[Value, Link]]) -> Value:
+        """Whether a register sets off or is on one of the links that are looked at."""
+        blocks = self._blocks
+        found: Value = (blocks.warp == warp) & Cat(
+            setting.valid & (setting.register == register) for setting in blocks.setting
+        ).any()
+        for looked_at, link in links:
+            here = Cat(
+                wanted & (transfer.warp == warp) & (transfer.register == register)
+                for wanted, transfer in zip(link.wanted, link.transfers, strict=True)
+            )
+            found = found | looked_at & here.any()
+        return found
 
     def _describe(self, m: Module) -> None:
         """Metadata of each writer's value, in the next cycle. A value that a collector evicts to the main
@@ -278,43 +314,89 @@ class Ltrf(LtrfEvents, Hierarchy):
                 m.d.sync += cached.eq(place)
                 self._noted.append(Mux(cached, noter.note.as_value(), 0))
 
-    def _fill(self, m: Module) -> None:
-        """The register that arrives from the narrow crossbar's one port."""
-        arrives, pointer = Signal(self._banks), Signal(range(self._banks), name="fill_pointer")
-        m.d.comb += arrives.eq(Cat(mover.arrives for mover in self._movers))
-        choice = self._fill_choice = first_from(m, arrives, pointer, "fill")
-        with m.If(choice.any):
-            m.d.sync += pointer.eq(choice.after)
-        m.d.comb += [mover.filled.eq(choice.one_hot[number]) for number, mover in enumerate(self._movers)]
-        self._filled = record(self._movers[0].move.shape(), name="filled_move")
-        self._fill_value = Signal(self._config.value_width)
-        self._fills = choice.any
-        m.d.comb += [
-            self._filled.as_value().eq(Array(mover.move.as_value() for mover in self._movers)[choice.index]),
-            self._fill_value.eq(Array(access.data for access in self._main.access)[choice.index]),
-        ]
+    def _set_off(self, m: Module) -> None:
+        """The registers that were chosen get places, and go to the queues of their banks; what is not carried
+        loses its place at once, or is cleared in the next cycle."""
+        blocks, engine, main = self._blocks, self.engine, self._main
+        clears = bool(main.mapping.released)
+        self._next = Signal(self._entries, name="engaged_next")  # what the engine uses in the next cycle
+        m.d.comb += self._next.eq(Cat(access.next for access in engine.cache))
+        self._cleared = Signal(self._entries, name="cleared")
+        self._cleared_row = Signal.like(blocks.offset, name="cleared_row")
+        cleared, vacated = Signal(self._entries, name="clears"), Signal(self._entries, name="vacated")
+        pushed: list[tuple[Value, Value, Value]] = []  # by register: whether, bank, transfer
+        banks_before: list[tuple[Value, Value]] = []
+        zeros, gone = [], []
+        for number, (setting, moved) in enumerate(zip(blocks.setting, main.moved, strict=True)):
+            carried, room, free = (
+                Signal(name=f"{name}_{number}") for name in ("is_carried", "has_room", "place_is_free")
+            )
+            place = Signal(self._entries, name=f"place_{number}")
+            m.d.comb += [
+                moved.warp.eq(blocks.warp),
+                moved.register.eq(setting.register),
+                carried.eq(setting.live & self._has_content(number)),
+                room.eq(
+                    Array(order.room for order in engine.order)[moved.bank]
+                    & ~Cat(taken & (bank == moved.bank) for taken, bank in banks_before).any()
+                ),
+                place.eq(1 << setting.entry),
+                free.eq(~(self._next & place).any() if clears else 1),
+                setting.goes.eq(Mux(carried, room, blocks.leaves | free)),
+                moved.goes.eq(setting.valid & carried & room),
+            ]
+            banks_before.append((setting.valid & carried, moved.bank))
+            plain = self.owed[number].pending if self.owed else Const(0, 1)
+            transfer = record(transfer_layout(self._config), name=f"transfer_{number}")
+            m.d.comb += [
+                transfer.out.eq(blocks.leaves),
+                transfer.warp.eq(blocks.warp),
+                transfer.register.eq(setting.register),
+                transfer.entry.eq(setting.entry),
+                transfer.offset.eq(blocks.offset),
+                transfer.row.eq(moved.row),
+                transfer.plain.eq(plain),
+            ]
+            pushed.append((moved.goes, moved.bank, transfer.as_value()))
+            alone = setting.valid & setting.goes & ~carried
+            zeros.append(Mux(alone & ~blocks.leaves, place, 0) if clears else Const(0, self._entries))
+            gone.append(Mux(alone & blocks.leaves, place, 0))
+            if self._probe:
+                self._setting_events(m, number, setting, alone, clears)
+        for owed, setting in zip(self.owed, blocks.setting, strict=False):
+            m.d.comb += [owed.warp.eq(blocks.warp), owed.register.eq(setting.register)]
+        m.d.comb += [cleared.eq(reduce(or_, zeros)), vacated.eq(reduce(or_, gone))]
+        m.d.sync += [self._cleared.eq(cleared), self._cleared_row.eq(blocks.offset)]
+        for number, order in enumerate(engine.order):
+            mine = Cat(goes & (bank == number) for goes, bank, _ in pushed)
+            transfers = (Mux(one, transfer, 0) for one, (_, _, transfer) in zip(mine, pushed, strict=True))
+            m.d.comb += [order.push.eq(mine.any()), order.transfer.as_value().eq(reduce(or_, transfers))]
+        for row, back in enumerate(blocks.back):
+            read = Cat(access.reads & (access.transfer.offset == row) for access in engine.cache)
+            m.d.comb += back.eq(read | Mux(blocks.offset == row, vacated, 0))
+
+    def _has_content(self, number: int) -> Value:
+        """Whether a register that sets off has content in the main register file, or shall have."""
+        return self._main.moved[number].content
 
     def _write_cache(self, m: Module) -> None:
-        """Each bank of the cache takes the register that arrives, or else one result."""
-        self._written, self._leaving = (
+        """Each bank of the cache takes what the engine has for it, or zeros, or else one result."""
+        self._written, self._engaged = (
             Signal(self._entries, name="cache_written"),
-            Signal(self._entries, name="cache_left"),
+            Signal(self._entries, name="cache_engaged"),
         )
-        self._carried = Signal(name="is_carried")  # the register that sets off, by a mover
         values, masks = self._payloads()
         self._served: list[Value] = []
         self._cache_choices: list[Choice] = []
         self._cache_ports: list[WritePort[int, Value]] = []
         for number, cache in enumerate(self._caches):
-            fills, offers = (
-                Signal(name=f"fills_{number}"),
-                Signal(self._writers, name=f"cache_offers_{number}"),
-            )
+            access, offers = (self.engine.cache[number], Signal(self._writers, name=f"cache_offers_{number}"))
+            cleared = self._cleared[number]
             m.d.comb += [
-                fills.eq(self._fills & (self._filled.entry == number)),
+                self._engaged[number].eq(access.reads | access.fills | cleared),
                 offers.eq(
                     Mux(
-                        fills,
+                        self._engaged[number],
                         0,
                         Cat(
                             valid & (find.entry == number)
@@ -330,10 +412,18 @@ class Ltrf(LtrfEvents, Hierarchy):
             port = cache.write_port(granularity=32)
             self._cache_ports.append(port)
             m.d.comb += [
-                self._written[number].eq(fills | choice.any),
-                port.addr.eq(Mux(fills, self._filled.offset, offset)),
-                port.data.eq(Mux(fills, self._fill_value, values[choice.index])),
-                port.en.eq(Mux(fills, -1, Mux(choice.any, masks[choice.index], 0))),
+                self._written[number].eq(choice.any),
+                port.addr.eq(
+                    Mux(access.fills, access.transfer.offset, Mux(cleared, self._cleared_row, offset))
+                ),
+                port.data.eq(
+                    Mux(
+                        access.fills,
+                        access.word[: self._config.value_width],
+                        Mux(cleared, 0, values[choice.index]),
+                    )
+                ),
+                port.en.eq(Mux(access.fills | cleared, -1, Mux(choice.any, masks[choice.index], 0))),
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
@@ -349,25 +439,6 @@ class Ltrf(LtrfEvents, Hierarchy):
                     register=payload[width:],
                 )
 
-    def _clear(self, m: Module) -> None:
-        """Zeros go into the place of a register that comes without being moved, where that may happen."""
-        blocks, clears = self._blocks, bool(self._main.mapping.released)
-        self._cleared = Signal(self._entries if clears else 0, name="cleared")
-        m.d.comb += self._cleared.eq(Mux(blocks.goes & ~blocks.leaves & ~self._carried, 1 << blocks.entry, 0))
-        for cleared, port in zip(self._cleared, self._cache_ports, strict=False):
-            with m.If(cleared):
-                m.d.comb += [port.addr.eq(blocks.offset), port.data.eq(0), port.en.eq(-1)]
-        if self._probe and clears:
-            emit(
-                m,
-                self.events.cache_zero[0],
-                self._cleared.any(),
-                entry=blocks.entry,
-                offset=blocks.offset,
-                warp=blocks.warp,
-                register=blocks.moved,
-            )
-
     def _keep_metadata(self, m: Module) -> None:
         """A bank's metadata follow a cycle after its value: of a result, of the register that arrived, of
         zeros."""
@@ -375,14 +446,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         size, main = self._metadata.size, self._main
         if not size:
             return
-        arrived = Signal(size, name="arrived_note")
-        m.d.sync += arrived.eq(
-            Array(access.metadata.as_value() for access in main.access)[self._fill_choice.index]
-        )
         offsets, noted = Array(find.offset for find in self._finds), Array(self._noted)
-        zeros_row = Signal.like(self._blocks.offset)
-        m.d.sync += zeros_row.eq(self._blocks.offset)
-        for number, choice in enumerate(self._cache_choices):
+        for number, (choice, access) in enumerate(zip(self._cache_choices, self.engine.cache, strict=True)):
             memory = m.submodules[f"cache_notes_{number}"] = Memory(
                 shape=size, depth=max(2, self._config.sub_core.active_warps), init=[]
             )
@@ -390,30 +455,31 @@ class Ltrf(LtrfEvents, Hierarchy):
                 Signal(name=f"noting_{name}{number}") for name in ("", "fill_", "zeros_")
             )
             index = Signal.like(choice.index, name=f"noted_writer_{number}")
-            offset = Signal.like(self._filled.offset, name=f"noted_row_{number}")
-            filled = self._fills & (self._filled.entry == number)
+            offset = Signal.like(access.transfer.offset, name=f"noted_row_{number}")
+            arrived = Signal(size, name=f"arrived_note_{number}")
+            engine_row = Mux(access.fills, access.transfer.offset, self._cleared_row)
             m.d.sync += [
                 written.eq(self._written[number]),
                 index.eq(choice.index),
-                fills.eq(filled),
-                offset.eq(Mux(filled, self._filled.offset, offsets[choice.index])),
-                cleared.eq(self._cleared[number : number + 1]),
+                fills.eq(access.fills),
+                cleared.eq(self._cleared[number]),
+                offset.eq(Mux(access.fills | self._cleared[number], engine_row, offsets[choice.index])),
+                arrived.eq(access.word[self._config.value_width :]),
             ]
             port = memory.write_port()
             m.d.comb += [
-                port.en.eq(written),
+                port.en.eq(written | fills | cleared),
                 port.addr.eq(offset),
-                port.data.eq(Mux(fills, arrived, noted[index])),
+                port.data.eq(Mux(fills, arrived, Mux(cleared, main.storage.zeros, noted[index]))),
             ]
-            with m.If(cleared):
-                m.d.comb += [port.en.eq(1), port.addr.eq(zeros_row), port.data.eq(main.storage.zeros)]
             self._notes.append((memory, port))
-        for number, (given, writer, mover) in enumerate(
-            zip(main.given, main.writer, self._movers, strict=True)
+        width = self._config.value_width
+        for number, (given, writer, bank) in enumerate(
+            zip(main.given, main.writer, self.engine.bank, strict=True)
         ):
             result, index = Signal(name=f"told_result_{number}"), Signal.like(writer, name=f"teller_{number}")
             m.d.sync += [result.eq(~main.access[number].granted), index.eq(writer)]
-            m.d.comb += given.as_value().eq(Mux(result, noted[index], mover.known))
+            m.d.comb += given.as_value().eq(Mux(result, noted[index], bank.word[width:]))
 
     def _payloads(self) -> tuple[Array, Array]:
         """The writers' values, and the lanes they write."""
@@ -423,79 +489,47 @@ class Ltrf(LtrfEvents, Hierarchy):
             masks.append(Const(self._config.lane_mask, self._config.lanes))
         return Array(values), Array(masks)
 
-    # --- What is moved, and the main register file.
-
-    def _move(self, m: Module) -> None:
-        """The register whose turn it is sets off, if it can."""
-        blocks, moved = self._blocks, self._main.moved
-        idle, moves = Signal(), Signal()
-        m.d.comb += [
-            moved.warp.eq(blocks.warp),
-            moved.register.eq(blocks.moved),
-            moved.goes.eq(moves),
-            self._carried.eq(self._has_home()),
-            idle.eq(Array(mover.idle for mover in self._movers)[moved.bank]),
-            blocks.goes.eq(
-                blocks.works
-                & (~self._carried | idle)
-                & ~(self._needs_cache() & self._written.bit_select(blocks.entry, 1))
-            ),
-            moves.eq(blocks.goes & self._carried),
-            self._leaving.eq(Mux(moves & blocks.leaves, 1 << blocks.entry, 0)),
-        ]
-        for number, mover in enumerate(self._movers):
-            mine = moves & (moved.bank == number)
-            order, moving = mover.order, self._main.moving[number]
-            m.d.comb += [
-                mover.fetch.eq(mine & ~blocks.leaves),
-                mover.store.eq(mine & blocks.leaves),
-                order.warp.eq(blocks.warp),
-                order.register.eq(blocks.moved),
-                order.entry.eq(blocks.entry),
-                order.offset.eq(blocks.offset),
-                order.row.eq(moved.row),
-                moving.valid.eq(~mover.idle),
-                moving.warp.eq(mover.move.warp),
-                moving.register.eq(mover.move.register),
-            ]
-
-    def _has_home(self) -> Value:
-        """Whether the register whose turn it is has content in the main register file, or shall have: else it
-        is dead, or has none there."""
-        return self._blocks.live & self._main.moved.content
-
-    def _needs_cache(self) -> Value:
-        """Whether that register needs its bank of the cache when it sets off: it leaves, or zeros come."""
-        zeros = ~self._blocks.leaves & ~self._carried if self._main.mapping.released else Const(0, 1)
-        return self._blocks.leaves & self._carried | zeros
+    # --- The main register file.
 
     def _write_main(self, m: Module) -> None:
-        """Each bank of the main register file takes a result, or else what its mover wants."""
-        main = self._main
+        """Each bank of the main register file takes a result, or else what the engine wants."""
+        main, width = self._main, self._config.value_width
         values = Array(keep.value for keep in self.keep)
-        for number, (port, access, mover) in enumerate(
-            zip(main.write, main.access, self._movers, strict=True)
+        for number, (port, access, bank) in enumerate(
+            zip(main.write, main.access, self.engine.bank, strict=True)
         ):
             m.d.comb += [
                 port.value.eq(values[main.writer[number][: bits(UNITS)]]),
-                access.read.eq(mover.reads),
-                access.write.eq(mover.writes),
-                access.row.eq(mover.move.row),
-                access.value.eq(mover.carried),
-                access.warp.eq(mover.move.warp),
-                access.register.eq(mover.move.register),
-                mover.access.eq(access.granted),
-                mover.cycles.eq(access.cycles),
+                access.read.eq(bank.reads),
+                access.write.eq(bank.writes),
+                access.row.eq(bank.transfer.row),
+                access.value.eq(bank.word[:width]),
+                access.warp.eq(bank.transfer.warp),
+                access.register.eq(bank.transfer.register),
+                bank.granted.eq(access.granted),
+                bank.cycles.eq(access.cycles),
+                bank.data.eq(Cat(access.data, access.metadata.as_value())),
             ]
             if self._probe:
-                inside = self._blocks.may_issue.bit_select(mover.move.warp, 1)
+                inside = self._blocks.may_issue.bit_select(bank.transfer.warp, 1)
                 emit(
                     m,
-                    self.events.interval_read[LOOKUPS + number],
-                    access.granted & mover.reads & inside,
-                    warp=mover.move.warp,
-                    register=mover.move.register,
+                    self.events.interval_read[2 * LOOKUPS + number],
+                    access.granted & bank.reads & inside,
+                    warp=bank.transfer.warp,
+                    register=bank.transfer.register,
                 )
+        places = [
+            (wanted, transfer)
+            for link in self.engine.links
+            for wanted, transfer in zip(link.wanted, link.transfers, strict=True)
+        ]
+        for moving, (wanted, transfer) in zip(main.moving, places, strict=True):
+            m.d.comb += [
+                moving.valid.eq(wanted),
+                moving.warp.eq(transfer.warp),
+                moving.register.eq(transfer.register),
+            ]
 
     def _land(self, m: Module) -> None:
         """Results that are taken in this cycle, by the cache or by the main register file."""

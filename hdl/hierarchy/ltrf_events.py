@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Signal, Value, ValueLike
 
-from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.hierarchy.engine import Engine
+from warpbank.hdl.hierarchy.wcb import SettingInterface, WarpControlBlocks
 from warpbank.hdl.interfaces import AlwaysInterface
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.probe import EventsInterface, Reporter, emit, gather
-from warpbank.hdl.typed import Record
 
-#: Registers whose place in the cache is looked up in a cycle.
+#: Registers of a warp whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
 
 
@@ -26,8 +26,7 @@ class LtrfEvents:
     _entries: int
     _writers: int
     _main: MainRegisterFile
-    _filled: Record
-    _fills: Value
+    engine: Engine
     events: EventsInterface
     prefetch: Signal
     prefetching: Signal
@@ -39,37 +38,48 @@ class LtrfEvents:
 
     def _own_events(self) -> dict[str, int]:
         """Events of the hierarchy itself, and how many of each there may be in a cycle."""
+        transfers = len(self._blocks.setting)
         return {
-            **({"cache_zero": 1} if self._main.mapping.released else {}),
+            **({"cache_zero": transfers} if self._main.mapping.released else {}),
             "prefetch": 1,
-            "cache_allocate": 1,
-            "cache_release": 1,
-            "cache_fill": 1,
+            "cache_allocate": transfers,
+            "cache_release": transfers + self._entries,
+            "cache_fill": self._entries,
             "cache_write": self._entries,
-            "interval_read": LOOKUPS + self._banks,
+            "interval_read": 2 * LOOKUPS + self._banks,
             "row_free": 1,
             "write_wait": self._writers,
         }
 
-    def _events(self, m: Module) -> None:
-        events, blocks, filled = self.events, self._blocks, self._filled
+    def _setting_events(
+        self, m: Module, number: int, setting: SettingInterface, alone: Value, clears: bool
+    ) -> None:
+        """A register that is given a place, or that loses its place without being carried."""
+        events, blocks = self.events, self._blocks
+        goes = setting.valid & setting.goes
         place = {
-            "entry": blocks.entry,
+            "entry": setting.entry,
             "offset": blocks.offset,
             "warp": blocks.warp,
-            "register": blocks.moved,
+            "register": setting.register,
         }
-        emit(m, events.cache_allocate[0], blocks.goes & ~blocks.leaves, **place)
-        emit(m, events.cache_release[0], blocks.goes & blocks.leaves, **place)
-        emit(
-            m,
-            events.cache_fill[0],
-            self._fills,
-            entry=filled.entry,
-            offset=filled.offset,
-            warp=filled.warp,
-            register=filled.register,
-        )
+        emit(m, events.cache_allocate[number], goes & ~blocks.leaves, **place)
+        emit(m, events.cache_release[number], alone & blocks.leaves, **place)
+        if clears:
+            emit(m, events.cache_zero[number], alone & ~blocks.leaves, **place)
+
+    def _events(self, m: Module) -> None:
+        events, blocks, transfers = self.events, self._blocks, len(self._blocks.setting)
+        for number, access in enumerate(self.engine.cache):
+            transfer = access.transfer
+            place: dict[str, ValueLike] = {
+                "entry": number,
+                "offset": transfer.offset,
+                "warp": transfer.warp,
+                "register": transfer.register,
+            }
+            emit(m, events.cache_release[transfers + number], access.reads, **place)
+            emit(m, events.cache_fill[number], access.fills, **place)
         emit(m, events.row_free[0], blocks.freed, warp=blocks.freed_warp, offset=blocks.freed_offset)
         emit(m, events.prefetch[0], self.prefetch, warp=self.prefetching, seq=self.issue.payload.uop.seq)
         gather(m, self.events, [part.events for part in self._reporters()])

@@ -77,6 +77,12 @@ class ResultCache(Hierarchy, ABC):
     #: Collectors read the main register file, beside the cache.
     main_needs: Mapping[str, bool] = {"operands": True, "cached": True}
 
+    @staticmethod
+    def moved(config: SmConfig) -> tuple[int, int]:
+        """Registers that are located in a cycle because they leave, and those that may be on their way to a
+        bank of the main register file."""
+        return 1, 1
+
     def __init__(
         self, config: SmConfig, main: MainRegisterFile, collection: Collection, probe: bool = False
     ) -> None:

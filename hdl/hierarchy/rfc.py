@@ -217,7 +217,7 @@ class Rfc(ResultCache):
 
     def _choose_leaver(self, m: Module) -> None:
         """One register leaves, of the first row that has one to lose."""
-        core, place = self._config.sub_core, self._main.moved
+        core, place = self._config.sub_core, self._main.moved[0]
         works = Signal(self._rows, name="with_work")
         m.d.comb += works.eq(
             Cat(
@@ -260,7 +260,7 @@ class Rfc(ResultCache):
 
     def _send(self, m: Module, leaves: Value, entry: Value, warp: Value, register: Value) -> None:
         """What leaves goes into the buffer of its bank; the cache's answer comes in the cycle after."""
-        place = self._main.moved
+        place = self._main.moved[0]
         left, value = (
             Signal(self._entries, name="left_before"),
             Signal(self._config.value_width, name="left_value"),

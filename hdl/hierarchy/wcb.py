@@ -3,9 +3,11 @@ figure 7)."""
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -14,9 +16,10 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.interfaces import REGISTER_WIDTH, AlwaysInterface, issue_stream
 from warpbank.hdl.round_robin import chosen, first_from
-from warpbank.hdl.typed import Interface
+from warpbank.hdl.typed import Interface, Numbers
 
 
 class Find(wiring.Signature):
@@ -52,15 +55,54 @@ class FindInterface(Interface, Protocol):
     offset: Signal
 
 
+class Setting(wiring.Signature):
+    """Register that sets off: it has been chosen, and its place is found in this cycle (seen from the warp
+    control blocks).
+
+    Members
+    -------
+    valid : Out(1). There is one. From registers, as `live` and `register`.
+    live : Out(1). Its content is wanted.
+    register : Out.
+    entry : Out. Its bank of the cache; that which it gets, if it comes.
+    goes : In(1). It goes on in this cycle.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(
+            {
+                "valid": Out(1),
+                "live": Out(1),
+                "register": Out(REGISTER_WIDTH),
+                "entry": Out(bits(config.sub_core.cache.registers)),
+                "goes": In(1),
+            }
+        )
+
+
+class SettingInterface(Interface, Protocol):
+    """Interface object of the signature `Setting`."""
+
+    valid: Signal
+    live: Signal
+    register: Signal
+    entry: Signal
+    goes: Signal
+
+
 class WarpControlBlocks(wiring.Component):
-    """Warp control blocks: the state of the warps and their registers, and which register moves next. LTRF,
+    """Warp control blocks: the state of the warps and their registers, and which registers move next. LTRF,
     sections 4.1 and 4.2.
 
     The working set and the liveness bits of the warps that are in the cache are registers, one set per row of
-    the cache; those of the others wait in a memory. The register cache address tables are one memory, a part
-    of it per row. A row has an address allocation unit for the banks; one for all gives the rows to the
-    warps. While a warp is not in the cache all its banks would be unused, so that a unit per row does for a
-    unit per warp.
+    the cache; those of the others wait in a memory. The register cache address tables are a memory per
+    residue class of registers, a part of it per row. A row has a set of places; one queue for all gives the
+    rows to the warps. While a warp is not in the cache all its places would be unused, so that a set per row
+    does for a set per warp.
+
+    Registers set off in two stages here. Choice: of one row, up to `SubCoreConfig.transfers` registers, the
+    lowest of each residue class of that many. Place: in the next cycles each goes on (`setting`), as soon as
+    `goes` lets it; no others are chosen before all have gone.
 
     Parameters
     ----------
@@ -82,12 +124,12 @@ class WarpControlBlocks(wiring.Component):
     prefetch : In(1). Warp `prefetching` enters an interval with the working set `registers`.
     prefetching, registers : In.
     find : In(Find) per port.
-    inbound, carried : In(rows). Rows of which a register is on its way into the cache; on its way at all.
-    works : Out(1). A register could be moved: that of row `offset`, warp `warp`. From registers, as all that
-        follow.
-    leaves, live : Out(1). It leaves the cache; it has to be moved, not only to lose or be given its place.
-    warp, moved, entry, offset : Out. Which register of which warp, and its place.
-    goes : In(1). It sets off in this cycle.
+    inbound, outbound : In(rows). Rows of which a register is on its way into the cache; is to leave and has
+        not been read: apart from those of `setting`.
+    setting : Out(Setting) per residue class. Registers that set off.
+    leaves : Out(1). They leave the cache. From registers, as `warp` and `offset`.
+    warp, offset : Out. Whose they are, and its row.
+    back : In(places) per row. Places whose registers have left.
     freed : Out(1). Nothing is left of warp `freed_warp` in row `freed_offset`, which is free from the next
         cycle on.
     freed_warp, freed_offset : Out.
@@ -107,15 +149,12 @@ class WarpControlBlocks(wiring.Component):
     registers: Signal
     find: list[FindInterface]
     inbound: Signal
-    carried: Signal
-    works: Signal
+    outbound: Signal
+    setting: list[SettingInterface]
     leaves: Signal
-    live: Signal
     warp: Signal
-    moved: Signal
-    entry: Signal
     offset: Signal
-    goes: Signal
+    back: list[Signal]
     freed: Signal
     freed_warp: Signal
     freed_offset: Signal
@@ -144,15 +183,12 @@ class WarpControlBlocks(wiring.Component):
                 "registers": In(self.registers_per_warp),
                 "find": In(Find(config)).array(ports),
                 "inbound": In(self._rows),
-                "carried": In(self._rows),
-                "works": Out(1),
+                "outbound": In(self._rows),
+                "setting": Out(Setting(config)).array(core.transfers),
                 "leaves": Out(1),
-                "live": Out(1),
                 "warp": Out(warp),
-                "moved": Out(REGISTER_WIDTH),
-                "entry": Out(bits(core.cache.registers)),
                 "offset": Out(offset),
-                "goes": In(1),
+                "back": In(core.cache.registers).array(self._rows),
                 "freed": Out(1),
                 "freed_warp": Out(warp),
                 "freed_offset": Out(offset),
@@ -170,14 +206,18 @@ class WarpControlBlocks(wiring.Component):
             for name in ("placed", "working", "alive")
         )
         self._held = self._offsets.occupied
-        self._table = m.submodules.table = Memory(
-            shape=bits(core.cache.registers), depth=rows * registers, init=[]
-        )
-        self._units = [AddressAllocation(core.cache.registers) for _ in range(rows)]
-        for row, unit in enumerate(self._units):
-            m.submodules[f"banks_{row}"] = unit
-        targets = [Mux(self._leaving[row], 0, working) for row, working in enumerate(self._working)]
-        self._choose(m, targets)
+        classes = core.transfers
+        self._tables: list[Numbers] = [
+            Memory(shape=bits(core.cache.registers), depth=max(2, rows * registers // classes), init=[])
+            for _ in range(classes)
+        ]
+        for number, table in enumerate(self._tables):
+            m.submodules[f"table_{number}"] = table
+        self._places = [Places(core.cache.registers, classes) for _ in range(rows)]
+        for row, places in enumerate(self._places):
+            m.submodules[f"places_{row}"] = places
+        self._choose(m)
+        self._find_places(m)
         self._warps(m)
         if self._liveness:
             self._accessed(m)
@@ -201,55 +241,109 @@ class WarpControlBlocks(wiring.Component):
 
     # --- What is moved.
 
-    def _choose(self, m: Module, targets: list[Value]) -> None:
-        """The row whose turn it is, and its first register: one that leaves, else one that comes."""
-        rows, works, registers = self._rows, Signal(self._rows, name="with_work"), self.registers_per_warp
-        out, into = (
-            [Signal(registers, name=f"{name}_{row}") for row in range(rows)] for name in ("out", "into")
-        )
-        for row, (placed, target) in enumerate(zip(self._placed, targets, strict=True)):
-            quiet = Signal(name=f"quiet_{row}")
+    def _choose(self, m: Module) -> None:
+        """The row whose turn it is, and its registers: those that leave, else those that come."""
+        rows, registers, classes = self._rows, self.registers_per_warp, len(self.setting)
+        works, leaves = Signal(rows, name="with_work"), Signal(rows, name="with_leaving")
+        self._setting_row = Signal(rows, name="setting_row")  # the row of what sets off, if anything does
+        coming, departing = Signal(rows, name="coming"), Signal(rows, name="departing")
+        m.d.comb += [
+            coming.eq(self.inbound | Mux(self.leaves, 0, self._setting_row)),
+            departing.eq(self.outbound | Mux(self.leaves, self._setting_row, 0)),
+        ]
+        self._coming, self._departing = coming, departing
+        movable = []
+        for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
+            quiet, mask = Signal(name=f"quiet_{row}"), Signal(registers, name=f"movable_{row}")
+            target = Mux(self._leaving[row], 0, working)
+            out = Signal(registers, name=f"out_{row}")
             m.d.comb += [
-                out[row].eq(placed & ~target),
-                into[row].eq(target & ~placed),
+                out.eq(placed & ~target),
+                leaves[row].eq(out.any()),
+                mask.eq(Mux(leaves[row], out, target & ~placed)),
                 quiet.eq(self.quiet.bit_select(self._owner[row], 1)),
                 works[row].eq(
                     self._held[row]
                     & Mux(
-                        out[row].any(),
-                        ~self._leaving[row] | quiet,
-                        into[row].any() & self._units[row].available,
+                        leaves[row],
+                        ~coming[row] & (~self._leaving[row] | quiet),
+                        mask.any() & ~departing[row],
                     )
                 ),
             ]
-        pointer = Signal(range(rows), name="move_pointer")
+            movable.append(mask)
+        pointer = Signal(range(max(2, rows)), name="move_pointer")
         choice = first_from(m, works, pointer, "row")
-        with m.If(choice.any):
-            m.d.sync += pointer.eq(choice.after)
-        mask = Signal(registers, name="movable")
-        row_out = Signal(registers, name="row_out")
+        self._takes = Signal(name="takes")
+        mask, alive = Signal(registers, name="movable"), Signal(registers, name="alive_chosen")
+        m.d.comb += [mask.eq(Array(movable)[choice.index]), alive.eq(Array(self._alive)[choice.index])]
+        self._chosen: list[Value] = []  # of each class, the register that is chosen, one-hot over all
+        found: list[tuple[Value, Value, Value]] = []
+        for number in range(classes):
+            mine = chosen(m, mask[number::classes], f"class_{number}")
+            one_hot = Signal(registers, name=f"chosen_{number}")
+            m.d.comb += one_hot.eq(
+                Cat(
+                    mine.one_hot[place // classes] if place % classes == number else 0
+                    for place in range(registers)
+                )
+            )
+            self._chosen.append(one_hot)
+            register = Cat(Const(number, classes.bit_length() - 1), mine.index)[:REGISTER_WIDTH]
+            found.append((mine.any, register, (alive & one_hot).any()))
+        self._choice = choice
+        self._choice_leaves = Signal(name="choice_leaves")
+        m.d.comb += self._choice_leaves.eq(leaves.bit_select(choice.index, 1))
+        valid = [Signal(name=f"setting_valid_{number}") for number in range(classes)]
+        going = [each.goes for each in self.setting]
+        m.d.comb += self._takes.eq(choice.any & ~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
+        leaving, offset, warp = Signal(name="leaves_now"), Signal.like(self.offset), Signal.like(self.warp)
+        with m.If(self._takes):
+            m.d.sync += [
+                pointer.eq(choice.index),
+                leaving.eq(self._choice_leaves),
+                offset.eq(choice.index),
+                warp.eq(Array(self._owner)[choice.index]),
+            ]
         m.d.comb += [
-            row_out.eq(Array(out)[choice.index]),
-            mask.eq(Mux(self.leaves, row_out, Array(into)[choice.index])),
+            self.leaves.eq(leaving),
+            self.offset.eq(offset),
+            self.warp.eq(warp),
+            self._setting_row.eq(Mux(Cat(valid).any(), 1 << offset, 0)),
         ]
-        register = chosen(m, mask, "moved")
-        place = read_at(m, self._table, self._address(self.moved, choice.index))
-        heads = Array(unit.head for unit in self._units)
-        m.d.comb += [
-            self.works.eq(choice.any),
-            self.leaves.eq(row_out.any()),
-            self.offset.eq(choice.index),
-            self.warp.eq(Array(self._owner)[choice.index]),
-            self.moved.eq(register.index),
-            self.live.eq((Array(self._alive)[choice.index] & register.one_hot).any()),
-            self.entry.eq(Mux(self.leaves, place, heads[choice.index])),
-        ]
-        self._moved = register.one_hot
-        write_at(m, self._table, self._address(self.moved, self.offset), self.entry, self.goes & ~self.leaves)
+        for number, (setting, (there, register, live)) in enumerate(zip(self.setting, found, strict=True)):
+            held, wanted = (
+                Signal(REGISTER_WIDTH, name=f"setting_{number}"),
+                Signal(name=f"setting_live_{number}"),
+            )
+            with m.If(self._takes):
+                m.d.sync += [valid[number].eq(there), held.eq(register), wanted.eq(live)]
+            with m.Elif(setting.goes):
+                m.d.sync += valid[number].eq(0)
+            m.d.comb += [setting.valid.eq(valid[number]), setting.register.eq(held), setting.live.eq(wanted)]
+
+    def _find_places(self, m: Module) -> None:
+        """The places of the registers that set off: looked up in the table, or given and entered there."""
+        wants = Cat(setting.valid for setting in self.setting)
+        given = Cat(setting.valid & setting.goes for setting in self.setting)
+        for row, places in enumerate(self._places):
+            mine = ~self.leaves & (self.offset == row)
+            m.d.comb += [
+                places.wants.eq(Mux(mine, wants, 0)),
+                places.given.eq(Mux(mine, given, 0)),
+                places.back.eq(self.back[row]),
+            ]
+        for number, (setting, table) in enumerate(zip(self.setting, self._tables, strict=True)):
+            address = self._address(setting.register, self.offset)
+            place = read_at(m, table, address)
+            new = Array(places.place[number] for places in self._places)[self.offset]
+            m.d.comb += setting.entry.eq(Mux(self.leaves, place, new))
+            write_at(m, table, address, setting.entry, setting.valid & setting.goes & ~self.leaves)
 
     def _address(self, register: Value, row: Value) -> Value:
-        """Where the register cache address table of a row has the register."""
-        return Cat(register[: bits(self.registers_per_warp)], row if self._rows > 1 else 0)
+        """Where the table of a register's residue class has it."""
+        low = len(self.setting).bit_length() - 1
+        return Cat(register[low : bits(self.registers_per_warp)], row if self._rows > 1 else 0)
 
     # --- Warps that come and go.
 
@@ -266,9 +360,9 @@ class WarpControlBlocks(wiring.Component):
         for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
             m.d.comb += [
                 complete[row].eq(
-                    self._held[row] & ~self._leaving[row] & (placed == working) & ~self.inbound[row]
+                    self._held[row] & ~self._leaving[row] & (placed == working) & ~self._coming[row]
                 ),
-                empty[row].eq(self._held[row] & self._leaving[row] & ~placed.any() & ~self.carried[row]),
+                empty[row].eq(self._held[row] & self._leaving[row] & ~placed.any() & ~self._departing[row]),
             ]
         m.d.comb += [
             self.may_issue.eq(self._mask(m, complete, "complete_warps")),
@@ -306,18 +400,14 @@ class WarpControlBlocks(wiring.Component):
             self._alive[row],
             self._owner[row],
         )
-        unit = self._units[row]
         mine, comes = Signal(name=f"moves_{row}"), Signal(name=f"comes_{row}")
+        moved = Signal(len(placed), name=f"moved_{row}")
         m.d.comb += [
-            mine.eq(self.goes & (self.offset == row)),
+            mine.eq(self._takes & (self._choice.index == row)),
             comes.eq(self.activate & (self._offsets.head == row)),
-            unit.allocate.eq(mine & ~self.leaves),
-            unit.release.eq(mine & self.leaves),
-            unit.address.eq(self.entry),
+            moved.eq(Mux(mine, reduce(or_, self._chosen), 0)),
         ]
-        m.d.sync += placed.eq(
-            placed & ~Mux(mine & self.leaves, self._moved, 0) | Mux(mine & ~self.leaves, self._moved, 0)
-        )
+        m.d.sync += placed.eq(Mux(self._choice_leaves, placed & ~moved, placed | moved))
         with m.If(self.prefetch & self._is(row, self.prefetching)):
             m.d.sync += working.eq(self.registers)
         if self._liveness:
@@ -354,7 +444,10 @@ class WarpControlBlocks(wiring.Component):
             rows = Signal(self._rows, name=f"rows_{number}")
             m.d.comb += rows.eq(Cat(self._is(row, find.warp) for row in range(self._rows)))
             row = chosen(m, rows, f"row_of_{number}")
-            place = read_at(m, self._table, self._address(find.register, row.index))
+            address = self._address(find.register, row.index)
+            found = Array(read_at(m, table, address) for table in self._tables)
+            low = len(self.setting).bit_length() - 1
+            place = found[find.register[:low]] if low else found[0]
             placed = Array(self._placed)[row.index]
             m.d.comb += [
                 find.placed.eq(row.any & placed.bit_select(find.register, 1)),

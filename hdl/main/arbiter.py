@@ -144,10 +144,12 @@ class Arbiter(wiring.Component):
     probe : generate `events` (grant, conflict; of a cache: cache_grant, cache_conflict).
     cache : the banks are those of a register file cache.
     shared : the collectors' ports are shared with another arbiter, which goes first.
+    late : a second uop makes requests in a cycle, which wait in FIFOs of their own and go first.
 
     Members
     -------
     request : In(Requests).
+    late : In(Requests), if `late`.
     written : In(banks). Banks that are written in this cycle.
     waiting : Out(banks). Banks with a request. From registers.
     opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may
@@ -164,6 +166,7 @@ class Arbiter(wiring.Component):
     """
 
     request: RequestsInterface
+    late: RequestsInterface
     written: Signal
     waiting: Signal
     opening: Signal
@@ -180,6 +183,7 @@ class Arbiter(wiring.Component):
         probe: bool = False,
         cache: bool = False,
         shared: bool = False,
+        late: bool = False,
     ) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
@@ -188,7 +192,7 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache, self._shared = cache, shared
+        self._cache, self._shared, self._has_late = cache, shared, late
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
         members: dict[str, wiring.Member] = {
@@ -199,6 +203,8 @@ class Arbiter(wiring.Component):
             "read": Out(BankRead(shape)).array(banks),
             "grant": Out(Grant(config, tags, shape)).array(core.collectors),
         }
+        if late:
+            members["late"] = In(Requests(config, tags, shape))
         if shared:
             members["ports"] = In(core.collectors)
         if probe:
@@ -217,7 +223,7 @@ class Arbiter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         banks = self._shape.banks
-        heads = [self._queue(m, bank) for bank in range(banks)]
+        heads = [self._oldest(m, bank) for bank in range(banks)]
         candidates = Signal(banks)
         m.d.comb += self.waiting.eq(Cat(head.waiting for head in heads))
         m.d.comb += candidates.eq(self.waiting & ~self.written & ~self.opening)
@@ -251,31 +257,49 @@ class Arbiter(wiring.Component):
                 self._events(m, bank, head)
         return m
 
-    def _queue(self, m: Module, bank: int) -> _Head:
+    def _oldest(self, m: Module, bank: int) -> _Head:
+        """The request of a bank that goes first: a late one, where there are any."""
+        early = self._queue(m, str(bank), bank, self.request)
+        if not self._has_late:
+            return early
+        late = self._queue(m, f"late_{bank}", bank, self.late)
+        head = _Head(self._group(), f"either_{bank}", self._config.sub_core, self._shape.row_width)
+        m.d.comb += [
+            head.group.as_value().eq(Mux(late.waiting, late.group.as_value(), early.group.as_value())),
+            head.waiting.eq(late.waiting | early.waiting),
+            head.slot.eq(Mux(late.waiting, late.slot, early.slot)),
+            head.row.eq(Mux(late.waiting, late.row, early.row)),
+            late.granted.eq(head.granted & late.waiting),
+            early.granted.eq(head.granted & ~late.waiting),
+            head.asked.eq(sum(late.asked) + sum(early.asked)),
+        ]
+        return head
+
+    def _queue(self, m: Module, bank_name: str, bank: int, request: RequestsInterface) -> _Head:
         """One bank's FIFO of groups."""
-        core, request = self._config.sub_core, self.request
+        core = self._config.sub_core
         layout = self._group()
-        fifo = m.submodules[f"queue_{bank}"] = SyncFIFO(width=layout.size, depth=self._groups)
-        mine = Signal(core.collector.slots, name=f"mine_{bank}")
+        fifo = m.submodules[f"queue_{bank_name}"] = SyncFIFO(width=layout.size, depth=self._groups)
+        mine = Signal(core.collector.slots, name=f"mine_{bank_name}")
         m.d.comb += mine.eq(
             Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots))
         )
-        group = record(layout, name=f"group_{bank}")
+        group = record(layout, name=f"group_{bank_name}")
         m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
         if self._tags > 1:
             m.d.comb += group.tag.eq(request.tag)
-        head = _Head(layout, bank, core, self._shape.row_width)
+        head = _Head(layout, bank_name, core, self._shape.row_width)
         m.d.comb += [
             fifo.w_data.eq(group.as_value()),
             fifo.w_en.eq(request.valid & mine.any()),
             head.group.as_value().eq(fifo.r_data),
             head.waiting.eq(fifo.r_rdy),
-            head.asked.eq(Mux(request.valid, mine, 0)),
+            head.asked.eq(Mux(request.valid, sum(mine), 0)),
         ]
-        done = Signal(core.collector.slots, name=f"done_{bank}")
-        choice = chosen(m, head.group.slots & ~done, f"slot_{bank}")
+        done = Signal(core.collector.slots, name=f"done_{bank_name}")
+        choice = chosen(m, head.group.slots & ~done, f"slot_{bank_name}")
         m.d.comb += [head.slot.eq(choice.index), head.row.eq(head.group.rows[choice.index])]
-        served = Signal(core.collector.slots, name=f"served_{bank}")
+        served = Signal(core.collector.slots, name=f"served_{bank_name}")
         m.d.comb += served.eq(done | choice.one_hot)
         m.d.comb += fifo.r_en.eq(head.granted & (served == head.group.slots))
         with m.If(head.granted):
@@ -300,7 +324,7 @@ class Arbiter(wiring.Component):
         cause = Mux(self.written[bank], Cause.WRITE, Cause.PORT)
         emit(m, oldest, head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
         length = Signal(bits(self._groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
-        m.d.sync += length.eq(length + sum(head.asked) - head.granted)
+        m.d.sync += length.eq(length + head.asked - head.granted)
         emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=(length - 1)[: len(length)])
 
     def _ports(self, bank: int) -> _EventPorts:
@@ -343,11 +367,11 @@ class ScalarArbiter(Arbiter):
 class _Head:
     """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
 
-    def __init__(self, layout: data.StructLayout, bank: int, core: SubCoreConfig, row_width: int) -> None:
+    def __init__(self, layout: data.StructLayout, bank: str, core: SubCoreConfig, row_width: int) -> None:
         self.group = record(layout, name=f"head_{bank}")
         self.waiting = Signal(name=f"waiting_{bank}")
         self.granted = Signal(name=f"granted_{bank}")
-        self.asked = Signal(core.collector.slots, name=f"asked_{bank}")
+        self.asked = Signal(range(2 * core.collector.slots + 1), name=f"asked_{bank}")
         self.slot = Signal(core.slot_width, name=f"slot_of_{bank}")
         self.row = Signal(row_width, name=f"row_of_{bank}")
 

@@ -170,11 +170,13 @@ class MainRegisterFile(Hooked):
     Parameters
     ----------
     config : the machine.
-    mapping, storage : the other rooms' units; the mapping with a port per writer and, if `cached`, one for
-        the register that is moved.
+    mapping, storage : the other rooms' units; the mapping with a port per writer and, if `cached`, those for
+        the registers that are moved.
     collection : the collectors.
     operands : collectors read it; else only a cache does, which tells the storage what metadata to keep.
     cached : a cache stands over it, which moves registers.
+    moved : registers that may be located in a cycle because a cache moves them, and those that may be on
+        their way from or to a bank.
     probe : generate `events` (write, write_back, dead_value, those of the units inside; fetch, if there are
         no `operands`; write_wait, if it is not `cached`).
 
@@ -200,8 +202,8 @@ class MainRegisterFile(Hooked):
     ports : In(collectors), if there are `operands`. Collectors whose port the cache uses in this cycle.
     given : In(metadata) per bank. Metadata of what was written in the cycle before.
     bank_of, row_of, exists : Out, per writer. Where its register is; it is somewhere.
-    moved : In(Moved).
-    moving : In(Moving) per bank. Registers on their way.
+    moved : In(Moved) per register that may be moved.
+    moving : In(Moving), as many as there may be per bank. Registers on their way.
     access : In(Access) per bank.
 
     Latency: an operand requested in t is granted in t + 1 at the earliest, and delivered in the cycle after
@@ -224,7 +226,7 @@ class MainRegisterFile(Hooked):
     bank_of: list[Signal]
     row_of: list[Signal]
     exists: Signal
-    moved: MovedInterface
+    moved: list[MovedInterface]
     moving: list[MovingInterface]
     access: list[AccessInterface]
     events: EventsInterface
@@ -238,6 +240,7 @@ class MainRegisterFile(Hooked):
         operands: bool = True,
         cached: bool = False,
         probe: bool = False,
+        moved: tuple[int, int] = (1, 1),
     ) -> None:
         self._config, self._collection, self._cached, self._probe = config, collection, cached, probe
         self.mapping, self.storage = mapping, storage
@@ -270,8 +273,8 @@ class MainRegisterFile(Hooked):
             "bank_of": Out(core.bank_width).array(self._writers if cached else 0),
             "row_of": Out(core.row_width).array(self._writers if cached else 0),
             "exists": Out(self._writers if cached else 0),
-            "moved": In(Moved(config)),
-            "moving": In(Moving(config)).array(caches),
+            "moved": In(Moved(config)).array(moved[0] if cached else 0),
+            "moving": In(Moving(config)).array(moved[1] * caches),
             "access": In(Access(config, metadata)).array(caches),
         }
         self._reporters = reporting(self.arbiter, storage, mapping) if probe else []
@@ -573,15 +576,17 @@ class MainRegisterFile(Hooked):
     # --- Registers of a cache.
 
     def _move(self, m: Module) -> None:
-        """The register that is moved has a home, or none; what is on its way is not released."""
-        moved, place, mapping = self.moved, list(self.mapping.locate)[-1], self.mapping
-        m.d.comb += [
-            place.warp.eq(moved.warp),
-            place.register.eq(moved.register),
-            moved.bank.eq(place.bank),
-            moved.row.eq(place.row),
-            moved.content.eq(mapping.content),
-            mapping.moves.eq(moved.goes),
-        ]
+        """The registers that are moved have homes, or none; what is on its way is not released."""
+        mapping = self.mapping
+        places = list(mapping.locate)[-len(self.moved) :]
+        for number, (moved, place) in enumerate(zip(self.moved, places, strict=True)):
+            m.d.comb += [
+                place.warp.eq(moved.warp),
+                place.register.eq(moved.register),
+                moved.bank.eq(place.bank),
+                moved.row.eq(place.row),
+                moved.content.eq(mapping.content[number]),
+                mapping.moves[number].eq(moved.goes),
+            ]
         for outer, inner in zip(self.moving, mapping.moving, strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)

@@ -41,11 +41,12 @@ class Direct(Mapping):
         writers: int,
         operands: int = MAX_SOURCES,
         probe: bool = False,
+        moved: tuple[int, int] = (0, 0),
     ) -> None:
         if type(writers) is not int or writers < 1:
             raise TypeError(f"Direct needs a number of writers of at least 1, not {writers!r}.")
         self._config, self._operands, self._tags = config, operands, collection.tags
-        super().__init__(dict(MappingPorts(config, collection, writers).members))
+        super().__init__(dict(MappingPorts(config, collection, writers, moved=moved).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

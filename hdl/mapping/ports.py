@@ -126,6 +126,7 @@ class MappingPorts(wiring.Signature):
     config : the machine.
     collection : the collectors.
     writers : registers that are located in a cycle, for writing or moving.
+    moved : the last ones of these, which are moved, and registers that may be on their way per bank.
     blanks : sources of a uop that may be nowhere.
     releases : registers that can be released in a cycle.
 
@@ -135,14 +136,20 @@ class MappingPorts(wiring.Signature):
     read : In(read_stream). A uop's operands are requested (operand read interface).
     request : Out(Requests). They are, at the banks. blank : Out, per slot: it is nowhere, and reads as zeros.
     locate : In(Location) per writer. mapped : Out, per writer: the register is somewhere.
-    content : Out(1). The register of the last writer is somewhere, and what it holds is still wanted.
-    moves : In(1). The register of the last writer sets off.
-    moving : In(Moving) per bank. A register on its way is not released.
+    content : Out, per register that is moved. It is somewhere, and what it holds is still wanted.
+    moves : In, per register that is moved. It sets off.
+    moving : In(Moving), as many as there may be per bank. A register on its way is not released.
     released : Out(Freed) per register that can be.
     """
 
     def __init__(
-        self, config: SmConfig, collection: Collection, writers: int, blanks: int = 0, releases: int = 0
+        self,
+        config: SmConfig,
+        collection: Collection,
+        writers: int,
+        blanks: int = 0,
+        releases: int = 0,
+        moved: tuple[int, int] = (0, 0),
     ) -> None:
         super().__init__(
             {
@@ -152,9 +159,9 @@ class MappingPorts(wiring.Signature):
                 "blank": Out(blanks),
                 "locate": In(Location(config)).array(writers),
                 "mapped": starting_at(Out(writers), -1),
-                "content": starting_at(Out(1), 1),
-                "moves": In(1),
-                "moving": In(Moving(config)).array(config.sub_core.banks),
+                "content": starting_at(Out(moved[0]), -1),
+                "moves": In(moved[0]),
+                "moving": In(Moving(config)).array(moved[1] * config.sub_core.banks),
                 "released": Out(Freed(config)).array(releases),
             }
         )

@@ -37,15 +37,15 @@ class Renaming(Mapping):
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
     Below a register file cache operands have no names: they are in the cache. A register is looked up when it
-    is moved, one per cycle, and is not released while it is on its way. A source counts as never written if
+    is moved, and is not released while it is on its way. A source counts as never written if
     it has no physical register when its uop issues.
 
     Parameters
     ----------
     config : the machine, with release flags.
     collection : the collectors.
-    writers : registers that are located in a cycle, for writing; below a cache one more, the last one, for
-        the register that is moved.
+    writers : registers that are located in a cycle, for writing; below a cache some more, the last ones, for
+        the registers that are moved.
     operands : sources of a uop whose names are looked up: all, or 0 below a cache.
     probe : generate `events` (map, unmap, lookup, unwritten).
 
@@ -71,20 +71,23 @@ class Renaming(Mapping):
         writers: int,
         operands: int = MAX_SOURCES,
         probe: bool = False,
+        moved: tuple[int, int] = (0, 0),
     ) -> None:
         self._config = config
         self._probe = probe
         self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
-        self._cached = writers > collection.writers
+        self._cached = moved[0] > 0
         core = config.sub_core
         self.table = self.table_class(config, writers)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
-        self.release = self.release_class(config, collection.entries, core.banks if self._cached else 0)
+        self.release = self.release_class(
+            config, collection.entries, moved[1] * core.banks if self._cached else 0
+        )
         self.exempt = self.exempt_class(config, operands + writers)
         self.reserve = DeadlockReserve(config)
-        members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS).members)
+        members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS, moved).members)
         if probe:
             lookups = max(1, bool(operands) + self._cached)
             counts = {"map": MAX_DESTINATIONS, "unmap": TABLE_BANKS, "lookup": lookups, "unwritten": 1}
@@ -296,15 +299,18 @@ class Renaming(Mapping):
             emit(m, self.events.unwritten[0], named.valid & self.blank.any(), count=sum(self.blank))
 
     def _move(self, m: Module, has: list[Signal]) -> None:
-        """The register that is moved, below a cache; what is wanted is not dying."""
+        """The registers that are moved, below a cache; what is wanted is not dying."""
         for outer, inner in zip(self.moving, self.release.moving, strict=True):
             wiring.connect(m, wiring.flipped(outer), inner)
-        place = self.locate[-1]
-        dying = Array(self.release.dying)[place.warp].bit_select(place.register, 1)
-        m.d.comb += self.content.eq(self.mapped[-1] & ~dying)
+        count = len(self.content)
+        for number, place in enumerate(list(self.locate)[-count:]):
+            dying = Array(self.release.dying)[place.warp].bit_select(place.register, 1)
+            m.d.comb += self.content[number].eq(self.mapped[len(self.mapped) - count + number] & ~dying)
         if self._probe:
-            exempt = self.exempt.find[-1].exempt
-            emit(m, self.events.lookup[-1], self.moves & ~exempt, count=1)
+            renamed = Signal(count, name="renamed")
+            exempt = Cat(find.exempt for find in list(self.exempt.find)[-count:])
+            m.d.comb += renamed.eq(self.moves & ~exempt)
+            emit(m, self.events.lookup[-1], renamed.any(), count=sum(renamed))
         if self._probe and not self.operands:
             uop, mine = self.issue.payload.uop, Array(has)[self.issue.payload.warp]
             blank = Signal(MAX_SOURCES, name="unwritten_sources")

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
+from warpbank.golden import sm
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.base import EngineError, Progress, Waves, check_trace
 from warpbank.sim.events import Batcher, BatchSink
+
+
+def form() -> str:
+    """Form in which this process executes the model: `compiled` by mypyc, or `interpreted`."""
+    return "interpreted" if str(sm.__file__).endswith(".py") else "compiled"
 
 
 class GoldenEngine:

@@ -1,8 +1,8 @@
 """Bench of the warp control blocks (LTRF, sections 4.1 and 4.2): sets and dictionaries of what is where.
 
 The bench plays what stands around the blocks: warps start, come, prefetch, issue, leave and end, and the
-mover takes its time. Which of several rows with work is served, and which unused place a register gets, is
-the unit's choice; that the choice is a right one is checked.
+transfer engine takes its time. Which of several rows with work is served, and which unused place a register
+gets, is the unit's choice; that the choice is a right one is checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class Warp:
         self.row: int | None = None  # once it was seen
         self.working: set[int] = set()
         self.alive: set[int] = set()
-        self.placed: dict[int, int] = {}
+        self.placed: dict[int, int | None] = {}  # None: its place is still to be given
+        self.coming: set[int] = set()  # chosen to come, and not there
+        self.departing: dict[int, int] = {}  # chosen to leave, and not read out
 
     @property
     def target(self) -> set[int]:
@@ -41,13 +43,13 @@ class Warp:
 
 
 class Bench:
-    """Driver, mover, monitor and scoreboard."""
+    """Driver, transfer engine, monitor and scoreboard."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit, self.rng = unit, unit.random
         self.count, self.rows = unit.width("start"), unit.width("inbound")
         self.places = unit.parameters["cache_registers"]
-        self.finds = unit.count("find__#__warp")
+        self.finds, self.classes = unit.count("find__#__warp"), unit.count("setting__#__valid")
         #: Some of a warp's registers: low ones, and high ones.
         self.registers = (*range(self.places + 2), 100, 254)
         self.coverage = Coverage(
@@ -57,7 +59,7 @@ class Bench:
             "comes dead",
             "leaves alive",
             "leaves dead",
-            "mover busy",
+            "held up",
             "waits for operands",
             "row full",
             "may issue",
@@ -75,30 +77,35 @@ class Bench:
         """No warp is there."""
         self.warps = [Warp() for _ in range(self.count)]
         self.flying: dict[tuple[int, int], bool] = {}  # (warp, register): into the cache
+        self.group: tuple[int, bool] | None = None  # warp whose registers set off, and whether they leave
+        self.setting: dict[int, tuple[int, bool]] = {}  # by class: register, alive
+        self.able: dict[int, tuple[bool, set[int], set[int]]] = {}
 
-    def works(self, number: int) -> bool:
-        """Whether a register of that warp could be moved."""
+    def works(self, number: int) -> tuple[bool, set[int], set[int]] | None:
+        """Whether registers of that warp that could be chosen leave, which those are, and which are alive."""
         warp = self.warps[number]
         if not warp.held:
-            return False
+            return None
         if warp.out:
-            return not warp.leaving or bool(self.quiet >> number & 1)
-        return bool(warp.into) and len(warp.placed) < self.places
+            free = not warp.coming and (not warp.leaving or bool(self.quiet >> number & 1))
+            return (True, warp.out, set(warp.alive)) if free else None
+        return (False, warp.into, set(warp.alive)) if warp.into and not warp.departing else None
 
     def drive(self) -> None:
         """Set what the unit's answers do not depend on, and read the state that it offers."""
         unit, rng, coverage = self.unit, self.rng, self.coverage
         self.quiet = rng.getrandbits(self.count)
         unit.set("quiet", self.quiet)
-        for name, inward in (("inbound", True), ("carried", False)):
-            rows = {self.warps[warp].row for (warp, _), into in self.flying.items() if into or not inward}
+        for name, inward in (("inbound", True), ("outbound", False)):
+            rows = {self.warps[warp].row for (warp, _), into in self.flying.items() if into == inward}
             unit.set(name, sum(1 << row for row in rows if row is not None))
         self.asked = [(rng.randrange(self.count), rng.choice(self.registers)) for _ in range(self.finds)]
         for port, (warp, register) in enumerate(self.asked):
             unit.set(f"find__{port}__warp", warp)
             unit.set(f"find__{port}__register", register)
         coverage.hit(
-            "waits for operands", any(w.leaving and w.out and not self.works(n) for n, w in self.held)
+            "waits for operands",
+            any(w.leaving and w.out and not w.coming and not self.works(n) for n, w in self.held),
         )
 
     @property
@@ -109,11 +116,11 @@ class Bench:
     def check(self) -> None:
         """Compare masks, look-ups and what is offered with what is known."""
         unit, coverage = self.unit, self.coverage
-        inward = {warp for (warp, _), into in self.flying.items() if into}
+        self.take()
         self.may_issue = {
             number
             for number, warp in self.held
-            if not warp.leaving and set(warp.placed) == warp.working and number not in inward
+            if not warp.leaving and set(warp.placed) == warp.working and not warp.coming
         }
         assert set(bits(unit.get("may_issue"))) == self.may_issue
         free = self.rows - len(self.held)
@@ -125,19 +132,18 @@ class Bench:
             warp = self.warps[number]
             placed = register in warp.placed
             assert unit.get(f"find__{port}__placed") == placed, f"register {register} of warp {number}"
-            if placed:
+            if placed and warp.placed[register] is not None:
                 assert unit.get(f"find__{port}__entry") == warp.placed[register]
                 self.same_row(number, unit.get(f"find__{port}__offset"))
             coverage.hit("found" if placed else "not there")
         empty = {
-            number
-            for number, warp in self.held
-            if warp.leaving and not warp.placed and not any(flying == number for flying, _ in self.flying)
+            number for number, warp in self.held if warp.leaving and not warp.placed and not warp.departing
         }
         assert unit.get("freed") == bool(empty)
         self.freed = unit.get("freed_warp") if empty else None
         assert self.freed is None or self.freed in empty
-        self.choose()
+        self.set_off()
+        self.able = {n: able for n, _ in self.held if (able := self.works(n)) is not None}
 
     def same_row(self, number: int, row: int) -> None:
         """A warp keeps its row, and has it for itself."""
@@ -146,36 +152,61 @@ class Bench:
                 assert (warp.row == row) == (other == number), f"row {row} of warp {number}"
         self.warps[number].row = row
 
-    def choose(self) -> None:
-        """Look at the register that could be moved; the mover takes it, or not."""
+    def take(self) -> None:
+        """Look at the registers that have been chosen at the last clock edge: if none were left, and some
+        could be."""
         unit, coverage = self.unit, self.coverage
-        self.moved: tuple[int, int, bool, int] | None = None
-        able = [number for number, _ in self.held if self.works(number)]
-        assert unit.get("works") == bool(able)
-        coverage.hit("row full", any(len(warp.placed) == self.places for _, warp in self.held))
-        unit.set("goes", 0)
-        if not able:
+        valid = {number for number in range(self.classes) if unit.get(f"setting__{number}__valid")}
+        coverage.hit("row full", any(len(w.placed) + len(w.departing) == self.places for _, w in self.held))
+        if self.setting or not self.able:
+            assert valid == set(self.setting)
             return
-        number, register, entry = unit.get("warp"), unit.get("moved"), unit.get("entry")
-        assert number in able, f"warp {number} has nothing to move"
-        warp = self.warps[number]
+        number, leaves = unit.get("warp"), bool(unit.get("leaves"))
+        assert number in self.able, f"warp {number} has nothing to move"
+        out, registers, alive = self.able[number]
+        warp, self.group = self.warps[number], (number, leaves)
+        assert leaves == out
         self.same_row(number, unit.get("offset"))
-        leaves, live = bool(unit.get("leaves")), bool(unit.get("live"))
-        assert leaves == bool(warp.out)
-        assert register in (warp.out or warp.into), f"register {register} of warp {number}"
-        assert live == (register in warp.alive), f"register {register} of warp {number}"
-        if leaves:
-            assert entry == warp.placed[register]
-        else:
-            assert entry < self.places
-            assert entry not in warp.placed.values(), f"place {entry} is taken"
-        if (number, register) in self.flying or self.unit.chance(0.3):
-            coverage.hit("mover busy")
+        lowest = {register % self.classes: register for register in sorted(registers, reverse=True)}
+        assert valid == set(lowest)
+        for place, register in lowest.items():
+            assert unit.get(f"setting__{place}__register") == register, f"warp {number}"
+            self.setting[place] = register, register in alive
+            if leaves:
+                entry = warp.placed.pop(register)
+                assert entry is not None
+                warp.departing[register] = entry
+            else:
+                warp.placed[register] = None
+                warp.coming.add(register)
+
+    def set_off(self) -> None:
+        """Look at the places of the registers that set off, and let some of them go on."""
+        unit, coverage = self.unit, self.coverage
+        self.gone_on: dict[int, int] = {}  # class, place
+        for place in range(self.classes):
+            unit.set(f"setting__{place}__goes", 0)
+        if not self.setting or self.group is None:
             return
-        coverage.hit(f"{'leaves' if leaves else 'comes'} {'alive' if live else 'dead'}")
-        unit.set("goes", 1)
-        self.moved = number, register, leaves, entry
-        self.moved_alive = live
+        number, leaves = self.group
+        warp = self.warps[number]
+        assert (unit.get("warp"), unit.get("leaves")) == (number, leaves)
+        used = {entry for entry in (*warp.placed.values(), *warp.departing.values()) if entry is not None}
+        for place, (register, alive) in sorted(self.setting.items()):
+            entry = unit.get(f"setting__{place}__entry")
+            assert unit.get(f"setting__{place}__live") == alive, f"register {register} of warp {number}"
+            if leaves:
+                assert entry == warp.departing[register]
+            else:
+                assert entry < self.places
+                assert entry not in used, f"place {entry} is taken"
+                used.add(entry)
+            if unit.chance(0.3):
+                coverage.hit("held up")
+                continue
+            coverage.hit(f"{'leaves' if leaves else 'comes'} {'alive' if alive else 'dead'}")
+            unit.set(f"setting__{place}__goes", 1)
+            self.gone_on[place] = entry
 
     def warp_events(self) -> None:
         """Warps start, come, prefetch, issue, leave and end."""
@@ -192,6 +223,17 @@ class Bench:
         }
         able = [n for n in sorted(self.may_activate) if self.warps[n].exists and not self.warps[n].active]
         self.comes = rng.choice(able) if able and unit.chance(0.6) else None
+        back = [0] * self.rows
+        for number, register in self.landing:
+            if not self.flying[number, register]:
+                self._gives_back(back, number, register)
+        if self.group is not None and self.group[1]:
+            for place in self.gone_on:
+                register, alive = self.setting[place]
+                if not alive:
+                    self._gives_back(back, self.group[0], register)
+        for row, mask in enumerate(back):
+            unit.set(f"back__{row}", mask)
         unit.set("start", _mask(self.started))
         unit.set("deactivate", _mask(self.gone))
         unit.set("ended", _mask(self.ended))
@@ -227,19 +269,33 @@ class Bench:
             },
         )
 
+    def _gives_back(self, back: list[int], number: int, register: int) -> None:
+        """A register that leaves loses its place."""
+        row = self.warps[number].row
+        assert row is not None
+        back[row] |= 1 << self.warps[number].departing[register]
+
     def step(self) -> None:
         """The clock edge."""
         coverage = self.coverage
-        for key in self.landing:
-            del self.flying[key]
-        if self.moved is not None:
-            number, register, leaves, entry = self.moved
-            if leaves:
-                del self.warps[number].placed[register]
+        for number, register in self.landing:
+            warp = self.warps[number]
+            if self.flying.pop((number, register)):
+                warp.coming.discard(register)
             else:
-                self.warps[number].placed[register] = entry
-            if self.moved_alive:
+                del warp.departing[register]
+        for place, entry in self.gone_on.items():
+            assert self.group is not None
+            (number, leaves), (register, alive) = self.group, self.setting.pop(place)
+            warp = self.warps[number]
+            if not leaves:
+                warp.placed[register] = entry
+            if alive:
                 self.flying[number, register] = not leaves
+            elif leaves:
+                del warp.departing[register]
+            else:
+                warp.coming.discard(register)
         if self.issuer is not None:
             warp = self.warps[self.issuer]
             if self.fetches:
@@ -286,7 +342,8 @@ async def traffic(dut: Any) -> None:
         bench.step()
         if unit.chance(0.003):
             bench.coverage.hit("reset in flight", any(warp.placed for warp in bench.warps))
-            for name in ("goes", "start", "deactivate", "ended", "activate", "prefetch", "issue__valid"):
+            goes = [f"setting__{place}__goes" for place in range(bench.classes)]
+            for name in (*goes, "start", "deactivate", "ended", "activate", "prefetch", "issue__valid"):
                 unit.set(name, 0)
             await unit.reset()
             bench.clear()

@@ -36,8 +36,9 @@ from tests.hdl.hierarchy import (
     ltrf_bench,
     rfc_bench,
     test_allocation,
+    test_engine,
     test_flat,
-    test_mover,
+    test_places,
     test_rfc,
     test_scalar_file,
     test_wcb,
@@ -130,7 +131,10 @@ BENCHES: dict[str, Any] = {
     "address_allocation": lambda machine, seed: test_allocation.lockstep(
         LTRFS[machine].sub_core.cache.registers, seed
     ),
-    "mover": test_mover.lockstep,
+    "places": lambda machine, seed: test_places.lockstep(
+        LTRFS[machine].sub_core.cache.registers, LTRFS[machine].sub_core.transfers, seed
+    ),
+    "engine": test_engine.lockstep,
     "banks": test_banks.lockstep,
     "renaming": lambda machine, seed: test_renaming.lockstep(machine, seed, small=False),
     "renaming_table": test_table.lockstep,

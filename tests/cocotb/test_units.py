@@ -59,7 +59,7 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
     **{unit: {name: LTRFS[name] for name in ("one", "fast")} for unit in ("ltrf", "ltrf_plus")},
     **{
         unit: {name: LTRFS[name] for name in ("fast", "slow")}
-        for unit in ("warp_control_blocks", "address_allocation", "mover")
+        for unit in ("warp_control_blocks", "address_allocation", "places", "engine")
     },
     **{unit: {name: RFCS[name] for name in ("fast", "slow")} for unit in ("rfc", "sw_rfc")},
 }

@@ -7,6 +7,8 @@ one warp, chosen once, is followed: its newest value in program order, of which 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -22,8 +24,8 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CacheConfig, SmConfig
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
+from warpbank.hdl.hierarchy.link import Link
 from warpbank.hdl.hierarchy.ltrf import Ltrf
-from warpbank.hdl.hierarchy.mover import Stage
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.interfaces import Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
@@ -33,6 +35,8 @@ from warpbank.hdl.storage.banks import Banks
 #: Registers of a warp, of an interval; warps, and those that may be active. Others would differ in their
 #: number only.
 REGISTERS, ENTRIES, WARPS, ROWS, BANKS = 4, 2, 3, 2, 2
+#: Transfers that wait at a bank.
+QUEUE = 2
 #: Rows of each bank that a warp's registers take.
 PER_WARP = REGISTERS // BANKS
 
@@ -89,8 +93,13 @@ def opened_blocks(blocks: type[WarpControlBlocks]) -> type[WarpControlBlocks]:
                 "warpbank.hdl.hierarchy.wcb.AddressAllocation", opened_allocation(AddressAllocation)
             ):
                 m = super().elaborate(platform)
+            classes = len(self._tables)
+            each = REGISTERS // classes
             self.tables = [
-                [read_at(m, self._table, row * REGISTERS + register) for register in range(REGISTERS)]
+                [
+                    read_at(m, self._tables[register % classes], row * each + register // classes)
+                    for register in range(REGISTERS)
+                ]
                 for row in range(ROWS)
             ]
             saved = [read_at(m, self._saved, warp) for warp in range(WARPS)]
@@ -137,14 +146,20 @@ class Harness(Elaboratable):
         liveness: bool = False,
         latency: int = 150,
         crossing: int = 1,
+        link: type[Link] = Link,
     ) -> None:
         self.config = config = machine(latency, crossing)
         self.inductive, self.liveness = inductive, liveness
         self.storage = OpenedBanks(config)
         collection = Collection(1)
-        mapping = Placed(config, collection, collection.writers + 1, 0)
-        main = MainRegisterFile(config, mapping, self.storage, collection, **unit.main_needs)
-        with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)):
+        with (
+            short_queues(),
+            mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", opened_blocks(blocks)),
+            mock.patch.object(unit.engine_class, "link_class", link),
+        ):
+            moved = unit.moved(config)
+            mapping = Placed(config, collection, collection.writers + moved[0], 0, moved=moved)
+            main = MainRegisterFile(config, mapping, self.storage, collection, **unit.main_needs, moved=moved)
             self.unit: Any = opened(unit)(config, main, collection, liveness)
         self.blocks: Any = self.unit._blocks
         self.free: list[Signal] = []
@@ -178,7 +193,9 @@ class Harness(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = Fragment.get(self.unit, platform)  # here, so that its inner signals exist
+        self.links: list[Any] = self.unit.engine.links
+        self.ports: list[Any] = self.unit.engine.ports
+        m.submodules.unit = elaborated(self.unit, platform)
         assume_no_reset(m)
         for chosen in (self.warp, self.register):
             before, seen = (
@@ -195,7 +212,7 @@ class Harness(Elaboratable):
         self._claims(m)
         if self.inductive:
             self._allocation_invariant(m)
-            self._mover_invariant(m)
+            self._engine_invariant(m)
             self._vector_invariant(m)
         return m
 
@@ -319,49 +336,110 @@ class Harness(Elaboratable):
     # --- Claims.
 
     def _claims(self, m: Module) -> None:
-        blocks, unit = self.blocks, self.unit
+        blocks = self.blocks
+        self.holders: list[list[tuple[Value, Value]]] = []
         for row in range(ROWS):
-            # Rows: no two of one warp. Banks: as many as registers, each register one of its own.
             m.d.comb += [
                 Assert(~(self.held[row] & self.held[other]) | (blocks._owner[row] != blocks._owner[other]))
                 for other in range(row)
             ]
-            bank_unit, placed, table = blocks._units[row], blocks._placed[row], blocks.tables[row]
-            m.d.comb += [
-                Assert(sum(placed) == sum(bank_unit.occupied)),
-                Assert(self.held[row] | ~placed.any()),
-            ]
-            for register in range(REGISTERS):
-                m.d.comb += Assert(~placed[register] | bank_unit.occupied.bit_select(table[register], 1))
-                m.d.comb += [
-                    Assert(~(placed[register] & placed[other]) | (table[register] != table[other]))
-                    for other in range(register)
-                ]
+            self._places_of(m, row)
         # The followed register.
-        carries = [
-            ~mover.idle & (mover.move.warp == self.warp) & (mover.move.register == self.register)
-            for mover in unit._movers
-        ]
+        self.going = Signal(name="going")  # it leaves the cache, or will
+        self.arriving = Signal(name="arriving")
         self.carried = Signal(name="carried")
-        m.d.comb += self.carried.eq(any_of(carries))
+        followed = [
+            (self._mine(transfer), there)
+            for link in self.links
+            for transfer, there in zip(link.transfers, self._used(link), strict=True)
+        ]
+        transfers = [transfer for link in self.links for transfer in link.transfers]
+        lanes = [
+            setting.valid & (blocks.warp == self.warp) & (setting.register == self.register)
+            for setting in blocks.setting
+        ]
+        self.lanes = lanes
+        outs = [mine & there & each.out for (mine, there), each in zip(followed, transfers, strict=True)]
+        ins = [mine & there & ~each.out for (mine, there), each in zip(followed, transfers, strict=True)]
+        m.d.comb += [
+            self.going.eq(any_of(outs) | blocks.leaves & any_of(lanes)),
+            self.arriving.eq(any_of(ins) | ~blocks.leaves & any_of(lanes)),
+            self.carried.eq(self.going | self.arriving),
+        ]
+        self.outs = outs
         valid = []
         for row, (placed, table) in enumerate(zip(blocks._placed, blocks.tables, strict=True)):
             here = Signal(name=f"valid_{row}")
             m.d.comb += here.eq(
                 self._in_row(row, self.warp) & placed.bit_select(self.register, 1) & ~self.carried
             )
-            value = Array(contents[row] for contents in unit.contents)[Array(table)[self.register]]
-            m.d.comb += Assert(~(here & (self.defined | self.reading)) | (value[0] == self.newest))
+            value = self._content(Array(table)[self.register], row)
+            m.d.comb += Assert(~(here & (self.defined | self.reading)) | (value == self.newest))
             valid.append(here)
+        self.valid = valid
         m.d.comb += Assert(~self.reading | any_of(valid))
+        has_place = any_of(
+            [
+                self._in_row(row, self.warp) & placed.bit_select(self.register, 1)
+                for row, placed in enumerate(blocks._placed)
+            ]
+        )
+        m.d.comb += Assert(~(self.defined & self.going & has_place) | self.arriving)
         bank = (self.register + self.warp)[0]
         content = Array(
             Array(rows)[self.warp * PER_WARP + (self.register >> 1)] for rows in self.storage.contents
         )[bank]
         self.in_main = content[0] == self.newest
         m.d.comb += Assert(~(self.defined & ~self.carried & ~any_of(valid)) | self.in_main)
-        # While it is carried the carrier has it.
-        self.carries = carries
+
+    def _mine(self, transfer: Any) -> Value:
+        """Whether a transfer is of the followed register."""
+        return (transfer.warp == self.warp) & (transfer.register == self.register)
+
+    def _used(self, link: Any) -> list[Value]:
+        """Places of a link that are in use: the queue, the register read ahead, the one that crosses."""
+        return [*link._valid, link._full, link._busy]
+
+    def _content(self, entry: Value, row: Any) -> Value:
+        """Bit of a place of the cache, with what the port of its bank writes in this cycle."""
+        found = []
+        for bank, port in enumerate(self.ports):
+            rows = Array(contents[0] for contents in self.unit.contents[bank])
+            fills = port.fills & (port._filled.offset == row)
+            found.append(Mux(fills, port.word[0], rows[row]))
+        return Array(found)[entry]
+
+    def _unread(self, link: Any) -> list[Value]:
+        """Places of a link whose register the cache has still to read."""
+        crossing = self.config.sub_core.cache.crossing
+        there = [*link._valid, 0, link._busy & (link._left == crossing + 1)]
+        return [use & transfer.out for use, transfer in zip(there, link.transfers, strict=True)]
+
+    def _places_of(self, m: Module, row: int) -> None:
+        """Places of a row: each has one register, those that leave until they have been read."""
+        blocks = self.blocks
+        placed, table, occupied = blocks._placed[row], blocks.tables[row], blocks._places[row].occupied
+        here = blocks.offset == row
+        setting_off = Signal(REGISTERS, name=f"setting_off_{row}")
+        m.d.comb += setting_off.eq(
+            any_of([Mux(setting.valid & here, 1 << setting.register, 0) for setting in blocks.setting])
+        )
+        coming = Mux(blocks.leaves, 0, setting_off)
+        #: Who has a place: which, and its entry.
+        holders: list[tuple[Value, Value]] = [
+            ((placed & ~coming)[register] | Mux(blocks.leaves, setting_off, 0)[register], table[register])
+            for register in range(REGISTERS)
+        ]
+        for link in self.links:
+            for unread, transfer in zip(self._unread(link), link.transfers, strict=True):
+                holders.append((unread & (transfer.offset == row), transfer.entry))
+        taken = [Mux(there, 1 << entry, 0)[:ENTRIES] for there, entry in holders]
+        m.d.comb += [
+            Assert(any_of(taken) == occupied),
+            Assert(sum(there for there, _ in holders) == sum(occupied)),
+            Assert(self.held[row] | ~placed.any()),
+        ]
+        self.holders.append(holders)
 
     def _accessing(self) -> list[Signal]:
         """Cycles that each bank's access still takes, where it takes more than one."""
@@ -372,8 +450,7 @@ class Harness(Elaboratable):
 
     def _allocation_invariant(self, m: Module) -> None:
         blocks = self.blocks
-        for unit in (blocks._offsets, *blocks._units):
-            m.d.comb += [Assert(wanted) for wanted in queue_invariant(unit)]
+        m.d.comb += [Assert(wanted) for wanted in queue_invariant(blocks._offsets)]
         for warp in range(WARPS):
             staying = any_of([self.staying[row] & (blocks._owner[row] == warp) for row in range(ROWS)])
             m.d.comb += Assert(self.active[warp] == staying)
@@ -388,60 +465,148 @@ class Harness(Elaboratable):
             m.d.comb += [Assert(~held | (owner < WARPS)), Assert(held | ~blocks._leaving[row])]
             m.d.comb += [Assert(~held | (sum(blocks._working[row]) <= ENTRIES))]
 
-    def _mover_invariant(self, m: Module) -> None:
-        """What a mover carries is of a warp in the cache, of its bank; on its way in it has its place
-        there."""
-        blocks, unit, core = self.blocks, self.unit, self.config.sub_core
-        most = -(-core.bank_latency // 100)
-        if unit._main._timing is not None:
-            m.d.comb += Assert(unit._main._timing._reading == 0)  # no collector reads
-        for number, mover in enumerate(unit._movers):
-            move, busy, stage = mover.move, ~mover.idle, mover._stage
-            shipping = (stage == Stage.SHIP_IN) | (stage == Stage.SHIP_OUT)
-            limit = Mux(stage == Stage.SHIP_IN, core.cache.crossing + most - 1, core.cache.crossing)
-            register = move.register
+    def _engine_invariant(self, m: Module) -> None:
+        """What is on its way is of a warp's row, of its bank, and has its value."""
+        self._setting_invariant(m)
+        if self.unit._main._timing is not None:
+            m.d.comb += Assert(self.unit._main._timing._reading == 0)  # no collector reads
+        for number, link in enumerate(self.links):
+            self._link_invariant(m, number, link)
+            self._value_invariant(m, number, link)
+        for number, port in enumerate(self.ports):
+            self._port_invariant(m, number, port)
+        for row in range(ROWS):
+            coming, departing = self.blocks._coming[row], self.blocks._departing[row]
+            outside = (self.blocks._placed[row] & ~self.blocks._working[row]).any()
             m.d.comb += [
-                Assert(stage.as_value() <= Stage.STORE.value),
-                *(Assert(left < most) for left in self._accessing()[number : number + 1]),
-                Assert(~shipping | ((mover._left >= 1) & (mover._left <= limit))),
+                Assert(~(coming | departing) | self.held[row]),
+                Assert(~coming | ~(departing | outside)),
+            ]
+
+    def _setting_invariant(self, m: Module) -> None:
+        """Registers that set off are of their class, and of the row's warp."""
+        blocks, classes = self.blocks, len(self.blocks.setting)
+        any_valid = any_of([setting.valid for setting in blocks.setting])
+        at = blocks.offset
+        placed = Array(blocks._placed)[at]
+        m.d.comb += [
+            Assert(~any_valid | (at < ROWS)),
+            Assert(~any_valid | Array(self.held)[at] & (Array(blocks._owner)[at] == blocks.warp)),
+        ]
+        for number, setting in enumerate(blocks.setting):
+            register = setting.register
+            m.d.comb += [
+                Assert(~setting.valid | (register < REGISTERS) & (register % classes == number)),
+                Assert(~setting.valid | (placed.bit_select(register, 1) == ~blocks.leaves)),
+            ]
+            mine = self.lanes[number] & self.defined
+            table = Array(Array(tables)[register] for tables in blocks.tables)[at]
+            m.d.comb += [
+                Assert(~mine | setting.live),
+                Assert(~(mine & blocks.leaves) | (self._content(table, at) == self.newest)),
+                Assert(~(mine & ~blocks.leaves) | self.going | self.in_main),
+            ]
+
+    def _link_invariant(self, m: Module, number: int, link: Any) -> None:
+        core = self.config.sub_core
+        crossing, most = core.cache.crossing, -(-core.bank_latency // 100)
+        crosses, left = link._crossing, link._left
+        m.d.comb += [
+            *(Assert(left < most) for left in self._accessing()[number : number + 1]),
+            *(Assert(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
+            Assert(~link._full | ~link._ahead_transfer.out),
+            Assert(link._ahead_left < most),
+            Assert(link._busy | (left == 0)),
+            Assert(left <= crossing + 1),
+            Assert(~(link._busy & ~crosses.out) | (left >= 1) & (left <= crossing)),
+            Assert(Cat(*link._void, link._crossing_void) == 0),
+        ]
+        places = list(zip(self._used(link), link.transfers, strict=True))
+        for place, (there, transfer) in enumerate(places):
+            warp, register, at = transfer.warp, transfer.register, transfer.offset
+            placed, owner = Array(self.blocks._placed)[at], Array(self.blocks._owner)[at]
+            table = Array(Array(tables)[register] for tables in self.blocks.tables)[at]
+            unread = self._unread(link)[place]
+            m.d.comb += [
                 Assert(
-                    ~busy
-                    | (
-                        (move.warp < WARPS)
-                        & (register < REGISTERS)
-                        & (move.entry < ENTRIES)
-                        & (move.offset < ROWS)
-                    )
+                    ~there
+                    | (warp < WARPS) & (register < REGISTERS) & (transfer.entry < ENTRIES) & (at < ROWS)
                 ),
-                Assert(~busy | ((register + move.warp)[0] == number)),
-                Assert(~busy | (move.row == move.warp * PER_WARP + (register >> 1))),
-                Assert(~mover._fresh | ((stage == Stage.SHIP_OUT) & (mover._left == core.cache.crossing))),
-            ]
-            at = move.offset
-            held, owner = Array(self.held)[at], Array(blocks._owner)[at]
-            leaving = blocks._leaving.bit_select(at, 1)
-            placed, alive = Array(blocks._placed)[at], Array(blocks._alive)[at]
-            placed_here = placed.bit_select(register, 1)
-            table = [Array(tables[other] for tables in blocks.tables)[at] for other in range(REGISTERS)]
-            m.d.comb += [
-                Assert(~busy | (held & (owner == move.warp))),
-                Assert(~mover.inbound | placed_here | (leaving & ~alive.bit_select(register, 1))),
-                Assert(~(mover.inbound & placed_here) | (Array(table)[register] == move.entry)),
-                Assert(~(busy & ~mover.inbound) | ~placed_here),
-                Assert(~(busy & ~leaving) | alive.bit_select(register, 1)),
+                Assert(~there | ((register + warp)[0] == number)),
+                Assert(~there | (transfer.row == warp * PER_WARP + (register >> 1))),
+                Assert(~(there & (~transfer.out | unread)) | Array(self.held)[at] & (owner == warp)),
+                Assert(~(there & ~transfer.out) | placed.bit_select(register, 1)),
+                Assert(~(there & ~transfer.out) | (table == transfer.entry)),
+                Assert(~unread | ~placed.bit_select(register, 1)),
             ]
             m.d.comb += [
-                Assert(~(mover.inbound & placed[other] & (register != other)) | (table[other] != move.entry))
-                for other in range(REGISTERS)
+                Assert(
+                    ~(there & ~transfer.out & lane.valid & ~self.blocks.leaves & (self.blocks.offset == at))
+                    | (lane.register != register)
+                )
+                for lane in self.blocks.setting
             ]
-            # The value of the followed register on its way.
-            mine = self.carries[number] & self.defined
-            read = (stage == Stage.SHIP_IN) | (stage == Stage.FILL)
             m.d.comb += [
-                Assert(~(mine & (stage == Stage.FETCH)) | self.in_main),
-                Assert(~(mine & read) | (self.storage.bank[number].data[0] == self.newest)),
-                Assert(~(mine & ~mover.inbound & mover._fresh) | (mover.value[0] == self.newest)),
-                Assert(~(mine & ~mover.inbound & ~mover._fresh) | (mover.carried[0] == self.newest)),
+                Assert(
+                    ~(there & use & ~transfer.out & ~other.out)
+                    | (other.warp != warp)
+                    | (other.register != register)
+                )
+                for use, other in places[:place]
+            ]
+
+    def _value_invariant(self, m: Module, number: int, link: Any) -> None:
+        """The followed register has its value wherever it is on its way; a store goes before a fetch."""
+        crossing, beat = self.config.sub_core.cache.crossing, len(link.sent)
+        order = [
+            (link._busy, link._crossing),
+            (link._full, link._ahead_transfer),
+            *zip(link._valid, link._heads, strict=True),
+        ]
+        mine = [there & self._mine(transfer) for there, transfer in order]
+        store_behind: Value = self.blocks.leaves & any_of(self.lanes)
+        for one, (_, transfer) in reversed(list(zip(mine, order, strict=True))):
+            # None of the same register behind it: neither a second store nor a store behind its fetch.
+            m.d.comb += Assert(~(self.defined & one) | ~store_behind)
+            store_behind = store_behind | one & transfer.out
+        for there, (_, transfer) in zip(mine[2:], order[2:], strict=True):
+            place = self._content(transfer.entry, transfer.offset)
+            m.d.comb += [
+                Assert(~(self.defined & there & transfer.out) | (place == self.newest)),
+                Assert(~(self.defined & there & ~transfer.out) | self.going | self.in_main),
+            ]
+        crosses, left, port = link._crossing, link._left, self.ports
+        read = Array(each.data[0] for each in port)[crosses.entry]
+        cached = self._content(crosses.entry, crosses.offset)
+        assembled = Array(
+            Array(each._word.word_select(place, beat)[0] for place in range(crossing)) for each in port
+        )[crosses.entry]
+        sent = Array(link._word.word_select(place, beat)[0] for place in range(crossing))
+        bit = Mux(
+            crosses.out,
+            Mux(left == crossing + 1, cached, Mux(left == crossing, read, sent[left])),
+            Mux(left == crossing, link._word[0], assembled[left]),
+        )
+        m.d.comb += [
+            Assert(~(self.defined & mine[0]) | (bit == self.newest)),
+            Assert(~(self.defined & mine[1]) | (self.storage.bank[number].data[0] == self.newest)),
+            # What is read ahead or comes has no store on its way.
+            Assert(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | ~self.going),
+        ]
+
+    def _port_invariant(self, m: Module, number: int, port: Any) -> None:
+        """A port has the transfer of one link, and no other link has its bank."""
+        crosses = [link._busy & (link._left != 0) & (link._crossing.entry == number) for link in self.links]
+        m.d.comb += [
+            Assert((port._left != 0) == any_of(crosses)),
+            Assert(sum(crosses) <= 1),
+            Assert(~port.fills | ~port.reads),
+            Assert(~port.fills | (port._filled.offset < ROWS)),
+        ]
+        for bank, (here, link) in enumerate(zip(crosses, self.links, strict=True)):
+            m.d.comb += [
+                Assert(~here | (port._left == link._left) & (port.source == bank)),
+                Assert(~here | (port._transfer.as_value() == link._crossing.as_value())),
             ]
 
     def _vector_invariant(self, m: Module) -> None:
@@ -474,32 +639,31 @@ class Drains(Harness):
     leave are gone.
 
     Nothing new: no warp comes or goes, none prefetches, no result is offered, and all operands have been
-    read. Rank: what has to happen yet. A register that has to leave or come counts more than its way can; a
-    mover the cycles that it needs; a bank those that its access still takes; a row that is left 1.
+    read. Rank: what has to happen yet. A register that has to leave or come counts more than its way can; one
+    that sets off, waits or crosses the cycles that it needs at most; a bank those that its access still
+    takes; a row that is left 1.
     """
 
     def _claims(self, m: Module) -> None:
         super()._claims(m)
         blocks, unit, core = self.blocks, self.unit, self.config.sub_core
         crossing, most = core.cache.crossing, -(-core.bank_latency // 100)
-        fetch = crossing + 2 * most
-        work = fetch + 1
+        fetch, store = crossing + 2 * most + 2, crossing + most + 3
+        setting = max(fetch, store) + 1
         terms: list[Value] = list(self._accessing())
-        for mover in unit._movers:
-            left = mover._left
-            weights = {
-                Stage.IDLE: 0,
-                Stage.FETCH: fetch,
-                Stage.SHIP_IN: left + 1,
-                Stage.FILL: 1,
-                Stage.SHIP_OUT: left + most,
-                Stage.STORE: most,
-            }
-            terms.append(Array(weights[stage] for stage in Stage)[mover._stage.as_value()])
+        for link in self.links:
+            terms += [
+                Mux(there, Mux(head.out, store, fetch), 0)
+                for there, head in zip(link._valid, link._heads, strict=True)
+            ]
+            terms.append(Mux(link._full, link._ahead_left + crossing + 2, 0))
+            terms.append(Mux(link._busy, link._left + 1 + Mux(link._crossing.out, most, 0), 0))
+        terms += [port.fills for port in self.ports]
+        terms += [Mux(each.valid, setting, 0) for each in blocks.setting]
         for row in range(ROWS):
             leaving, placed = blocks._leaving[row], blocks._placed[row]
             moves = placed ^ Mux(leaving, 0, blocks._working[row])
-            terms.append(Mux(self.held[row], sum(moves) * work + leaving, 0))
+            terms.append(Mux(self.held[row], sum(moves) * (setting + 1) + leaving, 0))
         self.rank, before, falls = Signal(10), Signal(10), Signal(name="falls")
         nothing_new = (
             ~(self.activate | self.deactivate.any() | self.prefetch | self.offers.any()) & self.quiet.all()
@@ -515,3 +679,34 @@ class Drains(Harness):
             Assert(self.rank.any() | Cat(complete).all()),
             Assert(self.rank < 512),
         ]
+
+
+@contextmanager
+def short_queues() -> Iterator[None]:
+    """While units are made and elaborated: fewer transfers wait at a bank."""
+    with (
+        mock.patch("warpbank.hdl.hierarchy.link.TRANSFER_QUEUE", QUEUE),
+        mock.patch("warpbank.hdl.hierarchy.ltrf.TRANSFER_QUEUE", QUEUE),
+    ):
+        yield
+
+
+def elaborated(unit: Any, platform: object) -> Any:
+    """The fragment of a cache, whose inner signals exist from now on, those of its links and ports, too."""
+    with short_queues():
+        for part in (*unit.engine.links, *unit.engine.ports):
+            part.elaborate = _once(part.elaborate)
+            part.elaborate(platform)
+        return Fragment.get(unit, platform)
+
+
+def _once(elaborate: Any) -> Any:
+    """Elaborates once: who asks again gets the same module."""
+    made: list[Module] = []
+
+    def again(platform: object) -> Module:
+        if not made:
+            made.append(elaborate(platform))
+        return made[0]
+
+    return again

@@ -1,4 +1,4 @@
-"""Proofs about LTRF over renamed registers: the real cache and movers above the mapping of `test_renaming`.
+"""Proofs about LTRF over renamed registers: the real cache and engine above the mapping of `test_renaming`.
 
 The environment of the mapping is that of `test_renaming`; all that concerns the cache comes whenever it
 likes: warps that start, are activated and stall, PREFETCHes of any sets, results, operands. Two warps of four
@@ -9,7 +9,7 @@ over one cycle, besides what `test_renaming` shows:
   takes, and that is where it is read or written: what leaves the cache never goes into a physical register
   that is free or somebody else's.
 
-That nothing alive is lost on the way is shown in `test_ltrf`, of the same movers over registers at fixed
+That nothing alive is lost on the way is shown in `test_ltrf`, of that engine over registers at fixed
 places.
 """
 
@@ -24,7 +24,7 @@ import pytest
 from amaranth.hdl import Array, Assert, Module, Signal, Value
 from amaranth.lib.wiring import In
 
-from tests.formal.ltrf_harness import ENTRIES, Few
+from tests.formal.ltrf_harness import ENTRIES, Few, elaborated, short_queues
 from tests.formal.prove import NotInductive, prove
 from tests.formal.test_renaming import PLACES, REGISTERS, Harness, Small, SmallRelease, machine
 from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
@@ -49,9 +49,12 @@ class Below(Harness):
         core = replace(config.sub_core, active_warps=2, cache=Few(registers=ENTRIES, crossing=1))
         config = replace(config, sub_core=core)
         collection = Collection(1)
-        self.unit = mapping(config, collection, UNITS + len(PLACES) + 1, 0)
-        main = MainRegisterFile(config, self.unit, Banks(config), collection, **cache.main_needs)
-        with mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
+        with short_queues(), mock.patch("warpbank.hdl.hierarchy.ltrf.WarpControlBlocks", SmallBlocks):
+            moved = cache.moved(config)
+            self.unit = mapping(config, collection, UNITS + len(PLACES) + moved[0], 0, moved=moved)
+            main = MainRegisterFile(
+                config, self.unit, Banks(config), collection, **cache.main_needs, moved=moved
+            )
             self.top: Any = cache(config, main, collection)
         self.inductive = True
         self.free = [
@@ -60,15 +63,32 @@ class Below(Harness):
             if member.flow == In and name != "entry"
         ]  # one uop is in collection
 
+    def _fragment(self, platform: object) -> Any:
+        return elaborated(self.top, platform)
+
     def _claims(self, m: Module) -> None:
         super()._claims(m)
-        for mover in self.top._movers:
-            move, place = mover.move, Signal(range(len(PLACES)), name="carried_place")
-            m.d.comb += place.eq(move.warp * REGISTERS + move.register)
-            mapped, physical = Array(self.mapped)[place], Array(self.physical)[place]
-            exempt, own = Array(self.exempt)[place], Array(self.own)[place]
-            there = mapped & (physical == move.row) | exempt & (own == move.row)
-            m.d.comb += Assert(mover.idle | (there & (move.register < REGISTERS)))
+        for link in self.top.engine.links:
+            # What waits, or goes out and has not been written; since the last launch, so that it is wanted.
+            waits = [valid & ~void for valid, void in zip(link._valid, link._void, strict=True)]
+            leaves = link._busy & link._crossing.out & ~link._crossing_void
+            for here, transfer in zip([*waits, leaves], [*link._heads, link._crossing], strict=True):
+                place = Signal(range(len(PLACES)), name="carried_place")
+                m.d.comb += place.eq(transfer.warp * REGISTERS + transfer.register)
+                mapped, physical = Array(self.mapped)[place], Array(self.physical)[place]
+                exempt, own = Array(self.exempt)[place], Array(self.own)[place]
+                there = mapped & (physical == transfer.row) | exempt & (own == transfer.row)
+                m.d.comb += Assert(~here | (there & (transfer.register < REGISTERS)))
+            m.d.comb += [
+                *(Assert(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
+                Assert(link._busy | (link._left == 0)),
+                Assert(~link._full | ~link._ahead_transfer.out),
+            ]
+        for number, setting in enumerate(self.top._blocks.setting):
+            classes = len(self.top._blocks.setting)
+            m.d.comb += Assert(
+                ~setting.valid | (setting.register < REGISTERS) & (setting.register % classes == number)
+            )
 
 
 def test_what_moves_has_its_physical_register(tmp_path: Path) -> None:

@@ -105,9 +105,13 @@ class Harness(Elaboratable):
         for port in rename.finished:
             self.free += [port.valid, port.warp, port.register]
 
+    def _fragment(self, platform: object) -> Any:
+        """The unit's fragment, whose inner signals exist from now on."""
+        return Fragment.get(self.top, platform)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = Fragment.get(self.top, platform)  # here, so that its inner signals exist
+        m.submodules.unit = self._fragment(platform)
         assume_no_reset(m)
         asked = slice(self.first, self.first + len(PLACES))
         table, exempt = (

@@ -19,7 +19,16 @@ from warpbank.synth import baselines, pdk
 from warpbank.synth.units import UNITS
 
 #: Units whose check takes seconds.
-FAST = ("lrr", "lfsr", "decompressor", "address_allocation", "departing", "mover", "sthld", "compressor_half")
+FAST = (
+    "lrr",
+    "lfsr",
+    "decompressor",
+    "address_allocation",
+    "departing",
+    "places",
+    "sthld",
+    "compressor_half",
+)
 #: What was recorded.
 KNOWN = {unit: known for unit in baselines.SIZES if (known := baselines.recorded(unit)) is not None}
 

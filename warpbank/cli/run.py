@@ -139,7 +139,7 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
     summary = [
         ("kernel", f"{data['kernel']} ({data['size']})"),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
-        ("scheme, engine", f"{data['scheme']}, {data['engine']}"),
+        ("scheme, engine", ", ".join(filter(None, (data["scheme"], data["engine"], data["model"])))),
         *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
         ("registers per thread", registers),
         ("code", _code(data)),

@@ -162,7 +162,8 @@ def test_a_fetch_passes_the_decompressor(storage: str) -> None:
             elif name == "cache_fill":
                 found.append(cycle - read.pop(values[-2:]))
         soonest.append(min(found))
-    assert soonest == [1 + SMALL.sub_core.cache.crossing, 1 + SMALL.sub_core.cache.crossing + READ_DELAY]
+    crossed = 2 + SMALL.sub_core.cache.crossing
+    assert soonest == [crossed, crossed + READ_DELAY]
 
 
 def test_without_fetches_nothing_takes_longer() -> None:

@@ -20,9 +20,9 @@ from warpbank.arch.events import Record, count
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.engine import Transfer
 from warpbank.golden.hierarchy.flat import Flat
 from warpbank.golden.hierarchy.ltrf import Ltrf
-from warpbank.golden.hierarchy.mover import Stage
 from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.result import Result
@@ -42,18 +42,22 @@ happened: Counter[str] = Counter()
 class Watched(Ltrf):
     """A register goes only to the physical register that it has."""
 
-    def _access(self, bank: int) -> None:
-        mover = self._movers[bank]
-        move = mover.move
-        if mover.stage is Stage.STORE:
-            assert move is not None
-            assert self._mapping.home(move.warp, move.register) == (bank, move.row), (
-                "a register goes to somebody else's place"
-            )
-            if isinstance(self._mapping, Renaming):
-                happened["dying on its way"] += self._mapping.release.dying[move.warp] >> move.register & 1
-            happened["stored"] += 1
-        super()._access(bank)
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        store = self._engine._store
+
+        def watched_store(bank: int, transfer: Transfer) -> None:
+            if not transfer.void:
+                assert self._mapping.home(transfer.warp, transfer.register) == (bank, transfer.row), (
+                    "a register goes to somebody else's place"
+                )
+                if isinstance(self._mapping, Renaming):
+                    dying = self._mapping.release.dying[transfer.warp]
+                    happened["dying on its way"] += dying >> transfer.register & 1
+                happened["stored"] += 1
+            store(bank, transfer)
+
+        self._engine._store = watched_store  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

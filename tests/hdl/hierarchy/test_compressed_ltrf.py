@@ -39,11 +39,11 @@ class CompressedBench(Bench):
         return np.full_like(value, value[0]) if self.rng.random() < 0.3 else value
 
     async def _cycle(self, ctx: Any, where: str) -> None:
-        asks = self.rtl.owed[0]
-        ctx.set(
-            asks.pending,
-            self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1,
-        )
+        for asks in self.rtl.owed:
+            ctx.set(
+                asks.pending,
+                self.answers and self.warps[ctx.get(asks.warp)].pending >> ctx.get(asks.register) & 1,
+            )
         await super()._cycle(ctx, where)
 
     def _deliver(self, ctx: Any, arrived: list[tuple[int, int, int, Any]], where: str) -> None:

@@ -64,14 +64,23 @@ class KeepsValidBits(WarpControlBlocks):
             m.d.sync += self._placed[row].eq(self._back[0])
 
 
-class LosesABank(WarpControlBlocks):
-    """Every activation takes a bank of its row that no register gets."""
+class LosesAPlace(WarpControlBlocks):
+    """The first place of a row is never given back."""
 
-    def _row(self, m: Any, row: int) -> None:
-        super()._row(m, row)
-        unit = self._units[row]
-        with m.If(self.activate & (self._offsets.head == row) & unit.available):
-            m.d.comb += unit.allocate.eq(1)
+    def _find_places(self, m: Any) -> None:
+        super()._find_places(m)
+        for places, back in zip(self._places, self.back, strict=True):
+            m.d.comb += places.back.eq(back & ~1)
+
+
+class TwiceInACycle(WarpControlBlocks):
+    """Two registers that come in one cycle are given one place."""
+
+    def _find_places(self, m: Any) -> None:
+        super()._find_places(m)
+        for setting in list(self.setting)[1:]:
+            with m.If(~self.leaves & self.setting[0].valid):
+                m.d.comb += setting.entry.eq(self.setting[0].entry)
 
 
 class Early(WarpControlBlocks):
@@ -102,7 +111,7 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
     return build
 
 
-@pytest.mark.parametrize("blocks", [KeepsValidBits, LosesABank, Early])
+@pytest.mark.parametrize("blocks", [KeepsValidBits, LosesAPlace, TwiceInACycle, Early])
 def test_mutants_are_caught(blocks: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, with_blocks(blocks)))
 

@@ -12,9 +12,8 @@ from hypothesis import given, strategies
 from tests.golden_main import golden_main
 from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
-from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesABank
+from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace, TwiceInACycle
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from warpbank.golden.round_robin import first_from
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 #: Some of a warp's registers: low ones, and the highest.
@@ -22,7 +21,8 @@ REGISTERS = (*range(12), 100, 254)
 
 
 class Bench:
-    """Golden's control blocks are part of its `Ltrf`, which makes no steps here: the moves are the test's."""
+    """Golden's control blocks are part of its `Ltrf`, which makes no steps here: the transfers are the
+    test's."""
 
     def __init__(self, machine: str, seed: int, unit: Any, plus: bool) -> None:
         self.rng = random.Random(seed)
@@ -37,7 +37,8 @@ class Bench:
             probe,
             liveness=plus,
         )
-        self.flying: dict[tuple[int, int], tuple[int, bool]] = {}  # (warp, register) -> row, into the cache
+        # (warp, register) -> row, bank of the cache, whether it leaves.
+        self.flying: dict[tuple[int, int], tuple[int, int, bool]] = {}
         self.live = self.active = 0  # warps that have not ended, and those that are active
 
     def run(self, cycles: int) -> None:
@@ -54,9 +55,10 @@ class Bench:
         may_issue, may_activate = model.may_issue, model.may_activate
         self.quiet = rng.getrandbits(self.config.sub_core.warps)
         ctx.set(rtl.quiet, self.quiet)
-        rows = list(self.flying.values())
-        ctx.set(rtl.inbound, sum(1 << row for row in {row for row, inward in rows if inward}))
-        ctx.set(rtl.carried, sum(1 << row for row in {row for row, _ in rows}))
+        for port, way in ((rtl.inbound, False), (rtl.outbound, True)):
+            ctx.set(
+                port, sum(1 << row for row in {row for row, _, out in self.flying.values() if out is way})
+            )
         assert ctx.get(rtl.may_issue) == may_issue, where
         assert ctx.get(rtl.may_activate) == may_activate, where
         self._ask(ctx, where)
@@ -67,13 +69,15 @@ class Bench:
                 empty,
                 model.blocks[empty].offset,
             ), where
-        landing = [key for key in self.flying if rng.random() < 0.2]
-        self._move(ctx, where)
+        choice = model._choose()
+        back = self._land()
+        self._set_off(ctx, back, where)
+        for row, port in enumerate(rtl.back):
+            ctx.set(port, back[row])
+        if not model._chosen and choice is not None:
+            model._take(*choice)
         if empty is not None:
             model._release(empty)
-        for warp, register in landing:
-            model.blocks[warp].moving &= ~(1 << register)
-            del self.flying[warp, register]
         self._warps(ctx, may_issue, may_activate)
 
     def _ask(self, ctx: Any, where: str) -> None:
@@ -84,44 +88,66 @@ class Bench:
             ctx.set(find.register, register)
             block = self.model.blocks[warp]
             assert ctx.get(find.placed) == block.placed >> register & 1, where
-            if block.placed >> register & 1:
+            if block.valid >> register & 1:
                 assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), (
                     where
                 )
 
-    def _move(self, ctx: Any, where: str) -> None:
-        """The register whose turn it is sets off, or not."""
-        rtl, model = self.rtl, self.model
-        work = sum(
-            1 << row for row, warp in enumerate(model._owner) if warp is not None and model._works(warp)
-        )
-        assert bool(ctx.get(rtl.works)) == bool(work), where
-        ctx.set(rtl.goes, 0)
-        if not work:
-            return
-        row = first_from(work, model._pointer)
-        model._pointer = (row + 1) % self.config.sub_core.active_warps
-        warp = model._owner[row]
-        assert warp is not None
-        block = model.blocks[warp]
-        leaves = bool(block.out)
-        mask = block.out or block.into
-        register = (mask & -mask).bit_length() - 1
-        entry = block.table[register] if leaves else block.unused.unused[0]
-        live = block.live >> register & 1
-        found = [ctx.get(port) for port in (rtl.leaves, rtl.live, rtl.warp, rtl.moved, rtl.entry, rtl.offset)]
-        assert found == [leaves, live, warp, register, entry, row], where
-        if (warp, register) in self.flying or self.rng.random() < 0.3:
-            return
-        ctx.set(rtl.goes, 1)
-        if leaves:
-            block.unused.release(entry)
-        else:
-            block.table[register] = block.unused.allocate()
-        block.placed ^= 1 << register
-        if live:
-            self.flying[warp, register] = row, not leaves
-            block.moving |= 1 << register
+    def _land(self) -> list[int]:
+        """Some registers arrive, or are read out. Returns the places given back, by row."""
+        back = [0] * self.config.sub_core.active_warps
+        for (warp, register), (row, entry, out) in list(self.flying.items()):
+            block = self.model.blocks[warp]
+            if self.rng.random() < 0.8:
+                continue
+            del self.flying[warp, register]
+            if out:
+                block.departing &= ~(1 << register)
+                back[row] |= 1 << entry
+            else:
+                block.coming &= ~(1 << register)
+        return back
+
+    def _set_off(self, ctx: Any, back: list[int], where: str) -> None:
+        """The registers that were chosen go on, or not."""
+        rtl, model, row = self.rtl, self.model, self.model._chosen_row
+        here = {each.register % len(rtl.setting): each for each in model._chosen}
+        warp, out = model._owner[row], model._chosen_out
+        places = model._places[row]
+        unused = places.unused
+        for number, setting in enumerate(rtl.setting):
+            assert ctx.get(setting.valid) == (number in here), where
+            ctx.set(setting.goes, 0)
+        if here:
+            assert warp is not None
+            assert [ctx.get(port) for port in (rtl.leaves, rtl.warp, rtl.offset)] == [out, warp, row], where
+        for number in sorted(here):
+            setting, register, live = rtl.setting[number], here[number].register, here[number].live
+            assert warp is not None
+            block = model.blocks[warp]
+            entry = block.table[register] if out else (unused & -unused).bit_length() - 1
+            unused &= ~(1 << entry)
+            found = [ctx.get(port) for port in (setting.live, setting.register, setting.entry)]
+            assert found == [live, register, entry], where
+            if self.rng.random() < 0.3:
+                continue
+            ctx.set(setting.goes, 1)
+            model._chosen.remove(here[number])
+            if not out:
+                places.give(entry)
+                block.table[register] = entry
+            if live:
+                self.flying[warp, register] = row, entry, out
+            elif out:
+                block.departing &= ~(1 << register)
+                back[row] |= 1 << entry
+            else:
+                block.coming &= ~(1 << register)
+            block.storing = 0  # the blocks do not follow a register behind the cache
+        for place, mask in enumerate(back):
+            for entry in range(mask.bit_length()):
+                if mask >> entry & 1:
+                    model._places[place].take_back(entry)
 
     def _warps(self, ctx: Any, may_issue: int, may_activate: int) -> None:
         """Warps start, come, prefetch, issue, go and end."""
@@ -203,6 +229,6 @@ class NeverDead(WarpControlBlocks):
         m.d.comb += self._last.eq(0)
 
 
-@pytest.mark.parametrize("unit", [KeepsValidBits, LosesABank, NeverDead])
+@pytest.mark.parametrize("unit", [KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead])
 def test_mutants_are_caught(unit: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, unit))

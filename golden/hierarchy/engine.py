@@ -1,0 +1,270 @@
+"""Transfer engine: carries registers between the banks of the main register file and those of the register
+file cache, over a narrow crossbar."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warpbank.arch.parameters import TRANSFER_QUEUE, SubCoreConfig
+from warpbank.golden.main.register_file import MainRegisterFile
+from warpbank.golden.probe import Probe
+from warpbank.golden.round_robin import first_from
+from warpbank.golden.storage.metadata import EMPTY, Metadata
+from warpbank.golden.values import Value
+
+
+@dataclass
+class Transfer:
+    """One register between cache and main register file.
+
+    Parameters
+    ----------
+    out : it leaves the cache; else it comes.
+    warp, register : which register of which warp.
+    entry, offset : its bank and row of the cache.
+    row : its row of the main register file.
+    plain : of one that leaves: a result of it is still to come, so it is kept as it is.
+    void : nobody wants it any more: it does not reach the main register file.
+    value, metadata : once it has been read.
+    """
+
+    out: bool
+    warp: int
+    register: int
+    entry: int
+    offset: int
+    row: int
+    plain: bool = False
+    void: bool = False
+    value: Value | None = None
+    metadata: Metadata = EMPTY
+
+
+class Link:
+    """One bank of the main register file and its link of the crossbar.
+
+    Attributes
+    ----------
+    queue : transfers that wait, in the order in which they were chosen.
+    ahead : a register that the bank reads, or has read, and that waits for the link.
+    ahead_left : cycles until the bank has read it.
+    crossing : the transfer on the link; one that leaves stays here until the bank has written it.
+    left : cycles until its last beat has crossed.
+    """
+
+    def __init__(self) -> None:
+        self.queue: deque[Transfer] = deque()
+        self.ahead: Transfer | None = None
+        self.ahead_left = 0
+        self.crossing: Transfer | None = None
+        self.left = 0
+
+    @property
+    def busy(self) -> bool:
+        """Something is in it."""
+        return bool(self.queue) or self.ahead is not None or self.crossing is not None
+
+    @property
+    def free(self) -> bool:
+        """The link can take a transfer whose first beat crosses in the next cycle."""
+        return self.crossing is None or (not self.crossing.out and self.left == 1)
+
+    @property
+    def offer(self) -> Transfer | None:
+        """The transfer that the link could take."""
+        if self.ahead is not None:
+            return None if self.ahead_left else self.ahead
+        return self.queue[0] if self.queue and self.queue[0].out else None
+
+
+class Engine:
+    """Transfer engine: one link per bank of the main register file, one port per bank of the cache, and a
+    crossbar of `cache.crossing` beats between them. LTRF, section 4.2.
+
+    Every main bank has a queue of `TRANSFER_QUEUE` transfers, which it serves in order. It reads the next
+    register ahead while the link carries another one, but not a register that the link still takes out: a
+    store goes before a later fetch of its register. A link carries one register at a time, in one direction;
+    so does the port of a cache bank. Where several links want one port a rotating priority decides. What the
+    crossbar does in a cycle to the banks of the cache is known a cycle ahead (`taken`), so that results wait
+    for it and not the other way round.
+
+    Parameters
+    ----------
+    config : banks, cache.
+    main : the main register file.
+    values, metadata : contents of the cache, by bank and row.
+    left : called with a transfer whose register the cache has read: its place is unused.
+    arrived : called with a transfer that is where it goes.
+    probe : receives `cache_fill`.
+
+    Latency: a register in its queue at the start of cycle t, if nothing is in its way: one that comes is read
+    from its bank in t, in an access of d cycles; its link takes it in t + d, it crosses in the `crossing`
+    cycles behind that, and is written into the cache in t + d + `crossing` + 1. One that leaves is taken by
+    its link in t, read from the cache in t + 1, and written into its bank in t + 2 + `crossing`.
+    """
+
+    def __init__(
+        self,
+        config: SubCoreConfig,
+        main: MainRegisterFile,
+        values: list[list[Value]],
+        metadata: list[list[Metadata]],
+        left: Callable[[Transfer], None],
+        arrived: Callable[[Transfer], None],
+        probe: Probe,
+    ) -> None:
+        self._main, self._values, self._metadata = main, values, metadata
+        self._left, self._arrived, self._probe = left, arrived, probe
+        self._beats = config.cache.crossing
+        self.links = [Link() for _ in range(config.banks)]
+        self._port_left = [0] * config.cache.registers  # cycles until the port's last beat has crossed
+        self._leaving = 0  # mask of the ports whose transfer leaves the cache
+        self._pointer = 0
+        self._room = 0  # mask of the banks whose queue takes a transfer in this cycle
+        #: Transfers that read or write their bank of the cache in this cycle.
+        self._due: list[Transfer] = []
+        #: Mask of the cache's banks that the engine reads or writes in this cycle.
+        self.taken = 0
+
+    @property
+    def busy(self) -> bool:
+        """Something is on its way."""
+        return bool(self._due) or any(link.busy for link in self.links)
+
+    def has_room(self, bank: int) -> bool:
+        """Whether a bank's queue takes a transfer in this cycle, once `step` has been called: if it was not
+        full before."""
+        return self._room >> bank & 1 != 0
+
+    def push(self, bank: int, transfer: Transfer) -> None:
+        """Queue a transfer; at most one per bank and cycle."""
+        self._room &= ~(1 << bank)
+        self.links[bank].queue.append(transfer)
+
+    def forget(self) -> None:
+        """Nobody wants any more what leaves the cache now: its homes may be somebody else's."""
+        for link in self.links:
+            for transfer in (*link.queue, *([] if link.crossing is None else [link.crossing])):
+                if transfer.out and not transfer.void:
+                    transfer.void = True
+                    self._arrived(transfer)
+
+    def step(self) -> None:
+        """One cycle, between the results and the end of the main register file's cycle."""
+        self._room = sum(
+            1 << bank for bank, link in enumerate(self.links) if len(link.queue) < TRANSFER_QUEUE
+        )
+        self._use_cache()
+        starting = self._choose()
+        reading = self._use_banks(starting)
+        self._cross()
+        for bank in starting:
+            self._start(self.links[bank])
+        for bank, transfer, cycles in reading:
+            link = self.links[bank]
+            link.queue.popleft()
+            link.ahead, link.ahead_left = transfer, cycles - 1
+        self.taken = sum(1 << transfer.entry for transfer in self._due)
+
+    def _use_cache(self) -> None:
+        """Write the registers whose last beat has crossed into the cache, and read those that leave next."""
+        for transfer in self._due:
+            entry, offset = transfer.entry, transfer.offset
+            if transfer.out:
+                transfer.value, transfer.metadata = self._values[entry][offset], self._metadata[entry][offset]
+                if transfer.plain:
+                    transfer.metadata = self._main.storage.encode(transfer.value, False)
+                self._left(transfer)
+            else:
+                assert transfer.value is not None
+                self._values[entry][offset] = transfer.value
+                self._metadata[entry][offset] = transfer.metadata
+                self._probe.emit("cache_fill", entry, offset, transfer.warp, transfer.register)
+        self._due = []
+
+    def _choose(self) -> list[int]:
+        """The links that take a transfer in this cycle: for every port of the cache the first one, in
+        rotating order, that wants it."""
+        wanted: dict[int, int] = {}  # by bank of the cache, mask of links
+        for bank, link in enumerate(self.links):
+            transfer = link.offer
+            if transfer is not None and link.free and self._port_free(transfer):
+                wanted[transfer.entry] = wanted.get(transfer.entry, 0) | 1 << bank
+        if not wanted:
+            return []
+        starting = sorted(first_from(mask, self._pointer) for mask in wanted.values())
+        self._pointer = (first_from(sum(1 << bank for bank in starting), self._pointer) + 1) % len(self.links)
+        return starting
+
+    def _port_free(self, transfer: Transfer) -> bool:
+        """Whether the port of a bank of the cache can take a transfer. One that leaves is read in the next
+        cycle, in which one that has just come is written."""
+        left = self._port_left[transfer.entry]
+        return not left or (left == 1 and (not transfer.out or self._leaving >> transfer.entry & 1 != 0))
+
+    def _use_banks(self, starting: list[int]) -> list[tuple[int, Transfer, int]]:
+        """Each bank of the main register file writes what its link has brought, or reads the next register
+        ahead. Returns the reads that begin: (bank, transfer, cycles)."""
+        closed = self._main.accesses()
+        reading = []
+        for bank, link in enumerate(self.links):
+            crossed = link.crossing
+            if crossed is not None and crossed.out and not link.left:
+                if crossed.void or not closed >> bank & 1:
+                    link.crossing = None
+                    self._store(bank, crossed)
+            elif not closed >> bank & 1 and (link.ahead is None or bank in starting) and link.queue:
+                head = link.queue[0]
+                if not head.out and not _same(crossed, head):
+                    cycles, head.value, head.metadata = self._main.fetch(
+                        bank, head.row, head.warp, head.register
+                    )
+                    reading.append((bank, head, cycles))
+        self._main.close()
+        return reading
+
+    def _store(self, bank: int, transfer: Transfer) -> None:
+        """A register that has left the cache is written into its bank, unless nobody wants it."""
+        if transfer.void:
+            return
+        assert transfer.value is not None
+        self._main.store(
+            bank, transfer.row, transfer.warp, transfer.register, transfer.value, transfer.metadata
+        )
+        self._arrived(transfer)
+
+    def _cross(self) -> None:
+        """A beat crosses on every link that carries something."""
+        for link in self.links:
+            if link.ahead_left:
+                link.ahead_left -= 1
+            if link.left:
+                link.left -= 1
+                transfer = link.crossing
+                assert transfer is not None
+                if not link.left and not transfer.out:
+                    link.crossing = None
+                    self._due.append(transfer)
+                    self._arrived(transfer)
+        self._port_left = [max(0, left - 1) for left in self._port_left]
+
+    def _start(self, link: Link) -> None:
+        """A link and a port take a transfer. One that leaves is read in the cycle before its first beat."""
+        transfer = link.offer
+        assert transfer is not None
+        bit = 1 << transfer.entry
+        link.crossing, link.left = transfer, self._beats + transfer.out
+        self._port_left[transfer.entry] = link.left
+        self._leaving = self._leaving & ~bit | (bit if transfer.out else 0)
+        if transfer.out:
+            link.queue.popleft()
+            self._due.append(transfer)
+        else:
+            link.ahead = None
+
+
+def _same(one: Transfer | None, other: Transfer) -> bool:
+    """Whether two transfers are of one register, the first of them on its way out."""
+    return one is not None and one.out and (one.warp, one.register) == (other.warp, other.register)

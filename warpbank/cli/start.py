@@ -1,0 +1,52 @@
+"""Entry point of the command line: lets golden's compiled modules in before anything imports sources."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+
+from warpbank import native
+
+#: Commands that simulate nothing on the golden model.
+_OTHERS = ("kernels", "schemes", "units", "compile", "export", "synth", "fpga", "trace", "verify")
+
+
+def _editable() -> bool:
+    """Whether the sources are a developer's: they change too often to be compiled without being asked."""
+    try:
+        text = distribution("warpbank").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return True
+    return bool(json.loads(text or "{}").get("dir_info", {}).get("editable", False))
+
+
+def _simulates(arguments: list[str]) -> bool:
+    commands = [each for each in arguments if not each.startswith("-")]
+    asks = any(each in ("--help", "--version", "--show-completion") for each in arguments)
+    return bool(commands) and commands[0] not in _OTHERS and not asks
+
+
+def _compile() -> None:
+    """Compile golden once, if the extra `fast` is there and the installation is no developer's."""
+    from warpbank.native import build
+    from warpbank.native.errors import ModelError
+
+    if build.missing():
+        return
+    sys.stderr.write("compiling the golden model: a minute or two, once\n")
+    try:
+        build.ensure()
+    except (ModelError, OSError) as error:
+        sys.stderr.write(f"{error}\nthe golden model runs interpreted\n")
+        return
+    native.install()
+
+
+def main() -> None:
+    """Run the command line."""
+    if native.wanted() and not native.active() and not _editable() and _simulates(sys.argv[1:]):
+        _compile()
+    from warpbank.cli.app import main as app
+
+    app()
