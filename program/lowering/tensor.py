@@ -46,8 +46,8 @@ def _instead(types: Sequence[str]) -> str:
             layouts = "in any layout as m8n8k4, .row.col" if quads else ".row.col"
             names = " ".join(f"m{m}n{n}k{k}" for m, n, k in shapes if not quads or k > 4)
             return (
-                f"with factors of {' or '.join(factors)} mma.sync works {layouts} as {names}, with accumulators "
-                f"of {' or '.join(accumulators)}, the two of one type"
+                f"with factors of {' or '.join(factors)} mma.sync works {layouts} as {names}, with "
+                f"accumulators of {' or '.join(accumulators)}, the two of one type"
             )
     known = ", ".join("/".join(factors) for factors, _, _ in _SHAPES)
     return f"mma.sync works for dense factors of {known}; docs/lowering.md has the shapes"
