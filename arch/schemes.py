@@ -561,12 +561,12 @@ RULES.append(_words_at_issue)
 
 
 def _one_word_of_nearness(scheme: Scheme) -> str:
-    """Refuse caching collectors over the cache that the compiler manages."""
-    if scheme.hierarchy != "sw_rfc" or not scheme.collector.startswith("ccu"):
+    """Refuse collectors that go by near bits over the cache that the compiler manages by them."""
+    if not {"near", "cached"} <= set(scheme.hints):
         return ""
     return (
-        "a uop has one near bit per operand: for sw-rfc it says where the operand is, for caching collectors "
-        "how soon it is read again."
+        "a uop has one near bit per operand: for sw-rfc it says where the operand is, for malekeh's caching "
+        "collectors how soon it is read again."
     )
 
 

@@ -26,6 +26,7 @@ from warpbank.program.isa import (
     Sreg,
     Vote,
 )
+from warpbank.program.isa.matrix import A_COLUMN, B_COLUMN, OTHER_SHIFT, PART_SHIFT, SATURATE
 from warpbank.program.liveness import Live, members, thread_liveness
 
 _COMPARES = (Op.ISETP, Op.ISETPX, Op.FSETP)
@@ -53,6 +54,17 @@ _PRMT = ("", "F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
 _BAR = ("SYNC", "ARV", "RED.POPC", "RED.AND", "RED.OR")
 
 
+def _matrix(instr: Instr) -> list[str]:
+    """Modifiers of an MMA: shape, type of B if it is another, piece, layouts."""
+    aux = instr.aux
+    other = aux >> OTHER_SHIFT & 0xFF
+    part = aux >> PART_SHIFT & 15
+    pieces = instr.dtype is DType.F64 or (instr.dtype is DType.F16 and aux & 0xFF == 4)
+    found = [f"M8N8K{aux & 0xFF}", *([DType(other - 1).name] if other else [])]
+    found += [f"P{part}"] * pieces + ["SAT"] * bool(aux & SATURATE)
+    return found + ["ACOL"] * bool(aux & A_COLUMN) + ["BCOL"] * bool(aux & B_COLUMN)
+
+
 def _aux(instr: Instr) -> list[str]:
     """Modifiers that `aux` stands for."""
     op, aux = instr.op, instr.aux
@@ -73,7 +85,7 @@ def _aux(instr: Instr) -> list[str]:
     if op in (Op.LOP3, Op.PLOP):
         return [f"0x{aux:02x}"]
     if op is Op.MMA:
-        return [f"M8N8K{aux}"]
+        return _matrix(instr)
     if op is Op.CVT:
         return ["INT"] if aux else []
     if op is Op.MATCH:

@@ -76,7 +76,7 @@ def result_width(instr: Instr) -> int:
     if op is Op.LD:
         return max(1, instr.size // 4)
     if op is Op.MMA:
-        return 1 if instr.stype is DType.F16 else 2
+        return 1 if instr.stype is DType.F16 else 2  # two accumulators, or one of f64
     if op is Op.MOV and instr.dst is not None:
         return instr.dst.width
     return 1
@@ -100,7 +100,8 @@ def source_widths(instr: Instr) -> list[int]:
     if op is Op.MATCH:
         return [_words(instr.dtype)]
     if op is Op.MMA:
-        return [1] * (n - 1) + [result_width(instr)]
+        pairs = instr.dtype is DType.F64 or (instr.dtype is DType.F16 and instr.aux & 0xFF == 4)
+        return [2 if pairs else 1] * (n - 1) + [result_width(instr)]
     if op is Op.MOV:
         return [result_width(instr)]
     return [1] * n

@@ -9,8 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from warpbank.arch.parameters import SmConfig
+from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import DISTANT, Memory, Unit
 from warpbank.program.hints import Hints
+from warpbank.program.random_programs.release import with_flags
+from warpbank.program.random_programs.similar import with_similar_values
 from warpbank.program.strand_cache import Step, assign
 from warpbank.program.trace.builder import Op, TraceBuilder, alu, load
 from warpbank.program.trace.schema import Trace
@@ -79,6 +83,19 @@ def with_strands(trace: Trace, entries: int) -> Trace:
     return replace(trace, hints=replace(Hints.none(len(trace.code)), near=near, write_back=write_back))
 
 
+#: Registers of `strand_trace`.
+REGISTERS = 24
+
+
+def strands_for(scheme: Scheme, config: SmConfig, seed: int, warps: int = 3, length: int = 20) -> Trace:
+    """A trace with what the scheme asks of the compiler, whose results go into the cache where that pays:
+    those of the random programs by name all go to the banks."""
+    trace = with_strands(strand_trace(seed, warps, length), config.sub_core.cache.registers)
+    if scheme.units.storage.encodes:
+        trace = with_similar_values(trace, seed)
+    return with_flags(trace, seed, registers=REGISTERS) if scheme.units.mapping.renames else trace
+
+
 def strand_trace(seed: int, warps: int = 4, length: int = 40) -> Trace:
     """A trace with long runs of arithmetic on all lanes, some loads and some partial results among it."""
     rng = random.Random(seed)
@@ -101,4 +118,4 @@ def strand_trace(seed: int, warps: int = 4, length: int = 40) -> Trace:
                     ops.append(load(registers[0], registers[1], rng.randrange(30)))
             block.append(ops)
         blocks.append(block)
-    return TraceBuilder(seed).launch(*blocks, registers=24).build()
+    return TraceBuilder(seed).launch(*blocks, registers=REGISTERS).build()

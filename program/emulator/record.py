@@ -55,7 +55,8 @@ def code_rows(instrs: list[Instr]) -> np.ndarray:
         row["predicates_read"] = sum(1 << p for p in instr.predicates_read())
         row["predicates_written"] = sum(1 << p for p in set(instr.predicates_written()))
         row["size"] = instr.size if instr.op in (Op.LD, Op.ST, Op.ATOM) else 0
-        row["opcode"], row["dtype"], row["aux"] = instr.op, instr.dtype, instr.aux
+        row["opcode"], row["dtype"] = instr.op, instr.dtype
+        row["aux"] = instr.aux & 0xFF  # of an MMA the length of its products
     return rows
 
 

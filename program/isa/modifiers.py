@@ -22,11 +22,14 @@ class DType(IntEnum):
     F64 = 11
     F16X2 = 12
     BF16X2 = 13
+    E4M3 = 14  # 8-bit floats: CVT and MMA only
+    E5M2 = 15
+    TF32 = 16  # f32 whose low 13 bits are not looked at: CVT and MMA only
 
     @property
     def bits(self) -> int:
         """Width in bits."""
-        return (8, 8, 16, 16, 32, 32, 64, 64, 16, 16, 32, 64, 32, 32)[self]
+        return (8, 8, 16, 16, 32, 32, 64, 64, 16, 16, 32, 64, 32, 32, 8, 8, 32)[self]
 
     @property
     def is_float(self) -> bool:

@@ -103,7 +103,7 @@ class Op(IntEnum):
     # c(2));
     MMA = 100
     #            dtype F16 or BF16 of A and B. With stype F16 the accumulators are f16 pairs in one register:
-    #            d, c width 1.
+    #            d, c width 1. Other types: `warpbank.program.isa.matrix`
     # control
     BRA = 110  # to target for the lanes whose guard is true; ends a block
     EXIT = 111  # ends the lanes whose guard is true; ends a block

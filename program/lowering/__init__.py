@@ -18,7 +18,9 @@ from warpbank.program.lowering import (  # noqa: F401 (each registers its opcode
     moves,
     staging,
     tensor,
+    wmma,
 )
+from warpbank.program.lowering.addresses import check_addresses
 from warpbank.program.lowering.cleanup import clean
 from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.driver import finish_kernel, lower_body
@@ -48,12 +50,7 @@ def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
         raise PtxError(
             module.path, 1, f"there is no kernel {entry!r}; the file has {', '.join(entries) or 'none'}"
         )
-    if module.address_size != 64:
-        raise PtxError(
-            module.path,
-            1,
-            "32-bit addresses (.address_size 32) are not supported: compile for 64-bit addresses",
-        )
+    check_addresses(module)
     kernel = Kernel(name=entry, blocks=[], groups={}, predicates=0, ptx_path=module.path)
     required = function.directives.get("reqntid")
     if required:

@@ -120,7 +120,10 @@ def _inline(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
     ctx.start_block(callee_frame.exit_label)
     ctx.frame, ctx.form, ctx.line = caller, form, line
     for target, source in filter(None, returned):
-        ctx.move(target, source)
+        if isinstance(source, Pred):
+            ctx.emit(Op.PLOP, pdst=(target.index,), psrc=(source,), aux=0xF0)
+        elif isinstance(target, Reg):
+            ctx.move(target, source)
 
 
 def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:
@@ -138,6 +141,11 @@ def _bind_argument(
 ) -> None:
     """A formal parameter becomes the caller's buffer itself, as it is never written, or a copy in local
     memory."""
+    if formal.type == "pred":
+        if isinstance(argument, Symbol):
+            ctx.form.refuse(f"parameter {formal.name!r} is a predicate: pass one")
+        ctx.emit(Op.PLOP, pdst=(callee.predicate(formal.name),), psrc=(ctx.pred(argument),), aux=0xF0)
+        return
     if formal.space == "reg":
         ctx.frame = caller
         value = ctx.value(argument, TYPES[formal.type])
@@ -189,9 +197,13 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
 
 def _bind_return(
     ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable
-) -> tuple[Reg, Source] | None:
+) -> tuple[Reg | Pred, Source | Pred] | None:
     """A return value goes into the caller's buffer directly; one in a register is to be copied behind the
     call: (to, from)."""
+    if (formal.type == "pred") != (caller.function.registers.get(given) == "pred"):
+        ctx.form.refuse(f"result {given!r} and what {callee.function.name!r} returns are not both predicates")
+    if formal.type == "pred":
+        return Pred(caller.predicate(given)), Pred(callee.predicate(formal.name))
     if given in caller.function.registers:
         target = caller.register(given)
         if formal.space == "reg":

@@ -17,6 +17,7 @@ from warpbank.program.isa import (
 from warpbank.program.lowering import wide
 from warpbank.program.lowering.context import MASK32, Context, word
 from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.small import SMALL, convert_small, pack_integers
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import F32, TYPES, PtxType
 from warpbank.program.ptx.ast import Register
@@ -32,29 +33,23 @@ _WINDOWS = {
 }
 #: Bits of the largest finite numbers, for .satfinite.
 _LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F, "f16x2": 0x7BFF7BFF, "bf16x2": 0x7F7F7F7F}
-_NARROW = (
-    "tf32",
-    "e4m3x2",
-    "e5m2x2",
-    "e2m1x2",
-    "e2m3x2",
-    "e3m2x2",
-    "ue8m0x2",
-    "e4m3x4",
-    "e5m2x4",
-    "e2m1x4",
-    "s2f6x2",
-)
+_SMALLER = ("e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "s2f6x2")
 
 
 @lowers("cvt")
 def convert(ctx: Context, form: Form) -> None:
     """cvt.dtype.stype: a conversion."""
-    if any(m in _NARROW for m in form.left):
+    if any(m in _SMALLER for m in form.left):
         form.refuse(
-            "conversions to 8-bit and smaller floats and to tf32 are not supported: f16, bf16, f32 and f64 "
-            "are"
+            "conversions to floats of less than 8 bits, to scale factors and to four numbers at a time are "
+            "not supported: convert pairs to .e4m3x2 or .e5m2x2"
         )
+    if any(m in SMALL for m in form.left):
+        convert_small(ctx, form)
+        return
+    if form.flag("pack"):
+        pack_integers(ctx, form)
+        return
     integral = form.maybe(_INTEGER_ROUNDING)
     rnd = form.maybe(_FLOAT_ROUNDING)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")

@@ -79,11 +79,17 @@ class Frame:
         """
         wanted: list[tuple[int, tuple[str, ...]]] = []
         for instruction, names in vectors_of(self.function):
-            if instruction.opcode == "mma":
-                if len(names) == 4 and "f32" in instruction.modifiers:
-                    wanted += (
-                        [(0, names[:2]), (0, names[2:])] if self._is_accumulator(instruction, names) else []
-                    )
+            if instruction.opcode == "wmma":
+                wide = "f32" in instruction.modifiers or "s32" in instruction.modifiers
+                product = "mma" in instruction.modifiers
+                if wide and len(names) == 8 and (not product or self._is_accumulator(instruction, names)):
+                    wanted += [(0, names[i : i + 2]) for i in range(0, 8, 2)]
+            elif instruction.opcode == "mma":
+                wide = "f32" in instruction.modifiers or "s32" in instruction.modifiers
+                if wide and self._is_accumulator(instruction, names):
+                    wanted += [(0, names[i : i + 2]) for i in range(0, len(names), 2)]
+                elif "m8n8k4" in instruction.modifiers and len(names) == 2:
+                    wanted.append((1, names))
             elif instruction.opcode in ("ld", "st", "ldu"):
                 wanted.append((1, names))
         for _, names in sorted(wanted, key=lambda item: item[0]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpbank.program.isa import BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Shuffle, Source, Space
-from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.context import Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.memory import Place, place, take_space
 from warpbank.program.lowering.table import lowers
@@ -95,8 +95,8 @@ def load_matrices(ctx: Context, form: Form) -> None:
     if len(elements) != count:
         form.refuse(f"it loads {count} matrices into {len(elements)} registers")
     where = place(ctx, form.operands[1], space)
-    if where.space != Space.SHARED:
-        form.refuse("it loads from .shared")
+    if where.space not in (Space.SHARED, Space.GENERIC):
+        form.refuse("it loads from .shared, or from a generic address of shared memory")
     lane = ctx.special("%laneid", 1)
     group, member = ctx.temp(), ctx.temp()
     ctx.emit(Op.SHR, group, lane, Imm(2))
@@ -105,21 +105,25 @@ def load_matrices(ctx: Context, form: Form) -> None:
         dst = ctx.dst(element, 1)
         if not transposed:
             address = _address(ctx, where, group, 1, 8 * i, member, 4)
-            ctx.emit(Op.LD, dst, address, space=Space.SHARED, offset=where.offset, size=4)
+            ctx.emit(Op.LD, dst, address, space=where.space, offset=where.offset, size=4)
             continue
         halves = []
         for row in range(2):
             half = ctx.temp()
             address = _address(ctx, where, member, 2, 8 * i + row, group, 2)
-            ctx.emit(Op.LD, half, address, space=Space.SHARED, offset=where.offset, size=2, dtype=DType.U16)
+            ctx.emit(Op.LD, half, address, space=where.space, offset=where.offset, size=2, dtype=DType.U16)
             halves.append(half)
         ctx.emit(Op.PRMT, dst, *halves, Imm(0x5410))
 
 
 def _address(ctx: Context, where: Place, row: Reg, rows: int, first: int, column: Reg, size: int) -> Reg:
-    """The address that lane first + rows * row holds, plus size * column."""
-    holder, address, result = ctx.temp(), ctx.temp(), ctx.temp()
+    """The address that lane first + rows * row holds, plus size * column. A row is aligned to its 16 bytes,
+    so nothing carries into the high word of a generic address."""
+    holder, address = ctx.temp(), ctx.temp()
+    result = ctx.temp(2 if where.space == Space.GENERIC else 1)
     ctx.emit(Op.IMAD, holder, row, Imm(rows), Imm(first))
-    ctx.emit(Op.SHFL, address, where.base, holder, Imm(31), aux=int(Shuffle.IDX))
-    ctx.emit(Op.IMAD, result, column, Imm(size), address)
+    ctx.emit(Op.SHFL, address, word(where.base, 0), holder, Imm(31), aux=int(Shuffle.IDX))
+    ctx.emit(Op.IMAD, result.word(0), column, Imm(size), address)
+    if result.width == 2:
+        ctx.emit(Op.SHFL, result.word(1), word(where.base, 1), holder, Imm(31), aux=int(Shuffle.IDX))
     return result

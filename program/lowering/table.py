@@ -51,8 +51,8 @@ REFUSED: dict[str, str] = {
         "surfaces are not supported: use global memory with ld and st",
     ),
     **dict.fromkeys(
-        ("wmma", "wgmma", "tcgen05"),
-        "of the tensor instructions only mma.sync m16n8k8 and m16n8k16 on f16 or bf16 are supported",
+        ("wgmma", "tcgen05"),
+        "products of warp groups are not supported: use mma.sync or wmma (docs/lowering.md has their shapes)",
     ),
     **dict.fromkeys(
         ("stmatrix", "movmatrix"), "matrix stores are not supported: store fragments with st.shared"

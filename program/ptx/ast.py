@@ -198,7 +198,12 @@ class Function:
 
 @dataclass
 class Module:
-    """A parsed PTX file."""
+    """A parsed PTX file.
+
+    Parameters
+    ----------
+    address_size : bits of an address; 0 if the file has no .address_size, as before PTX 2.3.
+    """
 
     path: str
     version: str

@@ -33,11 +33,20 @@ class BodyParser(OperandParser):
     function : gets its registers, variables and statements from here.
     external_uses : receives (name, token index) of every name that must be a variable or function of the
         module.
+    module_variables : receives the function's .global and .const variables, which live as long as the
+        module's, under the name FUNCTION.NAME.
     """
 
-    def __init__(self, cursor: Cursor, function: Function, external_uses: list[tuple[str, int]]) -> None:
+    def __init__(
+        self,
+        cursor: Cursor,
+        function: Function,
+        external_uses: list[tuple[str, int]],
+        module_variables: dict[str, Variable],
+    ) -> None:
         super().__init__(cursor, external_uses)
         self.function = function
+        self.module_variables = module_variables
         self.names = self.scope.names
         self.body: list[Label | BranchTargets | Instruction] = []
         for parameter in (*function.returns, *function.parameters):
@@ -109,8 +118,11 @@ class BodyParser(OperandParser):
         elif starts_variable(cursor):
             at = cursor.at
             for variable in variables(cursor, external, lambda name: self._fresh(name, at)):
-                self.function.variables.append(variable)
                 written = variable.name.partition("#")[0]
+                if variable.space in ("global", "const") and not variable.external:
+                    variable = self._hoisted(variable)
+                else:
+                    self.function.variables.append(variable)
                 self.scope.values[written] = Symbol(variable.name)
                 self.sizes[variable.name] = TYPE_BYTES[variable.type]
                 self.external_uses.extend((symbol.name, at) for _, symbol, _ in variable.relocations)
@@ -118,6 +130,20 @@ class BodyParser(OperandParser):
             raise cursor.error(f"{text} needs a label in front of it")
         else:
             raise cursor.error(f"unknown directive {text!r} in a function body")
+
+    def _hoisted(self, variable: Variable) -> Variable:
+        """A .global or .const variable of the function as one of the module. The dot keeps its name apart
+        from every name that PTX can write. Its initial value may hold addresses of the function's own
+        variables."""
+        relocations = []
+        for offset, symbol, size in variable.relocations:
+            known = self.scope.find(symbol.name)
+            name = known.name if isinstance(known, Symbol) else symbol.name
+            relocations.append((offset, replace(symbol, name=name), size))
+        name = f"{self.function.name}.{variable.name}"
+        hoisted = replace(variable, name=name, relocations=tuple(relocations))
+        self.module_variables[name] = hoisted
+        return hoisted
 
     def _registers(self) -> None:
         """Reads `.reg .b32 %r<10>, a, b;` and vector registers, whose elements become registers v.x, v.y,

@@ -42,7 +42,7 @@ class Shape:
     @property
     def item_bytes(self) -> int:
         """Bytes of one scalar."""
-        return TYPE_BYTES[self.type]
+        return REGISTER_TYPES[self.type]
 
 
 def starts_variable(cursor: Cursor) -> bool:
@@ -50,8 +50,10 @@ def starts_variable(cursor: Cursor) -> bool:
     return cursor.text in _SPACES
 
 
-def linkage(cursor: Cursor) -> set[str]:
-    """Steps over `.visible`, `.extern` and the like."""
+def linkage(cursor: Cursor, *, look: bool = False) -> set[str]:
+    """Steps over `.visible`, `.extern` and the like; `look` only says whether the next token is one."""
+    if look:
+        return {cursor.text} & _LINKAGE
     found = set()
     while cursor.text in _LINKAGE:
         found.add(cursor.text)
@@ -95,7 +97,7 @@ def _parameter(cursor: Cursor) -> Variable:
         cursor.fail("'.param' or '.reg'")
     space = cursor.text[1:]
     cursor.at += 1
-    shape = _shape(cursor)
+    shape = _shape(cursor, predicate=space == "reg")
     if cursor.accept(".ptr"):
         while cursor.text in (".global", ".const", ".shared", ".local", ".align", ".param"):
             if cursor.accept(".align"):
@@ -105,9 +107,9 @@ def _parameter(cursor: Cursor) -> Variable:
     return _variable(cursor, space, shape, False, str)
 
 
-def _shape(cursor: Cursor) -> Shape:
+def _shape(cursor: Cursor, *, predicate: bool = False) -> Shape:
     """Reads alignment, vector width, attributes and type, which may come in any order; the type ends up
-    mandatory."""
+    mandatory. Only a register may be a predicate."""
     width, align, kind = 1, 0, ""
     while cursor.kind == "directive":
         word = cursor.text
@@ -132,7 +134,7 @@ def _shape(cursor: Cursor) -> Shape:
         else:
             cursor.at -= 1
             cursor.fail("a type such as .b32 or .f64")
-    if kind not in TYPE_BYTES:
+    if kind not in (REGISTER_TYPES if predicate else TYPE_BYTES):
         cursor.fail(
             "a type such as .b32 or .f64 (a variable cannot be .pred)"
             if kind

@@ -25,6 +25,7 @@ _LIMITS = (
     ".abi_preserve",
     ".abi_preserve_control",
 )
+_DECLARATIONS = (".entry", ".func", ".file", ".section", ".alias")
 _FLAGS = (".explicitcluster", ".blocksareclusters", ".noreturn", ".unified", ".local_maxnreg")
 
 
@@ -52,7 +53,7 @@ class _ModuleParser:
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.module = Module(cursor.tokens.path, "", "", 32, {}, {})
+        self.module = Module(cursor.tokens.path, "", "", 0, {}, {})
         self.uses: list[tuple[str, int]] = []
 
     def parse(self) -> Module:
@@ -189,9 +190,10 @@ class _ModuleParser:
                     f"function {name!r} has two bodies; the first is at line {before.line}", at
                 )
             module.functions[name] = function
-            BodyParser(cursor, function, self.uses).parse()
+            BodyParser(cursor, function, self.uses, self.module.variables).parse()
         else:
-            cursor.expect(";", "a function without a body")
+            if cursor.kind != "directive":  # old compilers end a prototype with nothing
+                cursor.expect(";", "a function without a body")
             module.functions.setdefault(name, function)
 
     def _directives(self, function: Function) -> None:
@@ -212,5 +214,7 @@ class _ModuleParser:
             elif name in _FLAGS:
                 cursor.at += 1
                 function.directives[name[1:]] = ()
+            elif name in _DECLARATIONS or starts_variable(cursor) or linkage(cursor, look=True):
+                return
             else:
                 raise cursor.error(f"unknown directive {name!r} in the head of function {function.name}")

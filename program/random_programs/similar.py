@@ -20,13 +20,18 @@ def similar_trace(seed: int, *, fresh: bool = False, **shape: Any) -> Trace:
     `fresh`: instructions may claim that the lanes they leave alone are dead, which is not true of a random
     program. `shape`: as `random_trace` takes it.
     """
-    trace = random_trace(seed, **shape)
+    return with_similar_values(random_trace(seed, **shape), seed, fresh=fresh)
+
+
+def with_similar_values(trace: Trace, seed: int, *, fresh: bool = False) -> Trace:
+    """The trace with such results as `similar_trace` has, and with random hints `scalar` and, if asked for,
+    `fresh`; its other hints stay."""
     rng = np.random.default_rng(seed)
     count = len(trace.code)
     values = trace.values.copy()
     for row in values:
         row[:] = _similar(rng, row)
-    hints = Hints.none(count)
+    hints = trace.hints or Hints.none(count)
     hints = replace(hints, scalar=rng.integers(0, 2, count, np.uint8))
     if fresh:
         hints = replace(hints, fresh=rng.integers(0, 2, count, np.uint8))

@@ -34,7 +34,7 @@ CODE = np.dtype(
         ("size", "u1"),  # bytes per lane of a memory access
         ("opcode", "u1"),  # program.isa.Op
         ("dtype", "u1"),  # program.isa.DType
-        ("aux", "u1"),  # program.isa.Instr.aux
+        ("aux", "u1"),  # low byte of program.isa.Instr.aux
     ]
 )
 

@@ -14,7 +14,7 @@ from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
 from warpbank.program.emulator.lanes.floating import flush, saturate
 from warpbank.program.emulator.lanes.integer import pair, put_pair, signed
-from warpbank.program.emulator.lanes.softfloat import NAN32, narrow, pack, widen
+from warpbank.program.emulator.lanes.softfloat import NAN32, narrow, pack, widen, widen8
 from warpbank.program.emulator.layout import OUT
 from warpbank.program.isa import DType, Rnd
 
@@ -105,7 +105,7 @@ def one(bits, dtype, stype, rnd, sat, ftz, aux):
         return saturate(result, dtype) if sat else result
     if ftz and stype == DType.F32:
         bits = flush(bits, stype)
-    x = widen(bits, stype)
+    x = widen8(bits, stype) if stype >= DType.E4M3 else widen(bits, stype)
     if not is_float(dtype):
         return to_integer(x, dtype, stype, rnd)
     if aux & 1:

@@ -117,8 +117,58 @@ def nan_of(dtype):
 
 
 @jit
+def narrow8(x, dtype):
+    """Bits of a double rounded to nearest even to an 8-bit float; numbers beyond the largest become it."""
+    if x != x:
+        return np.int64(0x7F)
+    fraction, bias, largest, code = np.int64(2), np.int64(15), 57344.0, np.int64(0x7B)
+    if dtype == DType.E4M3:
+        fraction, bias, largest, code = np.int64(3), np.int64(7), 448.0, np.int64(0x7E)
+    bits = i64(x)
+    sign = np.int64(0x80 if bits < 0 else 0)
+    x = abs(x)
+    if x >= largest:
+        return sign | code
+    exponent = max(((bits >> 52) & 0x7FF) - 1023, 1 - bias)
+    scaled = x * 2.0 ** (fraction - exponent)
+    whole = np.floor(scaled)
+    kept = np.int64(whole)
+    rest = scaled - whole
+    if rest > 0.5 or (rest == 0.5 and kept & 1):
+        kept += 1
+    return sign | (kept + ((exponent + bias - 1) << fraction))
+
+
+@jit
+def widen8(bits, dtype):
+    """The double equal to an 8-bit float."""
+    if dtype == DType.E5M2:
+        return widen((bits & 0xFF) << 8, DType.F16)
+    e, m = (bits >> 3) & 15, bits & 7
+    if e == 15 and m == 7:
+        return np.nan
+    x = np.float64(m) * 2.0**-9 if e == 0 else np.float64(m + 8) * 2.0 ** (e - 10)
+    return -x if bits & 0x80 else x
+
+
+@jit
+def narrow_tf32(x, rnd):
+    """Bits of a double that holds a single, rounded to tf32: the low 13 bits are zero."""
+    if x != x:
+        return np.int64(NAN32)
+    bits = np.int64(u32(np.float32(x)))
+    if rnd == Rnd.RNA:
+        bits += 0x1000
+    elif rnd == Rnd.RN:
+        bits += 0xFFF + ((bits >> 13) & 1)
+    return bits & 0xFFFFE000
+
+
+@jit
 def narrow(x, dtype, rnd):
     """Bits of a double rounded to format dtype."""
+    if dtype >= DType.E4M3:
+        return narrow_tf32(x, rnd) if dtype == DType.TF32 else narrow8(x, dtype)
     bits = i64(x)
     if x != x:
         return nan_of(dtype)

@@ -13,10 +13,11 @@ import numpy as np
 from tests.golden_main import golden_main
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from tests.hdl.sub_core_bench import pack
+from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
-from warpbank.arch.uop import MAX_SOURCES
+from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.golden.hierarchy.rfc import Rfc as GoldenRfc
 from warpbank.golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
 from warpbank.golden.interfaces import Arrival
@@ -28,7 +29,7 @@ from warpbank.program.strand_cache import Step, assign
 
 #: Registers that the warps use, more than the cache has entries for; instructions of a block.
 REGISTERS, LENGTH = 20, 14
-_MODELS: dict[str, Any] = {"rfc": GoldenRfc, "sw-rfc": GoldenSwRfc}
+_MODELS: dict[str, Any] = {"rfc": GoldenRfc, "sw_rfc": GoldenSwRfc}
 
 
 def machine(*overrides: str) -> SmConfig:
@@ -75,6 +76,8 @@ class Warp:
         self.code: deque[Instruction] = deque()
         self.known = [0] * REGISTERS  # lanes with a value that may be read
         self.pending = self.distant = 0  # registers with a result to come; of these, from far away
+        self.written = [0] * REGISTERS  # lanes that an issued uop has written
+        self.packed = 0  # registers that the RTL says are compressed in the banks
         self.reads: Counter[int] = Counter()  # operands to come
         self.state: list[Value] = []
         self.seq = 0
@@ -104,7 +107,7 @@ class Bench:
 
     Parameters
     ----------
-    scheme : rfc or sw-rfc.
+    scheme : with rfc or sw-rfc, and any storage.
     name : of the machine.
     seed : of all choices.
     build : makes the RTL.
@@ -112,15 +115,20 @@ class Bench:
 
     def __init__(self, scheme: str, name: str, seed: int, build: Any = build_registers) -> None:
         self.rng = random.Random(seed)
-        self.software = scheme == "sw-rfc"
+        chosen = parse_scheme(scheme)
+        self.software = chosen.units.hierarchy.compiled
         self.config = config = RFCS[name]
         self.core = core = config.sub_core
         self.log = Log()
-        self.rtl = build(config, parse_scheme(scheme), True)
+        self.rtl = build(config, chosen, True)
         self.quiet = 0
-        self.model = _MODELS[scheme](
+        self.parts = chosen.units.storage.arguments.get("parts", 1)
+        self.encodes = chosen.units.storage.encodes
+        self.model = _MODELS[chosen.hierarchy](
             config,
-            golden_main(config, self.log.probe),
+            golden_main(
+                config, self.log.probe, chosen.mapping, chosen.storage, lambda warp: self.warps[warp].pending
+            ),
             lambda warp: bool(self.quiet >> warp & 1),
             self.log.probe,
         )
@@ -131,14 +139,18 @@ class Bench:
         self.happened: Counter[str] = Counter()
 
     def value(self) -> Value:
-        """Any value."""
-        return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+        """Any value; one that compresses over a storage that encodes."""
+        if not self.encodes:
+            return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+        value, _ = similar(self.rng, self.config.lanes)
+        return np.full_like(value, value[0]) if self.rng.random() < 0.3 else value
 
     def run(self, cycles: int = 250) -> Bench:
         """Compare every cycle."""
 
         async def bench(ctx: Any) -> None:
             for cycle in range(cycles):
+                self.log.probe.cycle = cycle
                 await self._cycle(ctx, f"cycle {cycle}")
 
         simulate(self.rtl, bench)
@@ -150,10 +162,16 @@ class Bench:
         assert ctx.get(rtl.may_activate) == may_activate, where
         self.quiet = sum(1 << number for number, warp in enumerate(self.warps) if not +warp.reads)
         ctx.set(rtl.quiet, self.quiet)
+        pending = [warp.pending for warp in self.warps]
+        model.begin()
         waits = self._write(ctx, where)
+        self._land(ctx, where)
         gone = self._gone()
+        for asks in rtl.owed:
+            ctx.set(asks.pending, pending[ctx.get(asks.warp)] >> ctx.get(asks.register) & 1)
         arrived = model.step()
         self._deliver(ctx, arrived, where)
+        self._note(ctx)
         self._issue(ctx, gone)
         self._start(ctx)
         self._come_and_go(ctx, may_activate, gone)
@@ -193,18 +211,40 @@ class Bench:
             ctx.set(self.rtl.keep[unit].value, pack(value))
             taken[unit] = self.model.write(uop, register, value)
             if taken[unit]:
-                self._written(uop, register, unit)
+                self._written(uop, unit)
             else:
                 waits.append(("write_wait", (unit, self.model.bank_of(uop.warp, register))))
         for unit, expected in taken.items():
             assert ctx.get(self.rtl.result[unit].ready) == expected, where
             assert ctx.get(self.rtl.keep[unit].valid) == expected, where
+        for unit, (finished, result) in enumerate(zip(self.rtl.finished, self.rtl.result, strict=False)):
+            ctx.set(finished.valid, taken.get(unit, False))
+            ctx.set(finished.warp, ctx.get(result.payload.warp))
+            ctx.set(finished.register, ctx.get(result.payload.register))
         return waits
 
-    def _written(self, uop: TraceUop, register: int, unit: int) -> None:
+    def _land(self, ctx: Any, where: str) -> None:
+        """Results that are there are free of hazards: golden's and the RTL's."""
+        found = sorted(
+            (ctx.get(port.warp), 1 << ctx.get(port.register))
+            for port in self.rtl.landed
+            if ctx.get(port.valid)
+        )
+        assert found == sorted(self.model.landing), where
+        for number, mask in self.model.landing:
+            self.warps[number].pending &= ~mask
+            self.warps[number].distant &= ~mask
+        self.model.landing.clear()
+
+    def _note(self, ctx: Any) -> None:
+        """Keep what the RTL says of registers that were written into banks."""
+        for port in self.rtl.stored:
+            if ctx.get(port.valid):
+                warp, bit = self.warps[ctx.get(port.warp)], 1 << ctx.get(port.register)
+                warp.packed = warp.packed & ~bit | (bit if ctx.get(port.compressed) else 0)
+
+    def _written(self, uop: TraceUop, unit: int) -> None:
         warp = self.warps[uop.warp]
-        warp.pending &= ~(1 << register)
-        warp.distant &= ~(1 << register)
         self.happened["partial"] += uop.part
         self.happened["inactive"] += not warp.active
         uop.written += 1
@@ -221,10 +261,35 @@ class Bench:
         assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, where
         for collector, slot, _, value, _ in arrived:
             uop, register, expected = self.missing[collector].pop(slot)
+            lanes = uop.lane_mask & self.warps[uop.warp].written[register]
             for lane in range(self.config.lanes):
-                if uop.lane_mask >> lane & 1:
+                if lanes >> lane & 1:
                     assert value[lane] == expected[lane], f"{where}: R{register} of warp {uop.warp} is old"
             self.warps[uop.warp].reads[register] -= 1
+            if uop.seq & MOVE:
+                uop.values = [value]
+        if self.encodes:
+            self._metadata(ctx, arrived, where)
+
+    def _metadata(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
+        """What is known of the operands: golden's. The base of a value that is kept as it is means
+        nothing."""
+
+        def told(divergent: bool, enc: int, full: bool, base: tuple[int, ...]) -> tuple[Any, ...]:
+            return divergent, enc, full, base if divergent or enc or full else ()
+
+        found, expected = {}, {}
+        for number, port in enumerate(self.rtl.deliver):
+            if ctx.get(port.valid):
+                note = ctx.get(port.metadata)
+                base = tuple(note.base[part] for part in range(self.parts))
+                found[number] = told(note.divergent, note.enc.as_bits(), note.full, base)
+        for collector, _, _, _, known in arrived:
+            enc = sum(bits << 4 * part for part, bits in enumerate(known.enc))
+            expected[collector] = told(known.divergent, enc, known.full, known.base)
+            self.happened["divergent metadata"] += known.divergent
+            self.happened["scalar metadata"] += known.full
+        assert found == expected, where
 
     # --- Code.
 
@@ -334,13 +399,13 @@ class Bench:
         )
 
     def _uop(self, ctx: Any, number: int, collector: int) -> None:
-        rng, rtl, warp = self.rng, self.rtl, self.warps[number]
-        code = warp.code.popleft()
+        """A warp's next uop, or the move that must go before it."""
+        rng, warp = self.rng, self.warps[number]
+        code = warp.code[0]
         step, lanes = code.step, code.lanes
-        warp.seq += 1
         uop = make_uop(
             number,
-            warp.seq,
+            warp.seq + 1,
             unit=rng.randrange(UNITS),
             sources=step.sources,
             destination=(*step.written, 0)[0],
@@ -352,31 +417,58 @@ class Bench:
             dead=code.dead,
             part=int(lanes != warp.launched),
         )
-        for slot, register in enumerate(step.sources):
-            self.missing[collector][slot] = (uop, register, warp.state[register])
-            warp.reads[register] += 1
-        warp.pending |= _mask(step.written)
+        move = self.model.before(uop)
+        assert (move is not None) == bool(uop.part and warp.packed & _mask(step.written))
+        if move is not None:
+            self.happened["move"] += 1
+            warp.packed &= ~(1 << move.destination)
+            self._send(
+                ctx,
+                make_uop(
+                    number,
+                    move.seq,
+                    unit=move.unit,
+                    sources=move.sources,
+                    destination=move.destination,
+                    count=1,
+                    lane_mask=self.config.lane_mask,
+                ),
+                collector,
+            )
+            return
+        warp.code.popleft()
+        warp.seq += 1
         warp.distant |= _mask(step.written) if step.distant else 0
+        self._send(ctx, uop, collector)
         for register, value in zip(step.written, uop.values, strict=True):
             warp.state[register] = merge(warp.state[register], value, lanes)
-        if step.written:
+            warp.written[register] |= lanes
+
+    def _send(self, ctx: Any, uop: TraceUop, collector: int) -> None:
+        """A uop or move issues, and asks for its operands."""
+        rtl, warp = self.rtl, self.warps[uop.warp]
+        for slot, register in enumerate(uop.sources):
+            self.missing[collector][slot] = (uop, register, warp.state[register])
+            warp.reads[register] += 1
+        warp.pending |= ((1 << uop.count) - 1) << uop.destination
+        if uop.count:
             self.results[uop.unit].append(uop)
         record = uop_record(uop)
         ctx.set(rtl.issue.valid, 1)
-        ctx.set(rtl.issue.payload, {"warp": number, "uop": record})
+        ctx.set(rtl.issue.payload, {"warp": uop.warp, "uop": record})
         ctx.set(rtl.read.valid, 1)
         ctx.set(
             rtl.read.payload,
             {
                 "collector": collector,
-                "warp": number,
+                "warp": uop.warp,
                 "source_valid": record["source_valid"],
                 "sources": record["sources"],
             },
         )
         self.model.issue(uop)
-        for slot, register in enumerate(step.sources):
-            self.model.read(collector, slot, number, register)
+        for slot, register in enumerate(uop.sources):
+            self.model.read(collector, slot, uop.warp, register)
 
     # --- Warps.
 

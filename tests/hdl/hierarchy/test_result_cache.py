@@ -17,12 +17,15 @@ from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.rfc_bench import RFCS, Bench, lockstep
 from tests.hdl.wrapped import wrapped
 from warpbank.arch.schemes import Scheme
+from warpbank.hdl.hierarchy.result_cache import ResultCache
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 SCHEMES = ("rfc", "sw-rfc")
+#: Storages that encode, as a scheme string names them.
+STORAGES = ("gscalar", "gscalar-half", "bdi")
 #: Machines that are elaborated in a second.
 SMALL = ("fast", "slow", "one")
 
@@ -34,12 +37,20 @@ def test_equals_golden(scheme: str, machine: str, seed: int) -> None:
     lockstep(scheme, machine, seed, cycles=100)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@settings(FEW, max_examples=2)
+@given(scheme=strategies.sampled_from(SCHEMES), machine=strategies.sampled_from(SMALL), seed=SEEDS)
+def test_equals_golden_over_banks_that_compress(storage: str, scheme: str, machine: str, seed: int) -> None:
+    lockstep(f"{scheme}+{storage}", machine, seed, cycles=80)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("machine", RFCS)
+@pytest.mark.parametrize("storage", ["", *(f"+{storage}" for storage in STORAGES)])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_more_seeds(scheme: str, machine: str, seed: int) -> None:
-    lockstep(scheme, machine, seed, cycles=400)
+def test_more_seeds(scheme: str, storage: str, machine: str, seed: int) -> None:
+    lockstep(scheme + storage, machine, seed, cycles=400)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -54,6 +65,13 @@ def test_what_matters_happens(scheme: str) -> None:
     )
     for name in names:
         assert found[name] >= 2, f"{name} happened {found[name]} times"
+
+
+@pytest.mark.parametrize(("scheme", "seed"), [("rfc", 3), ("sw-rfc", 1)])
+def test_what_matters_happens_over_banks_that_compress(scheme: str, seed: int) -> None:
+    happened = Bench(f"{scheme}+gscalar", "fast", seed).run(200).happened
+    for name in ("move", "divergent metadata", "scalar metadata", "array_read", "array_write", "cache_write"):
+        assert happened[name], name
 
 
 def built(component: type, room: str) -> Any:
@@ -110,3 +128,17 @@ def test_mutants_with_tags_are_caught(name: str, part: Any, monkeypatch: pytest.
     bank."""
     monkeypatch.setattr(f"warpbank.hdl.hierarchy.rfc.{name}", part)
     assert fails(lambda seed: lockstep("rfc", "fast", seed, cycles=200))
+
+
+_KEEP = ResultCache._keep_metadata
+
+
+def _forgets(cache: ResultCache, m: Any, near: Any, offers: Any) -> None:
+    """What the cache holds has no metadata."""
+    _KEEP(cache, m, near, offers)
+    cache._known = [Const(0, len(known)) for known in cache._known]
+
+
+def test_a_mutant_over_banks_that_compress_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ResultCache, "_keep_metadata", _forgets)
+    assert fails(lambda seed: lockstep("rfc+gscalar", "fast", seed, cycles=200))

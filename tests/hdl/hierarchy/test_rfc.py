@@ -196,6 +196,7 @@ def test_collectors_that_ask_after_the_issue_are_refused() -> None:
         parse_scheme("rfc+bow")
     with pytest.raises(ValueError, match="cannot work: a uop has one near bit per operand"):
         parse_scheme("sw-rfc+malekeh")
+    assert parse_scheme("sw-rfc+ccu-lru-gto").collector == "ccu_lru"
     bypassing = replace(parse_scheme("rfc"), collector="boc", private_collectors=True)
     with pytest.raises(ValueError, match="Rfc stands under collectors that ask for a uop's operands when it"):
         build_registers(bypassing.machine(preset("tiny")), bypassing, False)

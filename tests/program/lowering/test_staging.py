@@ -102,3 +102,19 @@ def test_matrices(count: int, transposed: bool) -> None:
         matrix = matrix.T if transposed else matrix
         wanted[:, i] = np.ascontiguousarray(matrix).view(np.uint32).reshape(32)
     np.testing.assert_array_equal(_run(PLAIN, zeros + load), wanted)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrices_at_generic_addresses(transposed: bool) -> None:
+    trans = ".trans" if transposed else ""
+    load = (
+        "mov.u64 %rd4, tile; cvta.shared.u64 %rd4, %rd4; mul.wide.u32 %rd5, %r3, 16; "
+        "add.s64 %rd4, %rd4, %rd5;"
+        f" ldmatrix.sync.aligned.m8n8.x4{trans}.b16 {{%r4, %r5, %r6, %r7}}, [%rd4];"
+    )
+    wanted = np.zeros((32, 4), np.uint32)
+    for i in range(4):
+        matrix = TILE[8 * i : 8 * i + 8]
+        matrix = matrix.T if transposed else matrix
+        wanted[:, i] = np.ascontiguousarray(matrix).view(np.uint32).reshape(32)
+    np.testing.assert_array_equal(_run(PLAIN, load), wanted)

@@ -135,3 +135,37 @@ mov.b64 %d2, 0x1122334455667788;
             if t < 10:
                 low, third = 0x5A667788, flag | 0xFFFE << 16
             assert row == [low, 0x11223344, third, t, (third, t, 0x04030201)[t % 3], 0]
+
+
+def test_predicates_and_vectors_as_parameters() -> None:
+    """A function that takes and returns predicates in registers; .v2 and .v4 parameters of a function and of
+    the kernel."""
+    text = """
+.func (.reg .pred q, .reg .b32 r) both(.reg .pred a, .reg .b32 n, .reg .pred b) {
+    .reg .pred %p; setp.gt.u32 %p, n, 5; and.pred q, a, b; and.pred q, q, %p; selp.u32 r, 10, 20, a; ret; }
+.func (.param .v4 .b32 r) reversed(.param .v4 .b32 a) {
+    .reg .b32 %r<5>; ld.param.v4.b32 {%r1, %r2, %r3, %r4}, [a];
+    st.param.v4.b32 [r], {%r4, %r3, %r2, %r1}; ret; }
+.visible .entry k(.param .u64 out, .param .v2 .u32 two) {
+    .reg .b32 %r<12>; .reg .b64 %d<5>; .reg .pred %p<6>;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; ld.param.v2.u32 {%r10, %r11}, [two];
+    setp.lt.u32 %p1, %r1, 16; and.b32 %r2, %r1, 1; setp.eq.u32 %p2, %r2, 1;
+    call (%p3, %r3), both, (%p1, %r1, %p2);
+    selp.u32 %r4, 1, 0, %p3;
+    { .param .v4 .b32 param0; .param .v4 .b32 retval0;
+      st.param.v4.b32 [param0], {%r4, %r3, %r10, %r11}; call (retval0), reversed, (param0);
+      ld.param.v4.b32 {%r6, %r7, %r8, %r9}, [retval0]; }
+    mul.wide.u32 %d2, %r1, 16; add.s64 %d1, %d1, %d2;
+    st.global.v4.b32 [%d1], {%r6, %r7, %r8, %r9}; ret; }"""
+    two = np.array([77, 88], np.uint32).tobytes()
+    for buffers in run(text, {"out": np.zeros((32, 4), np.uint32)}, args=("out", two)):
+        for t, row in enumerate(buffers["out"].tolist()):
+            assert row == [88, 77, 10 if t < 16 else 20, int(5 < t < 16 and t % 2 == 1)]
+
+
+def test_a_predicate_is_no_number() -> None:
+    text = """
+.func (.reg .pred q) yes(.reg .b32 n) { setp.gt.u32 q, n, 5; ret; }
+.visible .entry k(.param .u64 out) { .reg .b32 %r<3>; call (%r1), yes, (3); ret; }"""
+    with pytest.raises(PtxError, match=r"one\.ptx:6: .*predicates"):
+        run(text, {"out": np.zeros(1, np.uint32)})

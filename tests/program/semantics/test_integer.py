@@ -379,3 +379,15 @@ def shifts() -> list[Case]:
 @pytest.mark.parametrize("family", [carries, products, fields, shifts])
 def test_integers(family: Callable[[], list[Case]]) -> None:
     assert failures(family()) == []
+
+
+def test_one_carry_flag_holds_carries_and_borrows() -> None:
+    """The manual's flag: addc adds the borrow of sub.cc, subc subtracts the carry of add.cc."""
+    cases = [
+        Case("sub.cc.u32 %s, %ra, %rb; addc.u32 %r, 0, 0;", lambda a, b, c: int(a & M32 < b & M32)),
+        Case(
+            "add.cc.u32 %s, %ra, %rb; subc.u32 %r, 0, 0;",
+            lambda a, b, c: -int((a & M32) + (b & M32) > M32) & M32,
+        ),
+    ]
+    assert not failures(cases)
