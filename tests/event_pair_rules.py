@@ -21,6 +21,7 @@ READS = ("bank read", "cache read", "arrival", "dispatch")
 FETCHED = ("fetch", "cache fill", "cache zero")
 #: ... and the place that it has, or that a result gets.
 COMES = ("cache allocate", *FETCHED)
+SETS_OFF = tuple(each for each in COMES if each != "cache fill")
 RESULTS = ("write", "collector write", "invalidate")
 
 
@@ -83,7 +84,7 @@ RULES = (
     Rule(
         "A warp whose last uop retires has nothing left to issue, to collect or to bring in.",
         ("end",),
-        (*ISSUES, *READS, *FETCHED, "end", "map", "activate"),
+        (*ISSUES, *READS, "fetch", "cache zero", "end", "map", "activate"),
     ),
     Rule(
         "A warp whose last uop retires has nothing left to issue, to collect or to bring in.",
@@ -153,16 +154,17 @@ RULES = (
         _ltrf,
     ),
     Rule(
-        "A warp issues nothing until its registers are in the cache, and what leaves goes before what comes.",
+        "A warp issues nothing until its registers have crossed, and what leaves goes before what comes; the "
+        "cache is written in the cycle after the crossing.",
         (*NAMES, "pbr", "map"),
-        (*COMES, "cache release"),
+        (*SETS_OFF, "cache release"),
         _ltrf,
     ),
     Rule(
-        "A PREFETCH issues when the registers of the interval before it are in the cache and no operand is "
-        "still to be read.",
+        "A PREFETCH issues when the registers of the interval before it have crossed and no operand is still "
+        "to be read.",
         ("prefetch",),
-        (*COMES, "cache release", "cache read", "arrival", "map"),
+        (*SETS_OFF, "cache read", "arrival", "map"),
         _ltrf,
     ),
     Rule(
@@ -257,7 +259,7 @@ RULES = (
     Rule(
         "What leaves the cache is written in a later cycle, and comes back after that.",
         ("write back",),
-        ("cache allocate", "cache zero"),
+        ("cache zero",),
         lambda scheme: _ltrf(scheme) and _no_eviction(scheme),
     ),
     Rule(

@@ -39,6 +39,9 @@ ELSEWHERE = {
     "warpbank schemes --check --engine verilator": (
         "more than an hour: tests/studies/test_combinations.py runs some"
     ),
+    "warpbank schemes --check --only rfc+malekeh": (
+        "minutes in Amaranth's simulator: tests/sim/test_lockstep_combined.py runs some"
+    ),
     "warpbank sweep big.toml --scheduler tcp://head:8786": (
         "not our machine: tests/sim/test_runs.py starts a scheduler"
     ),

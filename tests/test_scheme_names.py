@@ -17,6 +17,7 @@ NAMES = {*SCHEMES, *(name for units in UNITS.values() for name in units)}
 #: Words of the field that some unit has for a name, where they say something else.
 OTHERWISE = {
     ("arch/events.py", "plain"): "field of an event: arrays that plain banks would activate",
+    ("hdl/hierarchy/link.py", "plain"): "field of a transfer: its value is kept as it is",
     ("synth/flow.py", "plain"): "way of reading a netlist: without inverted outputs",
     ("warpbank/studies/gating/compare.py", "renaming"): "key of a result: the run with renaming",
     ("warpbank/studies/sweep/table.py", "baseline"): "key of a result: what gains are relative to",
