@@ -156,10 +156,11 @@ RULES = (
     Rule(
         "A warp issues nothing until its registers have crossed, and what leaves goes before what comes; the "
         "cache is written in the cycle after the crossing.",
-        (*NAMES, "pbr", "map"),
+        (*NAMES, "map"),
         (*SETS_OFF, "cache release"),
         _ltrf,
     ),
+    Rule("A warp issues nothing until its registers have crossed.", ("pbr",), SETS_OFF, _ltrf),
     Rule(
         "A PREFETCH issues when the registers of the interval before it have crossed and no operand is still "
         "to be read.",
