@@ -8,13 +8,13 @@ COPY requirements.lock .
 RUN pip install --no-cache-dir --quiet --require-hashes --requirement requirements.lock
 COPY . .
 RUN pip install --no-cache-dir --quiet --no-deps --no-build-isolation .
-# What is made goes to /work, what is kept between runs to /cache: mount them to have it.
+# What is made goes to /out, what is kept between runs to /cache: mount them to have it.
 ENV WARPBANK_CACHE=/cache
 # The golden model stays interpreted: to compile it takes longer than what it saves one comparison.
 # With /cache mounted, --env WARPBANK_COMPILED=1 compiles it once.
 ENV WARPBANK_COMPILED=0
-RUN useradd --create-home warpbank && mkdir --parents /work /cache && chown warpbank /work /cache
+RUN useradd --create-home warpbank && mkdir --parents /out /cache && chown warpbank /out /cache
 USER warpbank
-WORKDIR /work
+WORKDIR /out
 ENTRYPOINT ["warpbank"]
 CMD ["compare"]

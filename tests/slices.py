@@ -36,8 +36,8 @@ WORKERS = 2
 LIMIT = 20 * 60
 #: Share of a slice's time that its tests fill: workers wait for each other's model builds and at the end.
 FILL = 0.8
-#: Seconds of a test whose file has no duration yet.
-UNKNOWN = 2.0
+#: Seconds of a test whose file has no duration yet: more than most take, so that no slice is too long.
+UNKNOWN = 20.0
 
 Run = Callable[[Sequence[str]], int]
 
