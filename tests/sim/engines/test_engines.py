@@ -12,6 +12,7 @@ import pytest
 
 from tests.sim.lockstep_cases import BASELINE, machine
 from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.errors import OutputError
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.program.errors import ExecutionError, LaunchError
 from warpbank.program.random_programs.operations import random_trace
@@ -107,7 +108,7 @@ def test_wave_errors(tmp_path: Path) -> None:
         Waves(tmp_path / "waves.vcd", 5, 5)
     with pytest.raises(EngineError, match="no signals"):
         engines.engine("golden").run(short(), TINY, BASELINE, waves=Waves(tmp_path / "waves.vcd"))
-    with pytest.raises(EngineError, match="folder"):
+    with pytest.raises(OutputError, match="folder"):
         PysimEngine().run(short(), TINY, BASELINE, waves=Waves(tmp_path / "no" / "waves.vcd"))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser import PHONE, WIDTH, visit
+from tests.registries import kept
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.view.formats import draw
@@ -161,17 +162,18 @@ def test_nothing_overlaps_on_a_desk(browser: Any, tmp_path: Path) -> None:
 def test_a_scheme_from_outside_is_drawn(browser: Any, tmp_path: Path) -> None:
     """`--load` brings a scheme that this package does not know: its name, its slots and what it forwards are
     there, and wires are drawn."""
-    extensions.load(ROOT / "examples" / "last_value")
-    with visit(browser, made(tmp_path, "last-value"), viewport={"width": 1440, "height": 1000}) as seen:
-        page = seen.page
-        assert "last_value" in page.locator("#collectors h2").inner_text()
-        assert "kept" in page.locator("#collectors .box").first.inner_text()
-        for _ in range(5):
-            page.keyboard.press("n")
-            assert "forward" in page.locator("#events").inner_text()
-            assert page.locator(".chip.found").count() >= 1
-            assert page.locator("#wires g path").count() >= 2
-    assert not seen.said
+    with kept():
+        extensions.load(ROOT / "examples" / "last_value")
+        with visit(browser, made(tmp_path, "last-value"), viewport={"width": 1440, "height": 1000}) as seen:
+            page = seen.page
+            assert "last_value" in page.locator("#collectors h2").inner_text()
+            assert "kept" in page.locator("#collectors .box").first.inner_text()
+            for _ in range(5):
+                page.keyboard.press("n")
+                assert "forward" in page.locator("#events").inner_text()
+                assert page.locator(".chip.found").count() >= 1
+                assert page.locator("#wires g path").count() >= 2
+        assert not seen.said
 
 
 def test_sixty_four_warps(browser: Any, tmp_path: Path) -> None:
