@@ -286,9 +286,9 @@ def test_command(cells: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--clock", "0"], "above 0"),
-        (["--clock", "nan"], "above 0"),
-        (["--clock", "inf"], "above 0"),
+        (["--clock", "0"], "greater than or equal to 0.01"),
+        (["--clock", "nan"], "less than or equal to 1000"),
+        (["--clock", "inf"], "less than or equal to 1000"),
         (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
         (["--liberty", "no.lib"], "there is no Liberty file"),
         (["--scheme", "bowl"], "bow"),
