@@ -20,6 +20,8 @@ __all__ = ["browser"]
 # and prints how to repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
+# What a slice of the long suite draws (tests.slices): as many examples, other ones for each seed.
+settings.register_profile("fresh", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
 

@@ -168,7 +168,7 @@ def run(number: int, tests: Sequence[str], report: Path, seed: int, runner: Run 
             [
                 *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
                 *("--splits", str(slices), "--group", str(number), "--durations-path", str(durations)),
-                *("--hypothesis-profile=explore", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
+                *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
             ]
         )
 
