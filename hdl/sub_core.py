@@ -182,7 +182,7 @@ class SubCore(wiring.Component):
         ]
 
     def _activate(self, m: Module) -> None:
-        """Which warps may issue as far as scheduler and registers are concerned, and which come and go."""
+        """Masks of the warps that scheduler and registers let issue, and of those that come and go."""
         scheduler, registers, status = self.scheduler, self.registers, self.status
         m.d.comb += [
             scheduler.ready.eq(status.ready),

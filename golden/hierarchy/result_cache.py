@@ -80,7 +80,7 @@ class ResultCache(Hierarchy):
             self._forget()
 
     def _forget(self) -> None:
-        """What has left the cache, of warps that have ended, has no home any more."""
+        """Forget what has left the cache, of warps that have ended: it has no home any more."""
 
     def start(self, warp: int, row: int) -> None:
         """A new warp's registers begin at `row`."""
@@ -142,7 +142,7 @@ class ResultCache(Hierarchy):
 
     @abstractmethod
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
-        """Where a result goes: bank of the cache or None, and whether to the main register file; None: it
+        """Destination of a result: bank of the cache or None, and whether to the main register file; None: it
         waits."""
 
     def _enters(self, offset: int, entry: int, register: int) -> None:
@@ -196,10 +196,10 @@ class ResultCache(Hierarchy):
         """Whether nothing of a leaving warp keeps its row."""
 
     def _before_reads(self) -> None:
-        """What happens after the results and before the operands of a cycle."""
+        """Do a cycle's work between its results and its operands."""
 
     def _close(self) -> None:
-        """What happens after the operands of a cycle."""
+        """Do a cycle's work after its operands."""
 
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands that arrive."""
@@ -238,4 +238,4 @@ class ResultCache(Hierarchy):
             self._poison(warp, register)
 
     def _poison(self, warp: int, register: int) -> None:
-        """What a register that is released has in the cache is of no use any more."""
+        """Drop the value that a released register has in the cache."""

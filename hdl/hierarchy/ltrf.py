@@ -134,7 +134,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         return m
 
     def _warps(self, m: Module) -> None:
-        """What concerns the warps goes to the control blocks."""
+        """Connect the control blocks to all that concerns the warps."""
         blocks = self._blocks
         m.d.comb += [blocks.start.eq(self.start.warps), blocks.registers.eq(self.working)]
         for name in ("activate", "activated", "deactivate", "ended", "quiet", "prefetch", "prefetching"):
@@ -213,8 +213,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         return rest
 
     def _read_cache(self, m: Module) -> None:
-        """What the arbiter grants, and the registers that leave; the crossbar to the collectors. Metadata
-        come with values."""
+        """Read ports of the cache banks, for granted operands and leaving registers, and the crossbar to the
+        collectors. Metadata come with values."""
         arbiter = self._arbiter
         contents: list[Value] = []
         for number, (cache, read) in enumerate(zip(self._caches, arbiter.read, strict=True)):
@@ -243,7 +243,7 @@ class Ltrf(LtrfEvents, Hierarchy):
     # --- Results.
 
     def _find_results(self, m: Module) -> None:
-        """Where each writer's register is: in the cache, in the main register file, or on its way."""
+        """Find each writer's register: in the cache, in the main register file, or on its way."""
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
         self._finds = list(self._blocks.find)[2 * LOOKUPS :]

@@ -118,7 +118,7 @@ class ResultCache(Hierarchy, ABC):
         self.parts, self.executes = main.storage.parts, main.storage.executes
 
     def _more_events(self) -> dict[str, int]:
-        """What happens in this cache besides."""
+        """Add the parts that only this cache has."""
         return {}
 
     def elaborate(self, platform: object) -> Module:
@@ -192,7 +192,7 @@ class ResultCache(Hierarchy, ABC):
         return row
 
     def _locked(self, m: Module) -> None:
-        """How many operands are still to be read from each place; `_comes`: masks of those asked for in this
+        """Counts of operands still to be read from each place; `_comes`: masks of those asked for in this
         cycle."""
         self._comes = [Signal(self._entries, name=f"comes_{row}") for row in range(self._rows)]
         self._locks = [Signal(self._entries, name=f"locks_{row}") for row in range(self._rows)]
@@ -255,7 +255,7 @@ class ResultCache(Hierarchy, ABC):
 
     @abstractmethod
     def _offers(self, m: Module) -> list[Offer]:
-        """Where each unit's result goes."""
+        """Destination of each unit's result."""
 
     def _left(self) -> tuple[Value, Value]:
         """Banks of the cache that a register leaves in this cycle, and the row it is in."""

@@ -109,7 +109,7 @@ class Rfc(ResultCache):
         return m
 
     def _build(self, buffer: Departing) -> Elaboratable:
-        """What is built of a buffer. A launch forgets what is still in it, of warps that have ended: physical
+        """Buffer of a bank. A launch forgets what is still in it, of warps that have ended: physical
         registers that can be released are free then."""
         return ResetInserter(self.launch)(buffer) if self._main.mapping.released else buffer
 
@@ -259,7 +259,7 @@ class Rfc(ResultCache):
             )
 
     def _send(self, m: Module, leaves: Value, entry: Value, warp: Value, register: Value) -> None:
-        """What leaves goes into the buffer of its bank; the cache's answer comes in the cycle after."""
+        """Put a leaving value into the buffer of its bank; the cache's answer comes in the cycle after."""
         place = self._main.moved[0]
         left, value = (
             Signal(self._entries, name="left_before"),
@@ -279,7 +279,7 @@ class Rfc(ResultCache):
             ]
 
     def _drain(self, m: Module) -> None:
-        """What has left the cache is written into its bank when no result is."""
+        """Write a value that has left the cache into its bank when no result is written."""
         for buffer, access, moving in zip(self._buffers, self._main.access, self._main.moving, strict=True):
             waiting = buffer.waiting
             m.d.comb += [

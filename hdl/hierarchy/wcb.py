@@ -341,7 +341,7 @@ class WarpControlBlocks(wiring.Component):
             write_at(m, table, address, setting.entry, setting.valid & setting.goes & ~self.leaves)
 
     def _address(self, register: Value, row: Value) -> Value:
-        """Where the table of a register's residue class has it."""
+        """Location of a register in the table of its residue class."""
         low = len(self.setting).bit_length() - 1
         return Cat(register[low : bits(self.registers_per_warp)], row if self._rows > 1 else 0)
 

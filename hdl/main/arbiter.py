@@ -381,5 +381,5 @@ class _Head:
 
     @property
     def tag(self) -> Value:
-        """Which of the collector's uops."""
+        """Number of the uop among the collector's."""
         return self.group.tag if "tag" in dict(self.group.shape()) else Const(0)

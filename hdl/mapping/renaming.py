@@ -137,7 +137,7 @@ class Renaming(Mapping):
         ]
 
     def _shortage(self, m: Module, has: list[Signal]) -> None:
-        """Which warps' first uops find too few registers."""
+        """Mask of the warps whose first uops find too few registers."""
         free, short = self.availability.free, Signal(len(self.lacking))
         for warp, hazards in enumerate(self.hazards):
             missing = self.missing[warp]
@@ -151,7 +151,7 @@ class Renaming(Mapping):
         m.d.comb += self.lacking.eq(short | self.release.ended)
 
     def _missing(self, m: Module, has: Value, destination: Value, count: Value, name: str) -> Signal:
-        """Which of up to four destinations have no register."""
+        """Mask of those of up to four destinations that have no register."""
         missing = Signal(MAX_DESTINATIONS, name=name)
         there = (has >> destination)[:MAX_DESTINATIONS]
         m.d.comb += missing.eq(~there & Cat(number < count for number in range(MAX_DESTINATIONS)))

@@ -297,7 +297,7 @@ class _Builder:
         return pcs, known
 
     def trace(self, paths: list[Path]) -> Trace:
-        """What was collected."""
+        """Collected trace."""
         checked = {"buffers": 0, "elements": 0, "wrong": 0}
         meta = {
             "name": paths[0].name.partition(".")[0],
@@ -342,7 +342,7 @@ def _text(static: Static) -> str:
 
 
 def _resolved(memory: Memory, address: int, header: Header) -> Memory:
-    """What a generic access is, by where its first lane goes."""
+    """Memory of a generic access, by where its first lane goes."""
     if header.shared_base and header.shared_base <= address < header.shared_base + WINDOW:
         return _SHARED[memory]
     if header.local_base and header.local_base <= address < header.local_base + WINDOW:

@@ -222,7 +222,7 @@ class _Front:
         options += ["-idirafter", str(self.stand_ins)]
 
     def run(self, *output: str) -> str:
-        """What the compiler makes of the source.
+        """Output of the compiler for the source.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ def _wheel() -> Path:
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    """What the compiler said, or the beginning of it."""
+    """Message of the compiler, or its beginning."""
     lines = done.stderr.strip().splitlines()
     if not lines:
         return f"the compiler ended with status {done.returncode} and said nothing"
