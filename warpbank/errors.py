@@ -15,6 +15,7 @@ from warpbank.arch.errors import (
     WarpbankError,
 )
 from warpbank.golden.errors import OperandMismatch
+from warpbank.native.errors import ModelError
 from warpbank.program.errors import (
     CompileError,
     ExecutionError,
@@ -41,6 +42,7 @@ __all__ = [
     "LaunchError",
     "LibertyError",
     "MissingPackageError",
+    "ModelError",
     "NetlistError",
     "OperandMismatch",
     "OutputError",
