@@ -16,6 +16,8 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
+_LSU = Unit.LSU
+
 
 class Boc(Collector):
     """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
@@ -31,6 +33,11 @@ class Boc(Collector):
     unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
     nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
     banks over one bus of the sub-core.
+
+    Each unit that is free chooses a collector with a complete uop for it, by rotating priority, and takes the
+    oldest of these uops. One uop leaves a collector in a cycle: of several units that choose the same
+    collector the last in the order of `Unit` takes its uop. Uops of one warp for different units may leave in
+    any order; its memory uops leave in program order.
 
     An operand hinders a younger write of its register until its uop is dispatched: the value stands in an
     entry, not in a slot of the uop's own.
@@ -95,7 +102,7 @@ class Boc(Collector):
         self._allocated = -1  # warp whose uop was issued in this cycle
         self._changed = 0  # warps in whose collector anything happened in this cycle
         self._gone: list[tuple[int, Collected]] = []  # dispatched in this cycle
-        self.ready = [0] * len(Unit)  # per unit, collectors whose oldest complete uop is for it
+        self.ready = [0] * len(Unit)  # per unit, collectors with a complete uop for it
         self.any_ready = 0
         self._pointers = [0] * len(Unit)
         self._leaving = 0  # warps with a value to be written back
@@ -205,26 +212,39 @@ class Boc(Collector):
         probe.emit("deliver", collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """Dispatch, for each unit, one collector's oldest complete uop, by rotating priority. Returns whether
-        a unit refused one."""
+        """Dispatch uops to the units that are free. Each of these chooses, by rotating priority, a collector
+        with a complete uop for it; of several units that choose one collector the last in the order of
+        `Unit` takes its uop, the others nothing. Returns whether a unit refused one."""
         refused = False
+        taken = 0  # collectors that a uop leaves
         units = self.any_ready
         while units:
-            unit = (units & -units).bit_length() - 1
-            units &= units - 1
+            unit = units.bit_length() - 1
+            units ^= 1 << unit
             if not pipelines.accepts(unit, cycle):
                 refused = True
                 continue
             warp = first_from(self.ready[unit], self._pointers[unit])
+            if taken >> warp & 1:
+                continue
+            taken |= 1 << warp
             self._pointers[unit] = (warp + 1) % self._warps
-            collected = _oldest_complete(self._collected[warp])
-            assert collected is not None
+            collected = self._oldest_complete(warp, unit)
             self._gone.append((warp, collected))
             uop = collected.uop
             uop.operands = [entry.value for entry in collected.entries]
             uop.metadata = [entry.metadata for entry in collected.entries]
             pipelines.dispatch(uop, warp, cycle)
         return refused
+
+    def _oldest_complete(self, warp: int, unit: int) -> Collected:
+        """Return the first uop of a collector, in program order, that is for this unit and whose operands
+        have all arrived."""
+        return next(
+            collected
+            for collected in self._collected[warp]
+            if collected.complete and collected.uop.unit == unit
+        )
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
         """Return the next cycle after `cycle` in which a complete uop finds its unit free."""
@@ -355,11 +375,15 @@ class Boc(Collector):
         self.may_slide = self.may_slide & ~bit if waits else self.may_slide | bit
         self.may_issue = self.may_issue | bit if room else self.may_issue & ~bit
         self._leaving = self._leaving | bit if window.leaving() is not None else self._leaving & ~bit
-        oldest = _oldest_complete(collected)
         for unit in range(len(Unit)):
             self.ready[unit] &= ~bit
-        if oldest is not None:
-            self.ready[oldest.uop.unit] |= bit
+        overtakes = False  # a memory uop would pass one that is not complete
+        for candidate in collected:
+            unit = candidate.uop.unit
+            if candidate.complete and not (overtakes and unit == _LSU):
+                self.ready[unit] |= bit
+            elif unit == _LSU:
+                overtakes = True
         self.any_ready = sum(1 << unit for unit, mask in enumerate(self.ready) if mask)
         used = window.used
         self.holds = self.holds | bit if used else self.holds & ~bit
@@ -375,11 +399,3 @@ class Boc(Collector):
                 self._reported[warp] = used
                 self._probe.emit("window", warp, used)
         self._resized = 0
-
-
-def _oldest_complete(collected: list[Collected]) -> Collected | None:
-    """Return the first uop, in program order, whose operands have all arrived."""
-    for candidate in collected:
-        if candidate.inserted and not candidate.missing:
-            return candidate
-    return None

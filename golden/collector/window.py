@@ -80,6 +80,11 @@ class Collected:
     missing: int = 0
     inserted: bool = False
 
+    @property
+    def complete(self) -> bool:
+        """Whether all operands have arrived."""
+        return self.inserted and not self.missing
+
 
 @dataclass
 class Insertion:

@@ -58,6 +58,11 @@ class Boc(wiring.Component):
     short. While a uop waits the oldest entries are squeezed out, and its warp issues nothing. Each collector
     has an `Inserter`, the forwarding logic: all of them look, and one is chosen meanwhile.
 
+    Each unit that is free chooses a collector with a complete uop for it, by rotating priority, and takes the
+    oldest of these uops. One uop leaves a collector in a cycle: of several units that choose the same
+    collector the last in the order of `Unit` takes its uop. Uops of one warp for different units may leave in
+    any order; its memory uops leave in program order.
+
     A collector has one port for operands and one for results. Of several results for one collector the first
     unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
     nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
@@ -86,8 +91,9 @@ class Boc(wiring.Component):
     deliver : In(Delivery) per collector. Operand read interface: an operand arrives.
     read_done : Out(ReadDone) per uop in collection. Scoreboard release interface: the sources of a uop that
         is dispatched.
-    dispatch : Out(dispatch_stream) per unit. Dispatch interface: a collector's oldest complete uop, by
-        rotating priority; from registers.
+    dispatch : Out(dispatch_stream) per unit. Dispatch interface: the oldest complete uop for the unit of a
+        collector, by rotating priority, unless a later unit that is free chose that collector; from registers
+        and the other units' `ready`.
     refused : Out(1). A unit refused a uop in this cycle.
     result : In(ResultOffer) per unit. Result interface: results as they are offered and written.
     first : In(bits(units)). Unit whose offer goes first, then the next ones in order.
@@ -96,7 +102,7 @@ class Boc(wiring.Component):
     evicted : Out(evicted_stream), one with write-back. Result interface: a dirty value that leaves; from
         registers.
     ready, idle, sthld : In. They do not matter to a BOC.
-    operands : Out(32 per lane) per collector and slot. Operands of the collector's oldest complete uop.
+    operands : Out(32 per lane) per collector and slot. Operands of the uop that leaves the collector.
     offered : Out(bits(entries)) per collector. Number of that uop among those in collection.
     kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of `operands`.
     events : Out(Events), if `probe`. Events of the collectors.
@@ -232,6 +238,10 @@ class Boc(wiring.Component):
             [Signal(entries, name=f"uses_{warp}_{tag}", reset_less=True) for tag in range(window)]
             for warp in warps
         ]
+        self._kinds = [
+            [Signal(UNITS, name=f"kind_{warp}_{tag}", reset_less=True) for tag in range(window)]
+            for warp in warps
+        ]  # units of the uops, one bit of each
         self._tag = [Signal(range(window), name=f"tag_{warp}") for warp in warps]  # of the warp's next uop
         self._from_tag = [
             Signal(window, init=-1, name=f"from_tag_{warp}") for warp in warps
@@ -250,13 +260,11 @@ class Boc(wiring.Component):
         self._insert(m)
         for evicted in self.evicted:
             self._wrote = write_back(m, evicted, self._state, self._pinned, self._values)
-        self._oldest = [
-            soonest(m, self._complete[warp], self._tag[warp], f"oldest_{warp}", self._from_tag[warp])
-            for warp in warps
-        ]
-        gone = dispatch(m, self._config, self, self._oldest, self._issues, self._tag)
+        self._goes = dispatch(
+            m, self._config, self, self._busy, self._complete, self._kinds, self._tag, self._from_tag
+        )
         for warp in warps:
-            self._collector(m, warp, gone[warp])
+            self._collector(m, warp, self._goes[warp].one_hot)
         if self._probe:
             self._events(m)
         return m
@@ -451,7 +459,10 @@ class Boc(wiring.Component):
         with m.If(self._issues[warp]):
             m.d.sync += [tag_.eq(after(tag_, window)), self._from_tag[warp].eq(Mux(above.any(), above, -1))]
         stay, pinned = busy & inserted & ~gone, []
+        kinds = Cat(self.issue.payload.uop.unit == number for number in range(UNITS))
         for tag, uses in enumerate(self._uses[warp]):
+            with m.If(allocated[tag]):
+                m.d.sync += self._kinds[warp][tag].eq(kinds)
             with m.If(into[tag]):
                 m.d.sync += uses.eq(unit.uses)
             pinned.append(Mux(stay[tag], uses, 0))
@@ -461,7 +472,7 @@ class Boc(wiring.Component):
         m.d.sync += self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0))
 
     def _values_of(self, m: Module, warp: int, changed: Value) -> None:
-        """Write operands and results into a collector, and offer the operands of its oldest complete uop."""
+        """Write operands and results into a collector, and show the operands of the uop that leaves it."""
         config, delivery, claimed, values = (
             self._config,
             self.deliver[warp],
@@ -474,8 +485,7 @@ class Boc(wiring.Component):
         row = Signal(width * MAX_SOURCES, name=f"row_offered_{warp}")
         m.d.comb += row.eq(
             pick(
-                self._oldest[warp].one_hot,
-                [read_at(m, self._places[warp], tag) for tag in range(self._window)],
+                self._goes[warp].one_hot, [read_at(m, self._places[warp], tag) for tag in range(self._window)]
             )
         )
         wanted = [row.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, Signal, Value
 
-from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
+from tests.formal.collecting import REGISTERS, USED, Environment
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import TO_COLLECTOR
 from warpbank.hdl.async_memory import read_at
@@ -41,7 +41,8 @@ def opened(unit: type[Boc]) -> type[Boc]:
 
 class Harness(Environment):
     """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a value
-    owed to the banks leaves only by a write into them; a register has one entry.
+    owed to the banks leaves only by a write into them; a register has one entry; one uop leaves a collector
+    in a cycle, to its unit, the oldest complete one for it, and memory uops leave in program order.
 
     Parameters
     ----------
@@ -63,6 +64,7 @@ class Harness(Environment):
         self.inductive = inductive
 
     def claims(self, m: Module) -> None:
+        self._departure(m)
         self._insertion(m)
         self._hints(m)
         if self.unit.evicted:
@@ -80,6 +82,71 @@ class Harness(Environment):
             self._uops(m, warp, states)
             self._entries(m, warp, states)
             self._newest(m, warp, states)
+
+    # --- Which uops leave.
+
+    def _departure(self, m: Module) -> None:
+        """Units and order of the uops in collection, noted at issue: `kinds`, numbers of `USED`; `older`, the
+        uops of the collector that were there before. A unit takes a uop that no older one precedes that it
+        could take; of the load/store unit's no older one at all. `passes`: a complete uop of another unit
+        stays behind a younger one that leaves; `refused_alone`: a unit that is free takes none of the uops
+        for it, since its collector lets another one go."""
+        unit, gone = self.unit, self.gone
+        self.kinds = [Signal(name=f"kind_of_{entry}") for entry in range(self.entries)]
+        self.older = [Signal(self.tags, name=f"older_{entry}") for entry in range(self.entries)]
+        self.passes, self.refused_alone = Signal(), Signal()
+        passes: list[Value] = []
+        for warp in range(self.warps):
+            mine = range(warp * self.tags, (warp + 1) * self.tags)
+            there = self.busy[mine.start : mine.stop]
+            leaves = gone[mine.start : mine.stop]
+            ports = [
+                unit.dispatch[used].valid
+                & unit.dispatch[used].ready
+                & (unit.dispatch[used].payload.collector == warp)
+                for used in USED
+            ]
+            m.d.comb += [
+                Assert(sum(leaves) <= 1),
+                Assert(sum(ports) == leaves.any()),
+                *(Assert(unit._busy[warp][tag] == self.busy[entry]) for tag, entry in enumerate(mine)),
+            ]
+            complete = unit._complete[warp]
+            memory = Cat(self.kinds[entry] for entry in mine)
+            for tag, entry in enumerate(mine):
+                with m.If(self.issue & (unit.entry == entry)):
+                    m.d.sync += [self.kinds[entry].eq(self.kind), self.older[entry].eq(there)]
+                with m.Elif(self.issue & (self.issuer == warp)):
+                    at = Cat(unit.entry == other for other in mine)
+                    m.d.sync += self.older[entry].eq(self.older[entry] & ~at)
+                before = self.older[entry] & there
+                same = Mux(self.kinds[entry], before & memory, before & ~memory & complete)
+                m.d.comb += [
+                    Assert(~self.older[entry][tag]),
+                    Assert(~gone[entry] | complete[tag]),
+                    Assert(~gone[entry] | Mux(self.kinds[entry], ports[1], ports[0])),
+                    Assert(~gone[entry] | ~same.any()),
+                ]
+                passes.append(gone[entry] & (before & complete & ~leaves).any())
+        m.d.comb += self.passes.eq(Cat(passes).any())
+        idle = [
+            self.accepts[number] & ~unit.dispatch[used].valid & self._for(number).any()
+            for number, used in enumerate(USED)
+        ]
+        m.d.comb += self.refused_alone.eq(Cat(idle).any())
+        # A unit that is free takes a uop, or the one for it stands in a collector that another leaves.
+        m.d.comb += Assert(~Cat(idle).any() | gone.any())
+
+    def _for(self, number: int) -> Value:
+        """Uops that a unit of `USED` could take, if it is the first."""
+        masks = []
+        for entry, kind in enumerate(self.kinds):
+            warp, tag = divmod(entry, self.tags)
+            mine = slice(warp * self.tags, (warp + 1) * self.tags)
+            memory = Cat(self.kinds[mine])
+            first = ~(self.older[entry] & self.busy[mine] & memory).any() if number else 1
+            masks.append((kind == number) & self.unit._complete[warp][tag] & first)
+        return Cat(masks)
 
     # --- What a uop does when it is inserted, and which hints are sound.
 
@@ -223,6 +290,14 @@ class Harness(Environment):
                 for _, of, slot, place, _ in states.uops
                 if of == number
             ]
+            m.d.comb += Assert(
+                ~busy | (unit._kinds[warp][tag] == Mux(self.kinds[number], 1 << USED[1], 1 << USED[0]))
+            )
+            for other, before in enumerate(numbers):
+                if other != tag:
+                    reached = unit._from_tag[warp]
+                    comes = reached[other] | ~reached[tag] if other < tag else reached[other] & ~reached[tag]
+                    m.d.comb += Assert(~(busy & self.busy[before]) | (self.older[number][other] == comes))
             m.d.comb += [
                 Assert(busy == self.busy[number]),
                 Assert(~busy | (self.of_warp[number] == warp)),
@@ -386,7 +461,9 @@ class Drains(Harness):
             )
         if unit.evicted:
             m.d.comb += Assume(~unit.evicted[0].valid | unit.evicted[0].ready)
-        m.d.comb += [Assume(~offer.valid | offer.held | offer.taken) for offer in unit.result[:BUSY_UNITS]]
+        m.d.comb += [
+            Assume(~offer.valid | offer.held | offer.taken) for offer in (unit.result[used] for used in USED)
+        ]
         terms: list[Value] = [
             *self.busy,
             *(left[slot] << 1 for left in self.left for slot in range(self.slots)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value
 
-from tests.formal.collecting import BUSY_UNITS, REGISTERS, Environment
+from tests.formal.collecting import REGISTERS, USED, Environment
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.ccu import Ccu
@@ -63,7 +63,7 @@ class Harness(Environment):
             for other in range(number):
                 both = unit._owned[number] & unit._owned[other]
                 m.d.comb += Assert(~both | (unit._owner[number] != unit._owner[other]))
-        for place, keep in enumerate(unit.keep[:BUSY_UNITS]):
+        for place, keep in enumerate(unit.keep[used] for used in USED):
             for other in unit.keep[:place]:
                 m.d.comb += Assert(~(keep.valid & other.valid) | (keep.warp != other.warp))
         if self.inductive:

@@ -19,10 +19,13 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragme
 from tests.formal.prove import assume_no_reset
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CollectorConfig, SmConfig
+from warpbank.arch.uop import Unit
 from warpbank.hdl.interfaces import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.
 REGISTERS, BUSY_UNITS = 4, 2
+#: These units: one that takes the oldest complete uop, and the one that takes uops in program order.
+USED = (Unit.ALU, Unit.LSU)
 LANES = 2
 
 
@@ -174,7 +177,7 @@ class Environment(Elaboratable):
             payload.warp.eq(self.issuer),
             *(uop.sources[slot].eq(source) for slot, source in enumerate(self.sources)),
             uop.source_valid.eq(self.source_valid),
-            uop.unit.eq(self.kind),
+            uop.unit.eq(Mux(self.kind, USED[1], USED[0])),
             uop.seq.eq(self.number),
             uop.mask.eq(self.mask),
             uop.destination.eq(self.destination),
@@ -281,7 +284,11 @@ class Environment(Elaboratable):
         self.to_bank: list[Value] = []  # results of the followed register that go to the banks
         self.taken_now: list[Value] = []
         for number in range(BUSY_UNITS):
-            offer, warp, register = unit.result[number], self.offer_warp[number], self.offer_register[number]
+            offer, warp, register = (
+                unit.result[USED[number]],
+                self.offer_warp[number],
+                self.offer_register[number],
+            )
             lanes = Array(Array(row)[register] for row in self.write_lanes)[warp]
             m.d.comb += [
                 offer.valid.eq(self.offers[number]),
@@ -290,7 +297,7 @@ class Environment(Elaboratable):
                 offer.payload.mask.eq(lanes),
                 offer.payload.near.eq(self.offer_near[number]),
                 offer.taken.eq(offer.valid & ~offer.held & (self.banked[number] | offer.absorbed)),
-                unit.keep[number].value.eq(self.offer_value[number]),
+                unit.keep[USED[number]].value.eq(self.offer_value[number]),
                 Assume(warp < self.warps),
                 Assume(~offer.valid | Array(self.flying)[warp].bit_select(register, 1)),
             ]
@@ -312,7 +319,10 @@ class Environment(Elaboratable):
         any_taken, banked = Cat(self.taken_now).any(), Cat(self.to_bank).any()
         for number, taken in enumerate(self.taken_now):
             with m.If(taken):
-                m.d.comb += [value.eq(self.offer_value[number]), lanes.eq(unit.result[number].payload.mask)]
+                m.d.comb += [
+                    value.eq(self.offer_value[number]),
+                    lanes.eq(unit.result[USED[number]].payload.mask),
+                ]
         with m.If(any_taken & lanes[0]):
             m.d.sync += [self.newest.eq(value), self.known.eq(1)]
         with m.If(banked & lanes[0]):
@@ -335,9 +345,7 @@ class Environment(Elaboratable):
 
     def _dispatch(self, m: Module) -> None:
         unit = self.unit
-        m.d.comb += [
-            port.ready.eq(self.accepts[number]) for number, port in enumerate(unit.dispatch[:BUSY_UNITS])
-        ]
+        m.d.comb += [unit.dispatch[used].ready.eq(self.accepts[number]) for number, used in enumerate(USED)]
         self.gone = Signal(self.entries)
         m.d.comb += self.gone.eq(Cat(done.slots.any() for done in unit.read_done))
         ports = [
@@ -355,7 +363,7 @@ class Environment(Elaboratable):
                     Assert(self.left[entry] == 0),
                     Assert(ports[number].any()),
                 ]
-                for port in unit.dispatch[:BUSY_UNITS]:
+                for port in (unit.dispatch[used] for used in USED):
                     here = port.valid & port.ready & (port.payload.collector == number)
                     m.d.comb += Assert(~here | (port.payload.result.seq == self.seq[entry]))
                 for slot in range(self.slots):

@@ -11,6 +11,9 @@ with the invariant of `boc_harness`:
   into them, or when its register is written anew on all lanes; one that is not owed leaves only when no uop
   reads it any more;
 * a register has at most one entry, and an entry in use keeps its register: never more values than entries;
+* one uop leaves a collector in a cycle, and one unit takes it, its own; no older complete uop of the
+  collector for that unit stays, and of the load/store unit's no older one at all; a unit that is free and for
+  which a uop is complete takes one, unless a uop leaves for another unit;
 * no deadlock: with a fair bus, fair banks and fair units, in every cycle in which uops are in collection and
   none issues, something happens that has to happen yet; if none issues any more, all are dispatched within 87
   cycles (the highest rank).
@@ -21,6 +24,9 @@ nothing about one warp waiting for another), and the last claim for a write-thro
 entries at least: there are fewer here, and fewer sources, so that entries are short in most states.
 Registers, lanes and units beyond these differ in their number only; wide results (two registers and more)
 were not looked at.
+
+A younger uop does pass a complete one whose unit is not free, and two units do want the same collector: both
+are reached from the initial state.
 """
 
 from __future__ import annotations
@@ -29,12 +35,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Mux
+from amaranth.hdl import Assert, Const, Module, Mux
 
 import warpbank.hdl.collector.boc
 from tests.formal.boc_harness import Drains, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
+from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.window import Inserter
 
@@ -80,6 +87,29 @@ def test_a_window_of_three(tmp_path: Path) -> None:
 def test_no_deadlock(write_through: bool, tmp_path: Path) -> None:
     built = harness(Drains, write_through=write_through)
     prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+class NeverPasses(Harness):
+    """No uop leaves before a complete one of another unit. That is untrue."""
+
+    def claims(self, m: Module) -> None:
+        super().claims(m)
+        m.d.comb += Assert(~self.passes)
+
+
+class NeverContend(Harness):
+    """A free unit takes a uop whenever one is complete for it. That is untrue."""
+
+    def claims(self, m: Module) -> None:
+        super().claims(m)
+        m.d.comb += Assert(~self.refused_alone)
+
+
+@pytest.mark.parametrize("kind", [NeverPasses, NeverContend])
+def test_dispatch_is_exercised(kind: type[Harness], tmp_path: Path) -> None:
+    built = harness(kind, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, 6, tmp_path)
 
 
 class TooOld(Inserter):
@@ -148,3 +178,12 @@ def test_mutants_are_refuted(
     built = harness(kind, unit, slots=slots, inductive=False)
     with pytest.raises(Refuted):
         prove(built, built.free, depth, tmp_path)
+
+
+@pytest.mark.parametrize("name", DISPATCH_MUTANTS)
+def test_mutants_of_dispatch_are_refuted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a run from the initial state, without the invariant."""
+    plant(monkeypatch, name)
+    built = harness(inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, 7, tmp_path)

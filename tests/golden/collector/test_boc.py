@@ -29,7 +29,7 @@ from warpbank.program.hints import Hints
 from warpbank.program.isa import Op
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import Options, compile_job, execute, trace_job
-from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu
+from warpbank.program.trace.builder import BRANCH, TraceBuilder, alu, load, store
 from warpbank.program.trace.schema import Trace
 
 SCHEMES = ("bow", "bow-wb", "bow-wr")
@@ -97,6 +97,23 @@ def test_several_operands_are_forwarded_at_once() -> None:
     result, events = _run(TraceBuilder().launch([program]).build(), _machine("pascal", 3, "full"))
     assert (result.counters["rf.reads"], result.counters["boc.forwards"]) == (3, 3)
     assert [values[3:] for _, _, name, values in events if name == "forward"] == [(0b111, 3)]
+
+
+def test_a_uop_whose_unit_is_busy_holds_up_no_other() -> None:
+    """A younger uop of another unit goes first; of one unit the older one does."""
+    config = with_overrides(_machine("tiny", 4, "full"), ["sub_core.execute.sfu.interval=32"])
+    program = [alu(8, unit=Unit.SFU), alu(9, unit=Unit.SFU), alu(10, unit=Unit.SFU), alu(11)]
+    _, events = _run(TraceBuilder().launch([program]).build(), config)
+    left = {values[3]: cycle for cycle, _, name, values in events if name == "dispatch"}
+    assert left[0] < left[3] < left[1] < left[2]
+
+
+def test_memory_uops_leave_in_program_order() -> None:
+    """An older one that waits for operands holds up a younger one that is complete, but no other uop."""
+    program = [alu(5), alu(6, 5), store(1, 2, 0), load(8, 5, 0), alu(9)]  # the load finds its address
+    _, events = _run(TraceBuilder().launch([program]).build(), _machine("tiny", 4, "full"))
+    left = {values[3]: cycle for cycle, _, name, values in events if name == "dispatch"}
+    assert left[4] < left[2] < left[3]
 
 
 def test_the_uop_behind_a_branch_waits() -> None:
@@ -275,11 +292,11 @@ def test_mutant_a_guarded_write_kills(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_contracts_of_banks_and_ports(scheme: str) -> None:
-    """One access per bank and cycle, one operand and one result per collector and cycle."""
+    """One access per bank and cycle; one operand, one result and one dispatch per collector and cycle."""
     job = workloads.get("reduction").job("tiny")
     config = _machine("pascal", 3, "full")
     trace = with_hints(trace_job(job), parse_scheme(scheme).hints, config, lambda: compile_job(job))
     _, events = _run(trace, config, scheme)
-    for names in (("grant", "write", "write_back"), ("deliver",), ("collector_write",)):
+    for names in (("grant", "write", "write_back"), ("deliver",), ("collector_write",), ("dispatch",)):
         places = [(cycle, core, values[0]) for cycle, core, name, values in events if name in names]
         assert len(places) == len(set(places)) > 100, names

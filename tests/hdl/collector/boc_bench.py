@@ -240,7 +240,12 @@ class Bench:
         units.accepting, units.taken = self.rng.getrandbits(UNITS) | self.rng.getrandbits(UNITS), {}
         for unit, port in enumerate(rtl.dispatch):
             ctx.set(port.ready, units.accepting >> unit & 1)
+        complete = self._complete()
+        wanted = sum(bool(mask) for unit, mask in enumerate(self.model.ready) if units.accepts(unit, cycle))
         refused = self.model.dispatch(cycle, units)  # type: ignore[arg-type]
+        self.happened["contended"] += wanted > len(units.taken)
+        for warp, uop in units.taken.values():
+            self.happened["passes another unit's"] += complete[warp][0] is not uop
         assert ctx.get(rtl.refused) == refused
         gone = set()
         for unit, port in enumerate(rtl.dispatch):
@@ -270,6 +275,13 @@ class Bench:
             else:
                 self.in_flight[uop.warp] -= 1
         return gone
+
+    def _complete(self) -> list[list[TraceUop]]:
+        """Complete uops of golden's collectors, in program order."""
+        return [
+            [collected.uop for collected in collector if collected.complete]
+            for collector in self.model._collected
+        ]
 
     def _deliver(self, ctx: Any) -> None:
         """Banks serve some requests, at most one of a collector."""
@@ -335,7 +347,7 @@ class Bench:
         return make_uop(
             warp,
             self.seqs[warp],
-            unit=rng.choice(list(Unit)),
+            unit=rng.choice((*Unit, Unit.LSU, Unit.LSU, Unit.LSU)),
             sources=tuple(rng.sample(range(REGISTERS), rng.choice((0, 1, 2, 2, 3, 3, 6)))),
             destination=rng.randrange(REGISTERS - count + 1),
             count=count,

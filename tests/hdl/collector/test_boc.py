@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.collector.boc_bench import BOCS, Bench
+from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant
 from warpbank.arch.config import preset
 from warpbank.hdl.collector import boc
 from warpbank.hdl.collector.boc import Boc
@@ -58,6 +59,8 @@ def test_what_matters_happens() -> None:
         "squeezed dirty",
         "consolidated",
         "transient",
+        "passes another unit's",
+        "contended",
     ):
         assert happened[name] >= 5, f"{name} happened {happened[name]} times"
 
@@ -114,6 +117,12 @@ def test_mutants_are_caught(
     for name, part in parts.items():
         monkeypatch.setattr(boc, name, part)
     assert fails(lambda seed: lockstep(machine, seed, unit))
+
+
+@pytest.mark.parametrize("name", DISPATCH_MUTANTS)
+def test_mutants_of_dispatch_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, name)
+    assert fails(lambda seed: lockstep("full", seed))
 
 
 def test_needs_a_configuration() -> None:
