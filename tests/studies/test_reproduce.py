@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.command import warpbank
 from tests.sim.report.test_page import Tree
+from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import SCHEMES
 from warpbank.arch.uop import Unit
@@ -307,6 +308,23 @@ def test_means() -> None:
     assert MEANS["change"]([100.0, -50.0]) == pytest.approx(0.0)  # twice and half
 
 
+def test_means_over_the_papers_own_kernels(small: Paper) -> None:
+    """They stand beside the means over all, if they are others."""
+    figure = Figure(
+        "fig1", "Fig. 1", "%", ("ipc",), lambda *_: [], lambda kernel, *_: (float(len(kernel)),), "Why."
+    )
+    paper = replace(small, kernels=("aa", "bbbb", "cc"))
+    part = papers.compare(paper, figure, ["a", "aa", "bbbb"], "tiny", {}, {})
+    assert (part.own, part.own_mean) == (("aa", "bbbb"), (3.0,))
+    assert part.mean == pytest.approx((7 / 3,))
+    assert table_rows(part)[3:5] == [("mean", part.mean), (papers.OWN_MEAN, (3.0,))]
+    assert part.sentences[1] == "ipc, the paper's own kernels: ours 3.0 %, published 0.5 %, difference +2.5."
+    assert (part.to_dict()["own_kernels"], part.to_dict()["own_mean"]) == (["aa", "bbbb"], [3.0])
+    for kernels in (["aa", "bbbb"], ["a"]):
+        alone = papers.compare(paper, figure, kernels, "tiny", {}, {})
+        assert (alone.own, alone.own_mean) == ((), ())
+
+
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 def test_papers_are_whole(paper: Paper) -> None:
     """Published values fit the columns; runs use schemes that exist; every figure says why it differs."""
@@ -318,6 +336,7 @@ def test_papers_are_whole(paper: Paper) -> None:
         assert figure.shape in SHAPES
         assert set(figure.beside) <= set(figure.columns)
         assert figure.reason.endswith(".")
+        assert set(paper.kernels) <= set(workloads.names())
         for task in figure.tasks("vectoradd", "tiny"):
             task.check()
             if isinstance(task, RunSpec):
@@ -350,7 +369,9 @@ def test_bow_on_two_kernels() -> None:
     saved = columns["fig13"]["BOW-WR"] - columns["fig13"]["BOW-WR overhead"]
     assert saved == pytest.approx(100 * accesses["bow-wr"] / accesses["baseline"] - 100)
     assert saved < 0 < columns["fig13"]["BOW-WR overhead"]
+    once = columns["fig8"].pop("3 and more, address once")
     assert sum(columns["fig8"].values()) == pytest.approx(100)
+    assert 0 <= once <= columns["fig8"]["3 sources"] + columns["fig8"]["more"]
     assert 0 < columns["fig4"]["all"] < 100
     assert sum(figures["fig7"].rows["sad"][:3]) == pytest.approx(100)
     assert 0 <= columns["fig7"]["unkept registers"] < 100

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.uop import Unit
+from warpbank.arch.uop import Memory, Unit
 from warpbank.program import runner
 from warpbank.program.intervals.dynamic import form_all, report
 from warpbank.program.launch import Job
@@ -19,13 +19,23 @@ from warpbank.program.similarity.statistics import similarity
 from warpbank.program.windows import savings
 from warpbank.program.write_back import shares, transient_registers, write_back, write_back_hints
 
+#: Accesses whose address is two registers.
+_GLOBAL = (Memory.LOAD_GLOBAL, Memory.STORE_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.REDUCE_GLOBAL)
+
 
 def count_sources(job: Job, options: runner.Options) -> dict[str, int]:
-    """Executed uops of a job by the number of distinct registers they read."""
+    """Executed uops of a job by the number of distinct registers they read. `address_once`: those that read
+    three and more if the address of a global access counts as one register, and not as two."""
     trace = runner.trace_job(job, options)
-    numbers = trace.code["source_count"][trace.dynamic["pc"]]
+    ran = trace.dynamic["pc"]
+    numbers = trace.code["source_count"][ran]
+    addresses = np.isin(trace.code["memory"][ran], [int(access) for access in _GLOBAL])
     return {
-        str(number): int((numbers == number).sum()) for number in range(trace.code["sources"].shape[1] + 1)
+        **{
+            str(number): int((numbers == number).sum())
+            for number in range(trace.code["sources"].shape[1] + 1)
+        },
+        "address_once": int((numbers.astype(np.int64) - addresses >= 3).sum()),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from warpbank.sim.report import Page, Plot, Section, Table, marker
-from warpbank.studies.reproduce.paper import Comparison, Figure, table_rows
+from warpbank.studies.reproduce.paper import OWN_MEAN, Comparison, Figure, table_rows
 from warpbank.studies.reproduce.run import Reproduction
 
 #: Pixels that a bar needs.
@@ -138,7 +138,7 @@ def _lines(part: Comparison) -> _Drawn:
         else:
             shape = (
                 {"line": {"width": 4}}
-                if name == "mean"
+                if name in ("mean", OWN_MEAN)
                 else {"mode": "markers", "marker": {"size": 12, "symbol": "x"}}
             )
         data.append(_line(part, name, heads, list(values), place, **shape))

@@ -21,6 +21,8 @@ MEANS: dict[str, Callable[[Sequence[float]], float]] = {
     "arithmetic": fmean,
     "change": lambda values: 100 * (geometric_mean([1 + value / 100 for value in values]) - 1),
 }
+#: Row of the means over the kernels that the paper has, too.
+OWN_MEAN = "mean, the paper's own"
 #: Ways to draw a figure (`warpbank.studies.reproduce.page`): bars beside each other, or on top of each other
 #: as parts of a whole; lines of kernels along the columns; curves of means, whose columns are called "curve,
 #: place".
@@ -92,11 +94,19 @@ NOTHING = Published({}, {}, {}, "")
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: name (that of its data file), title, figures in its order."""
+    """Published work whose figures are reproduced.
+
+    Parameters
+    ----------
+    name : that of its data file.
+    figures : in its order.
+    kernels : our kernels that are its own benchmarks; means over them stand beside those over all kernels.
+    """
 
     name: str
     title: str
     figures: tuple[Figure, ...]
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,9 @@ class Comparison:
     mean : our means, empty without rows.
     published : what the paper states.
     failures : label of a failed task -> its cause.
+    own : those of our kernels that are the paper's own benchmarks, too, where they are some of the rows and
+        not all.
+    own_mean : our means over these, empty without them.
     """
 
     figure: Figure
@@ -116,6 +129,8 @@ class Comparison:
     mean: tuple[float, ...]
     published: Published
     failures: dict[str, str]
+    own: tuple[str, ...] = ()
+    own_mean: tuple[float, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
@@ -126,6 +141,9 @@ class Comparison:
                 said.append(
                     self._beside(column, self.mean[place] if self.mean else None, stated.values[column])
                 )
+                if self.own_mean:
+                    name = f"{column}, the paper's own kernels"
+                    said.append(self._beside(name, self.own_mean[place], stated.values[column]))
             for word, choose, ends in (("least", min, stated.least), ("most", max, stated.most)):
                 if column in ends:
                     kernel, ours = choose(
@@ -157,6 +175,8 @@ class Comparison:
             "rows": {kernel: list(row) for kernel, row in self.rows.items()},
             "mean_kind": figure.mean,
             "mean": list(self.mean),
+            "own_kernels": list(self.own),
+            "own_mean": list(self.own_mean),
             "published": dict(self.published.values),
             "published_least": dict(self.published.least),
             "published_most": dict(self.published.most),
@@ -167,11 +187,13 @@ class Comparison:
 
 
 def table_rows(part: Comparison) -> list[tuple[str, tuple[float | None, ...]]]:
-    """Rows of a figure's table: the kernels, our mean if they are several, the line across, the published
-    values where there are any."""
+    """Rows of a figure's table: the kernels, our mean if they are several, that over the paper's own kernels,
+    the line across, the published values where there are any."""
     rows: list[tuple[str, tuple[float | None, ...]]] = list(part.rows.items())
     if len(part.rows) > 1:
         rows.append(("mean", part.mean))
+    if part.own_mean:
+        rows.append((OWN_MEAN, part.own_mean))
     if part.figure.level is not None:
         name, value = part.figure.level
         rows.append((name, (value,) * len(part.figure.columns)))
@@ -196,8 +218,17 @@ def compare(
         failed |= causes
         if figure.row is not None and not causes:
             rows[kernel] = figure.row(kernel, size, results)
-    mean = tuple(MEANS[figure.mean](column) for column in zip(*rows.values(), strict=True))
-    return Comparison(figure, rows, mean, published(paper).get(figure.name, NOTHING), failed)
+    own = tuple(kernel for kernel in rows if kernel in paper.kernels)
+    if len(own) == len(rows):
+        own = ()
+    stated = published(paper).get(figure.name, NOTHING)
+    own_mean = _mean(figure, [rows[kernel] for kernel in own])
+    return Comparison(figure, rows, _mean(figure, list(rows.values())), stated, failed, own, own_mean)
+
+
+def _mean(figure: Figure, rows: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Means of the figure's columns, empty without rows."""
+    return tuple(MEANS[figure.mean](column) for column in zip(*rows, strict=True))
 
 
 @cache
