@@ -97,8 +97,10 @@ def _fermi() -> SmConfig:
 
 
 def _fermi_gscalar() -> SmConfig:
-    """Two sub-cores: each has a scheduler, one of the two arithmetic pipelines of 16 lanes, and half of warps,
-    banks and collectors. The special-function unit of four lanes, one for both, is two of half the rate."""
+    """Fermi with two schedulers, as two sub-cores.
+
+    Each has one of the two arithmetic pipelines of 16 lanes, and half of warps, banks and collectors. The
+    special-function unit of four lanes, one for both, is two of half the rate."""
     one = _fermi()
     execute = ExecuteConfig(
         alu=UnitConfig(18, 2),
@@ -113,8 +115,10 @@ def _fermi_gscalar() -> SmConfig:
 
 
 def _fermi_renaming() -> SmConfig:
-    """One sub-core: renaming table, availability flags and banks are one of each for all warps, which two
-    sub-cores would halve. With one uop a cycle instead of two, six ready warps stand for two queues of six."""
+    """Fermi with warp registers in four banks, as one sub-core.
+
+    Renaming table, availability flags and banks are one of each for all warps, which two sub-cores would
+    halve. It issues one uop a cycle instead of two, so that six ready warps stand for two queues of six."""
     one = _fermi()
     return replace(one, preset="fermi-renaming", sub_core=replace(one.sub_core, banks=4, rows=256))
 
@@ -155,8 +159,8 @@ PRESETS: dict[str, str] = {
         "Malekeh, section II and Table I (RTX 2060): 4 sub-cores of 8 warps, 2 banks and 2 collectors each."
     ),
     "pascal": (
-        "BOW, section II and Table II (Titan X): 32 banks and as many collectors as warps, which any warp may "
-        "take; here 4 sub-cores of 8 warps and 8 banks."
+        "BOW, section II and Table II (Titan X): 32 banks and as many collectors as warps, which any warp "
+        "may take; here 4 sub-cores of 8 warps and 8 banks."
     ),
     "maxwell": "LTRF, Table 3: one scheduler over 64 warps, 16 banks, 256 KB, L1 of 16 KB.",
     "fermi": "Ours after the GTX 480: one scheduler over 48 warps, 16 banks, 128 KB.",
@@ -165,8 +169,8 @@ PRESETS: dict[str, str] = {
         "16 banks and 16 collectors."
     ),
     "fermi-renaming": (
-        "Register renaming, section 8.1 and Table 1: warp registers in four banks of four sub-arrays, 48 warps, "
-        "one renaming table; one sub-core, since two would halve banks and table."
+        "Register renaming, section 8.1 and Table 1: warp registers in four banks of four sub-arrays, 48 "
+        "warps, one renaming table; one sub-core, since two would halve banks and table."
     ),
     "tiny": (
         "Ours, for unit tests, proofs and FPGA: 8 warps (the largest CTA of the kernels) of 4 lanes, short "
