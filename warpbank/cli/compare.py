@@ -99,8 +99,8 @@ def compare(
 ) -> None:
     """Compare register files on one machine under one warp scheduler, normalised to the baseline.
 
-    Compared are IPC, traffic, hits, conflicts and energy. A scheme that needs a warp scheduler of its own
-    stands beside a baseline under that scheduler.
+    Compared are IPC, traffic, hits, conflicts and energy. A scheme that needs
+    a warp scheduler of its own stands beside a baseline under that scheduler.
     """
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):

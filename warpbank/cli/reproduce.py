@@ -84,8 +84,8 @@ def reproduce(
 ) -> None:
     """Make a paper's figures from runs of our kernels, and set the published values beside them.
 
-    A scorecard of every published number comes last: it agrees, an experiment explains it, or it is open. A
-    reproduction resumes where it was stopped.
+    A scorecard of every published number comes last: it agrees, an experiment
+    explains it, or it is open. A reproduction resumes where it was stopped.
     """
     if paper != "all" and paper not in PAPERS:
         raise WarpbankError(unknown("paper", paper, [*PAPERS, "all"]))

@@ -9,7 +9,7 @@ from typing import Any
 from warpbank.sim.report import Page, Plot, Section, Table, marker
 from warpbank.studies.reproduce.paper import Comparison, Figure, table_rows
 from warpbank.studies.reproduce.run import Reproduction
-from warpbank.studies.reproduce.scorecard import Verdict, summary
+from warpbank.studies.reproduce.scorecard import summary
 
 #: Pixels that a bar needs.
 _BAR = 9
@@ -36,7 +36,7 @@ def _scorecard(made: Reproduction) -> list[Section]:
     rows = [
         (
             f"{entry.name}, {entry.unit}: {entry.verdict.value}"
-            + (f" by {entry.explanation.experiment}" if entry.verdict is Verdict.EXPLAINED else ""),
+            + (f" by {entry.explanation.experiment}" if entry.explanation is not None else ""),
             [
                 entry.published,
                 entry.ours,
