@@ -136,7 +136,7 @@ def test_the_command_ends_with_a_scorecard(tmp_path: Path, monkeypatch: pytest.M
     assert tried
     trial = tried[0].trials[0]
     assert trial.experiment == "code in source order"
-    again = json.loads(warpbank(*trial.command.split()[1:], "--json", "--no-experiments").out)["papers"][0]
+    again = json.loads(warpbank(*trial.command.split()[1:], "--json", "--no-explain").out)["papers"][0]
     assert again["figures"][0]["mean"][card.index(tried[0])] == trial.ours
     assert not any(row["trials"] for row in again["scorecard"])
     shown = warpbank(*words, "--output", str(tmp_path / "out"))

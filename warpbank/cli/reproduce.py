@@ -72,7 +72,7 @@ def reproduce(
     experiments: Annotated[
         bool,
         typer.Option(
-            "--experiments/--no-experiments",
+            "--explain/--no-explain",
             help="Run the experiments that may explain the numbers that do not agree.",
         ),
     ] = True,
@@ -150,6 +150,7 @@ def _tables(papers: Sequence[Reproduction]) -> Iterator[RenderableType]:
             )
     if card:
         yield Text(f"{scorecard.summary(card)}\n")
-    tried = {trial.command for entry in card for trial in entry.trials if trial == entry.explanation}
+    tried = scorecard.commands(card)
     if tried:
-        yield Text("The experiments that explain:\n" + "\n".join(sorted(tried)))
+        lines = [f"{experiment}\n    {command}" for experiment, command in tried]
+        yield Text("Experiments that were tried:\n" + "\n".join(lines))

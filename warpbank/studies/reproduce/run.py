@@ -191,7 +191,8 @@ def _tried(
         experiment.preset or change.preset,
     )
     made = {part.figure.name: part for part in _compared(paper, concerned, chosen, size, more, run)[0]}
-    said = [*words, *(word for kernel in experiment.kernels for word in ("--kernel", kernel)), *more.words()]
+    kernels_said = ["--kernels", ",".join(experiment.kernels)] if experiment.kernels else []
+    said = [*words, *kernels_said, *more.words()]
     tried = []
     for entry in card:
         if entry.figure in made and entry.verdict is Verdict.OPEN and entry.ours is not None:

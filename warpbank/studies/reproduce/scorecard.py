@@ -18,6 +18,10 @@ OF_THE_SIZE = (2 / 3, 3 / 2)
 _ROUNDING = 1e-9
 
 
+#: What stands before the figure at the end of a trial's command.
+FIGURE = " --figure "
+
+
 class Verdict(StrEnum):
     """Verdict on a published number."""
 
@@ -196,6 +200,19 @@ def row(entry: Entry) -> tuple[str, str, str, str, str, str]:
 HEADS = ("figure", "published", "ours", "difference", "verdict", "ours with one thing as in the paper")
 
 
+def commands(card: Iterable[Entry]) -> list[tuple[str, str]]:
+    """Experiments that were tried, and for each the command that makes all figures it was tried on."""
+    figures: dict[tuple[str, str], list[str]] = {}
+    for entry in card:
+        for trial in entry.trials:
+            command, _, figure = trial.command.rpartition(FIGURE)
+            figures.setdefault((f"{trial.experiment} ({trial.source})", command), []).append(figure)
+    return [
+        (experiment, command + "".join(f"{FIGURE}{figure}" for figure in dict.fromkeys(tried)))
+        for (experiment, command), tried in figures.items()
+    ]
+
+
 def markdown(card: Sequence[Entry]) -> str:
     """Markdown of the table of each paper, and the commands of the experiments that explain."""
     lines = [summary(card)]
@@ -204,9 +221,8 @@ def markdown(card: Sequence[Entry]) -> str:
         lines += ["", f"### {paper}", "", summary(part), "", f"| {' | '.join(HEADS)} |"]
         lines.append("|---|---:|---:|---:|---|---|")
         lines += [f"| {' | '.join(row(entry))} |" for entry in part]
-        tried = {(trial.experiment, trial.source, trial.command) for entry in part for trial in entry.trials}
-        lines += [""] * bool(tried)
-        lines += [f"- {name} ({source}): `{command}`" for name, source, command in sorted(tried)]
+        lines += [""] * any(entry.trials for entry in part)
+        lines += [f"- {experiment}: `{command}`" for experiment, command in commands(part)]
     return "\n".join(lines) + "\n"
 
 
