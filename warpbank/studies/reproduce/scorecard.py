@@ -9,8 +9,10 @@ from typing import Any
 
 from warpbank.studies.reproduce.paper import Comparison
 
-#: Largest difference of numbers that agree: of the published one, and in points where the unit is %.
+#: Largest difference of numbers that agree: of the published one, and in points of a share.
 SHARE, POINTS = 0.10, 3.0
+#: Units whose numbers are points of a whole.
+_POINTS = ("%", "points")
 #: Smallest part of a difference that an experiment must remove if what remains is within the bar; and bounds
 #: of an effect that is of the difference's size.
 LEAST_EFFECT = 1 / 3
@@ -104,7 +106,7 @@ class Entry:
         within = (self.bound == "at most" and difference <= 0) or (
             self.bound == "at least" and difference >= 0
         )
-        points = POINTS if self.unit == "%" else 0.0
+        points = POINTS if self.unit in _POINTS else 0.0
         return within or abs(difference) <= max(SHARE * abs(self.published), points) + _ROUNDING
 
     def _explains(self, trial: Trial) -> bool:
