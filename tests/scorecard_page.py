@@ -1,7 +1,7 @@
 """docs/scorecard.md, made from a recorded run of `warpbank reproduce`.
 
-`python -m tests.scorecard_page record FOLDER` records the PAPER.json files of a folder that `--output` named,
-and `python -m tests.scorecard_page` writes the page. Verdicts are computed from the recorded numbers.
+`python -m tests.scorecard_page record FOLDER...` records the PAPER.json files of folders that `--output`
+named, and `python -m tests.scorecard_page` writes the page. Verdicts are computed from the recorded numbers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,34 +23,46 @@ BLOCK = re.compile(r"(<!-- scorecard -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 KEPT = ("command", "size", "compile", "configurations", "versions")
 
 
-def record(folder: Path) -> None:
-    """Record the runs of a folder, each paper's that is there; those of other papers stay."""
-    data: dict[str, Any] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+def record(folders: Sequence[Path]) -> None:
+    """Record the runs of folders. A paper that is in any of them loses what was recorded of it; a figure that
+    is in several is taken from the last."""
+    data: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     for name in PAPERS:
-        path = folder / f"{name}.json"
-        if path.exists():
-            found = json.loads(path.read_text())
-            made_by = {key: found["made_by"][key] for key in KEPT}
-            data[name] = {"made_by": made_by, "entries": found["scorecard"]}
+        found = [
+            json.loads((folder / f"{name}.json").read_text())
+            for folder in folders
+            if (folder / f"{name}.json").exists()
+        ]
+        if found:
+            data[name] = [
+                {"made_by": {key: run["made_by"][key] for key in KEPT}, "entries": run["scorecard"]}
+                for run in found
+            ]
     whole = {name: data[name] for name in PAPERS if name in data}
     RECORDED.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 def entries() -> list[Entry]:
-    """Recorded entries of all papers."""
-    data = json.loads(RECORDED.read_text())
-    return [from_dict(row) for paper in data.values() for row in paper["entries"]]
+    """Recorded entries of all papers, in the order of their figures."""
+    found: list[Entry] = []
+    for name, runs in json.loads(RECORDED.read_text()).items():
+        rows = {}
+        for run in runs:
+            rows |= {(row["figure"], row["column"], row["end"]): from_dict(row) for row in run["entries"]}
+        places = {figure.name: place for place, figure in enumerate(PAPERS[name].figures)}
+        found += sorted(rows.values(), key=lambda entry: places[entry.figure])
+    return found
 
 
 def updated() -> str:
     """The page with its tables as recorded."""
-    made = [paper["made_by"]["command"] for paper in json.loads(RECORDED.read_text()).values()]
-    commands = "\n".join(f"    {command}" for command in made)
+    runs = [run for paper in json.loads(RECORDED.read_text()).values() for run in paper]
+    commands = "\n".join(f"    {run['made_by']['command']}" for run in runs)
     text = f"{markdown(entries())}\nRecorded by:\n\n{commands}\n"
     return BLOCK.sub(lambda match: match[1] + text + match[3], PAGE.read_text())
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["record"]:
-        record(Path(sys.argv[2]))
+        record([Path(name) for name in sys.argv[2:]])
     PAGE.write_text(updated())

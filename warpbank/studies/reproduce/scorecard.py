@@ -18,6 +18,8 @@ _POINTS = ("%", "points")
 LEAST_EFFECT = 1 / 3
 OF_THE_SIZE = (2 / 3, 3 / 2)
 _ROUNDING = 1e-9
+#: Numbers from here on are shown without digits behind the point.
+_WHOLE = 1000
 
 
 #: What stands before the figure at the end of a trial's command.
@@ -192,7 +194,7 @@ def row(entry: Entry) -> tuple[str, str, str, str, str, str]:
         entry.name,
         published,
         _number(entry.ours),
-        "" if entry.difference is None else f"{entry.difference:+.3g}",
+        "" if entry.difference is None else f"{'+' * (entry.difference >= 0)}{_number(entry.difference)}",
         entry.verdict.value,
         remark(entry),
     )
@@ -229,4 +231,7 @@ def markdown(card: Sequence[Entry]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
+    """Number of four digits, of more if it is a whole one."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if abs(value) < _WHOLE else f"{value:.0f}"
