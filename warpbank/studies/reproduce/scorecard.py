@@ -161,7 +161,7 @@ def from_dict(row: dict[str, Any]) -> Entry:
 
 
 def counts(card: Iterable[Entry]) -> dict[Verdict, int]:
-    """How many entries have each verdict."""
+    """Number of entries with each verdict."""
     verdicts = [entry.verdict for entry in card]
     return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
@@ -178,7 +178,7 @@ def summary(card: Sequence[Entry]) -> str:
 
 
 def remark(entry: Entry) -> str:
-    """What was measured of the difference: the explanation, or what was tried without success."""
+    """Remark on a difference: the experiment that explains it, or those that were tried without success."""
     if entry.verdict in (Verdict.AGREES, Verdict.INPUT):
         return ""
     if entry.explanation is not None:
