@@ -342,7 +342,11 @@ class ResultCache(Hierarchy, ABC):
                 noter.mask.eq(result.payload.mask),
                 noter.part.eq(result.payload.part),
             ]
-            noted.append(Mux(moved, 0, noter.note.as_value()))
+            told = record(self._metadata, name=f"told_{unit}")
+            m.d.comb += told.eq(noter.note)
+            with m.If(moved):  # kept as it is, so that the base says nothing
+                m.d.comb += [told.divergent.eq(0), told.enc.as_value().eq(0), told.full.eq(0)]
+            noted.append(told.as_value())
         rows, found = Array(offer.offset for offer in offers), Array(noted)
         for number, (choice, port) in enumerate(zip(near, self._reads, strict=True)):
             notes = m.submodules[f"cache_notes_{number}"] = memory.Memory(
