@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.random_strands import strand_trace, with_strands
+from tests.random_strands import strand_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.intervals import dead_bits
 from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.strands import with_strands
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 
