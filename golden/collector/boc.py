@@ -175,9 +175,10 @@ class Boc(Collector):
         done = window.insert(collected)
         probe = self._probe
         if isinstance(done, Insertion):
+            uop = collected.uop
             self._report(collected, done)
             for slot in done.read:
-                self._registers.read(warp, slot, warp, collected.uop.sources[slot], collected.tag)
+                self._registers.read(warp, slot, uop, uop.sources[slot], collected.tag)
         elif done is not None:
             probe.emit("squeeze", warp, done.register, done.dirty)
             window.squeeze(done)

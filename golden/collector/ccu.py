@@ -203,7 +203,7 @@ class Ccu(Collector):
                 line = table.take(register, near, missed.index(slot))
                 assert line is not None
                 line.locked = True
-                self._registers.read(number, slot, uop.warp, register)
+                self._registers.read(number, slot, uop, register)
             else:
                 line.near = near
                 table.touch(line)

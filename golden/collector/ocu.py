@@ -109,7 +109,7 @@ class Ocu(Collector):
         if sources:
             read = self._registers.read
             for slot, register in enumerate(sources):
-                read(collector, slot, uop.warp, register)
+                read(collector, slot, uop, register)
         else:
             self._complete(collector, uop)
 

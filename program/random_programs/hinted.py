@@ -14,7 +14,7 @@ from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.random_programs.operations import divergent_op, random_op, random_trace
 from warpbank.program.random_programs.release import with_flags
 from warpbank.program.random_programs.similar import similar_trace
-from warpbank.program.random_programs.strands import STRAND_REGISTERS, in_strands, with_strands
+from warpbank.program.random_programs.strands import STRAND_REGISTERS, Maker, in_strands, with_strands
 from warpbank.program.trace.schema import Trace
 
 #: Random programs that have names, `NAME-SEED`, and what `random_for` takes for them.
@@ -40,7 +40,7 @@ def random_for(
     promises that hold: a result stays out of the banks if the strand writes its register again."""
     units = scheme.units
     compiled, registers = units.hierarchy.compiled, 12
-    make = divergent_op if divergent else random_op
+    make: Maker = divergent_op if divergent else random_op
     if compiled:
         make, registers = in_strands(make), STRAND_REGISTERS
     shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length, "make": make}

@@ -82,7 +82,8 @@ def _pending(trace: Trace) -> list[set[int]]:
 def with_strands(trace: Trace, entries: int) -> Trace:
     """The trace with the hints of `warpbank.program.strand_cache`; whatever leaves a run of instructions may
     be read later. Its other hints stay."""
-    certain, memory, pending = np.ones(len(trace.code), bool), {}, _pending(trace)
+    certain, pending = np.ones(len(trace.code), bool), _pending(trace)
+    memory: dict[int, Memory] = {}
     for warp, rows in _rows(trace):
         certain[rows["pc"][rows["mask"] != warp["mask"]]] = False
         memory |= {int(row["pc"]): Memory(int(row["memory"])) for row in rows}

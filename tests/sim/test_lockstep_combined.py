@@ -42,6 +42,7 @@ CASES = [
     "ltrf+renaming",
     "rfc+renaming+gscalar",
     "sw-rfc+ccu-lru-gto+renaming+gscalar",
+    "sw-rfc+bow",
 ]
 MORE = [
     "bow+renaming",
@@ -70,6 +71,14 @@ MORE = [
     "sw-rfc+renaming+bdi",
     "sw-rfc+gscalar-half",
     "sw-rfc+ccu-lru-gto",
+    "rfc+bow+bdi",
+    "rfc+bow+renaming+gscalar",
+    "sw-rfc+bow+gscalar-half",
+    "sw-rfc+bow+renaming+gscalar",
+    "rfc+malekeh+renaming+gscalar-half",
+    "rfc+malekeh-pr+gscalar-half",
+    "rfc+ccu-lru-gto+bdi",
+    "rfc+ccu-lru-gto+renaming+gscalar-half",
 ]
 
 

@@ -332,7 +332,7 @@ class Bench:
         )
         self.model.issue(uop)
         for slot, register in enumerate(sources):
-            self.model.read(collector, slot, number, register)
+            self.model.read(collector, slot, uop, register)
         self.hooks.issued(number)
 
     # --- Warps.

@@ -468,11 +468,13 @@ class Bench:
                 "warp": uop.warp,
                 "source_valid": record["source_valid"],
                 "sources": record["sources"],
+                "dead": uop.dead,
+                "near": uop.near & (1 << MAX_SOURCES) - 1,
             },
         )
         self.model.issue(uop)
         for slot, register in enumerate(uop.sources):
-            self.model.read(collector, slot, uop.warp, register)
+            self.model.read(collector, slot, uop, register)
 
     # --- Warps.
 
