@@ -64,7 +64,7 @@ def dispatch(
     write_at(m, uops, boc.entry, _kept(m, boc.issue.payload, layout), boc.issue.valid)
     ready = []
     for warp in warps:
-        masks = [Cat(kind[unit] for kind in kinds[warp]) for unit in range(UNITS)]
+        masks: list[Value] = [Cat(kind[unit] for kind in kinds[warp]) for unit in range(UNITS)]
         first = soonest(m, busy[warp] & masks[Unit.LSU], tags[warp], f"memory_{warp}", from_tag[warp])
         masks[Unit.LSU] = first.one_hot
         ready.append([Signal(window, name=f"of_{Unit(unit).name.lower()}_{warp}") for unit in range(UNITS)])
