@@ -20,6 +20,7 @@ from warpbank.program.isa import (
     Parameter,
 )
 from warpbank.program.launch import Argument, Job, Launch, Pointer
+from warpbank.program.textures import handle
 
 #: Buffers start at multiples of this, as cudaMalloc's do, and at least this far from the end of the one
 #: before.
@@ -162,6 +163,9 @@ class Device:
             bank[parameter.offset : parameter.offset + parameter.size] = content
         for name, slot in kernel.global_slots.items():
             struct.pack_into("<Q", bank, slot, self._symbol(name))
+        for name, slot in kernel.texture_slots.items():
+            texture = self.job.textures[name]
+            struct.pack_into("<Q", bank, slot, self.address[texture.buffer] + texture.offset)
         for offset, name, addend in kernel.constant_relocations:
             struct.pack_into("<Q", bank, offset, (self._symbol(name) + addend) % 2**64)
         for name, array in self.job.symbols.items():
@@ -173,7 +177,9 @@ class Device:
 
     def _argument(self, kernel: Kernel, parameter: Parameter, argument: Argument) -> bytes:
         """Bytes of one argument."""
-        if isinstance(argument, str):
+        if isinstance(argument, str) and argument in self.job.textures:
+            argument = np.uint64(handle(self.job.textures, argument))
+        elif isinstance(argument, str):
             argument = Pointer(argument)
         if isinstance(argument, Pointer):
             if argument.buffer not in self.address:
