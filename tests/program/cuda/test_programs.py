@@ -1,4 +1,4 @@
-"""Twelve CUDA programs written as people write them: each compiles, and runs whole with its kernels in the
+"""Fourteen CUDA programs written as people write them: each compiles, and runs whole with its kernels in the
 emulator; its own `main` compares them with what the host computes."""
 
 from __future__ import annotations
