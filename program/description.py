@@ -25,6 +25,8 @@ from warpbank.program.toml_table import Table
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
+#: Bytes of shared memory of a CTA on the GPU that has most of it (sm_90).
+MAX_SHARED = 232448
 
 
 def load_job(ptx: Path, launch: Path | None = None) -> Job:
@@ -52,7 +54,10 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     except tomllib.TOMLDecodeError as error:
         raise LaunchError(f"{path}: this is not TOML: {error}") from None
     module = parse(text, str(ptx))
-    job = _Reader(top, path.parent, module).job(ptx.stem, text, str(ptx))
+    try:
+        job = _Reader(top, path.parent, module).job(ptx.stem, text, str(ptx))
+    except MemoryError:
+        raise LaunchError(f"{path}: the buffers take more memory than there is here") from None
     problem = _problem(job, module) or unused_texture(job, module)
     if problem:
         raise LaunchError(f"{path}: {problem}")
@@ -316,8 +321,11 @@ def _launch_problem(job: Job, launch: Launch, module: Module) -> str:
             f"block: {list(launch.block)} has {threads} threads; {launch.entry} allows {prod(most)} by "
             ".maxntid"
         )
-    if launch.dynamic_shared < 0:
-        return f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 or more"
+    if not 0 <= launch.dynamic_shared <= MAX_SHARED:
+        return (
+            f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 to {MAX_SHARED}, as the "
+            "largest GPU has"
+        )
     if len(launch.args) != len(function.parameters):
         return f"args: {_wrong_count(len(launch.args), function)}"
     for index, (argument, parameter) in enumerate(zip(launch.args, function.parameters, strict=True)):

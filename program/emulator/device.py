@@ -76,7 +76,14 @@ class Device:
         shared = max((shared_size(k, launch) for launch, k in launched), default=0)
         self.local_at = _round_up(self.shared_at + shared, 128)
         local = max((_warps(launch) * _round_up(k.local_bytes, 4) * 32 for launch, k in launched), default=0)
-        words = np.zeros(_round_up(self.local_at + local, 16) // 4 + 64, np.uint32)
+        size = _round_up(self.local_at + local, 16)
+        try:
+            words = np.zeros(size // 4 + 64, np.uint32)
+        except MemoryError:
+            raise LaunchError(
+                f"{job.ptx_path}: buffers, variables, shared and local memory take {size} bytes together, more "
+                "than there is here."
+            ) from None
         self.words, self.bytes = words, words.view(np.uint8)
         self.limits = np.array([(r.start, r.end) for r in self.regions], np.int64).reshape(-1, 2)
         for name, array in job.buffers.items():

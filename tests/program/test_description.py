@@ -65,6 +65,15 @@ def test_the_page_shows_the_example() -> None:
     assert tomllib.loads(shown.group(1))
 
 
+def test_byte_order_marks(tmp_path: Path) -> None:
+    """Editors of Windows put one before UTF-8."""
+    for suffix in (".ptx", ".toml"):
+        text = SAXPY.with_suffix(suffix).read_text()
+        (tmp_path / f"marked{suffix}").write_text(text, encoding="utf-8-sig")
+    marked, plain = load_job(tmp_path / "marked.ptx"), load_job(SAXPY)
+    assert (marked.ptx, marked.launches) == (plain.ptx, plain.launches)
+
+
 def test_another_description_and_another_name(tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text('name = "mine"\n' + SAXPY.with_suffix(".toml").read_text())
@@ -364,6 +373,7 @@ def test_symbols(load) -> None:
             ["512 threads", "256", ".maxntid"],
         ),
         (BARE + "shared = -1\n", "launch[0].shared", ["-1"]),
+        (BARE + "shared = 1000000000000000\n", "launch[0].shared", ["1000000000000000", "232448"]),
         (BARE + "shard = 1\n", "launch[0].shard", ["'shared'"]),
         (BARE + 'args = ["x"]\n', "launch[0].args", ["1 arguments", "0 parameters: none"]),
         (LAUNCH.replace('"x", ', ""), "launch[0].args", ["4 arguments", "5 parameters", "s (.b8, 12 bytes)"]),
