@@ -323,8 +323,8 @@ def _launch_problem(job: Job, launch: Launch, module: Module) -> str:
         )
     if not 0 <= launch.dynamic_shared <= MAX_SHARED:
         return (
-            f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 to {MAX_SHARED}, as the "
-            "largest GPU has"
+            f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 to {MAX_SHARED}, what "
+            "the largest GPU has"
         )
     if len(launch.args) != len(function.parameters):
         return f"args: {_wrong_count(len(launch.args), function)}"

@@ -81,8 +81,8 @@ class Device:
             words = np.zeros(size // 4 + 64, np.uint32)
         except MemoryError:
             raise LaunchError(
-                f"{job.ptx_path}: buffers, variables, shared and local memory take {size} bytes together, more "
-                "than there is here."
+                f"{job.ptx_path}: buffers, variables, shared and local memory take {size} bytes together, "
+                "more than there is here."
             ) from None
         self.words, self.bytes = words, words.view(np.uint8)
         self.limits = np.array([(r.start, r.end) for r in self.regions], np.int64).reshape(-1, 2)
