@@ -17,12 +17,14 @@ from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
+from warpbank.synth.replay import recorded
+from warpbank.synth.units import UNITS as ALL
 from warpbank.synth.units import find, make
 
 #: Kinds of benches.
 KINDS = ("cocotb",)
-#: Units that have a bench, and which module of `warpbank.synth.benches` it is.
-BENCHES: dict[str, str] = {
+#: Units with a bench of their own, and which module of `warpbank.synth.benches` it is.
+OWN: dict[str, str] = {
     "sm": "sm",
     **{unit.exported: "collectors" for unit in UNITS["collector"].values() if unit.exported},
     "warp_control_blocks": "warp_control_blocks",
@@ -34,6 +36,8 @@ BENCHES: dict[str, str] = {
     "renaming_table": "renaming_table",
     "renaming_table_1k": "renaming_table",
 }
+#: Units and their benches: those without one of their own play recorded traffic.
+BENCHES: dict[str, str] = {unit: OWN.get(unit, "replay") for unit in (*ALL, *OWN)}
 _PACKAGE = "warpbank.synth.benches"
 
 
@@ -64,22 +68,33 @@ def folder(
     if bench not in KINDS:
         raise WarpbankError(unknown("kind of bench", bench, KINDS))
     what = find(unit).what
-    if unit not in BENCHES:
-        raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
     component = make(unit, config, scheme, probe=probe)
     text = verilog(unit, component, config, scheme, extensions)
     if unit == "sm" and (needs := _needs(component)):
         raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
     test = f"test_{unit}"
+    replayed = BENCHES[unit] == "replay"
+    # Elaborated once more: a component is simulated or exported, not both.
+    traffic = {"vectors.json": _traffic(make(unit, config, scheme, probe=probe))} if replayed else {}
     return {
         f"{unit}.v": text,
         "unit.json": _described(component, config),
+        **traffic,
         "protocol.py": _source("protocol"),
         f"{test}.py": _source(BENCHES[unit]),
         "run.py": _source("run").replace("NAME_OF_UNIT", unit),
-        f"{unit}.core": _CORE.replace("UNIT", unit).replace("WHAT", json.dumps(what)),
-        "README.md": _README.replace("UNIT", unit).replace("WHAT", what),
+        f"{unit}.core": _CORE.replace("UNIT", unit)
+        .replace("WHAT", json.dumps(what))
+        .replace("TRAFFIC", _TRAFFIC if replayed else ""),
+        "README.md": _README.replace("HOW", _REPLAYED if replayed else _DRIVEN)
+        .replace("UNIT", unit)
+        .replace("WHAT", what),
     }
+
+
+def _traffic(component: Any) -> str:
+    """Recorded traffic, a cycle a line."""
+    return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in recorded(component)) + "\n]\n"
 
 
 def _needs(component: Any) -> str:
@@ -143,7 +158,7 @@ filesets:
       - test_UNIT.py: {file_type: user, copyto: test_UNIT.py}
       - protocol.py: {file_type: user, copyto: protocol.py}
       - unit.json: {file_type: user, copyto: unit.json}
-
+TRAFFIC
 scripts:
   bench:
     cmd: [python3, run.py]
@@ -170,6 +185,13 @@ targets:
       pre_run: [bench]
 """
 
+_TRAFFIC = "      - vectors.json: {file_type: user, copyto: vectors.json}\n"
+
+_DRIVEN = """`test_UNIT.py` drives the unit by the protocol of its ports and compares it with a reference that
+it carries: it shares nothing with the model that the RTL was written from."""
+_REPLAYED = """`test_UNIT.py` plays `vectors.json`: random inputs, and what the unit's RTL answered to them in
+Amaranth's simulator, bit by bit. It shows that the Verilog is that RTL, in your simulator."""
+
 _README = """# UNIT
 
 WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
@@ -179,8 +201,7 @@ WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
     python run.py --sim verilator  # Verilator 5.036 or later
     python run.py --waves --seed 7
 
-`test_UNIT.py` drives the unit by the protocol of its ports and compares it with a reference that it carries:
-it shares nothing with the model that the RTL was written from. A test fails if its coverage is not reached.
+HOW A test fails if its coverage is not reached.
 `run.py` ends with exit code 1 if a test fails. Results, logs and waves are in `build/`.
 
 FuseSoC 2.4, where cocotb is installed: `fusesoc --cores-root . run --target=sim warpbank:units:UNIT` (or
