@@ -7,8 +7,8 @@ import random
 import warnings
 from typing import Any
 
-from amaranth.hdl import ClockDomain, Module, Value
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.hdl import ClockDomain, Module, ResetSignal, Signal, Value
+from amaranth.sim import Simulator
 
 from warpbank.synth import netlist
 
@@ -36,21 +36,22 @@ def recorded(component: Any, cycles: int = CYCLES) -> list[dict[str, dict[str, s
     inputs = [port for port in ports if not port.output]
     outputs = [port for port in ports if port.output]
     module = Module()
-    domain = ClockDomain("sync")
-    module.domains += domain
+    module.domains += ClockDomain("sync")
+    reset = Signal()
+    module.d.comb += ResetSignal("sync").eq(reset)
     module.submodules.unit = component
     rng = random.Random(_SEED)
     rows: list[dict[str, dict[str, str]]] = []
 
-    async def testbench(ctx: SimulatorContext) -> None:
+    async def testbench(ctx: Any) -> None:
         values = dict.fromkeys((port.name for port in inputs), 0)
         for cycle in range(cycles):
-            reset = cycle < 2 or cycle in RESETS
+            resets = cycle < 2 or cycle in RESETS
             for port in inputs:
-                values[port.name] = 0 if reset else _next(rng, values[port.name], port.width)
+                values[port.name] = 0 if resets else _next(rng, values[port.name], port.width)
                 ctx.set(places[port.name], values[port.name])
-            ctx.set(domain.rst, reset)
-            given = {"rst": int(reset), **values}
+            ctx.set(reset, resets)
+            given = {"rst": int(resets), **values}
             answered = {port.name: ctx.get(places[port.name]) for port in outputs}
             rows.append({"inputs": _hexadecimal(given), "outputs": _hexadecimal(answered)})
             await ctx.tick()
