@@ -6,6 +6,7 @@ What is in the folder needs cocotb and a simulator, nothing else.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -17,7 +18,7 @@ from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
-from warpbank.synth.replay import recorded
+from warpbank.synth.replay import RESETS, recorded
 from warpbank.synth.units import UNITS as ALL
 from warpbank.synth.units import find, make
 
@@ -39,6 +40,8 @@ OWN: dict[str, str] = {
 #: Units and their benches: those without one of their own play recorded traffic.
 BENCHES: dict[str, str] = {unit: OWN.get(unit, "replay") for unit in (*ALL, *OWN)}
 _PACKAGE = "warpbank.synth.benches"
+#: A memory in Verilog as Yosys writes it.
+_MEMORY = re.compile(r"^  reg (?:\[\d+:\d+\] )?(?:\\\S+|\w+) ?\[\d+:\d+\];", re.MULTILINE)
 
 
 def folder(
@@ -75,7 +78,7 @@ def folder(
     test = f"test_{unit}"
     replayed = BENCHES[unit] == "replay"
     # Elaborated once more: a component is simulated or exported, not both.
-    traffic = {"vectors.json": _traffic(make(unit, config, scheme, probe=probe))} if replayed else {}
+    traffic = {"vectors.json": _traffic(make(unit, config, scheme, probe=probe), text)} if replayed else {}
     return {
         f"{unit}.v": text,
         "unit.json": _described(component, config),
@@ -92,9 +95,11 @@ def folder(
     }
 
 
-def _traffic(component: Any) -> str:
-    """Recorded traffic, a cycle a line."""
-    return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in recorded(component)) + "\n]\n"
+def _traffic(component: Any, verilog: str) -> str:
+    """Recorded traffic, a cycle a line. A reset in mid-flight does not go with memories: it leaves the word
+    that a port has read, which Amaranth's simulator clears."""
+    rows = recorded(component, resets=() if _MEMORY.search(verilog) else RESETS)
+    return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n"
 
 
 def _needs(component: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module, ResetSignal, Signal, Value
@@ -12,21 +13,20 @@ from amaranth.sim import Simulator
 
 from warpbank.synth import netlist
 
-#: Cycles that are recorded, and of them those after the first in which the reset is given again.
+#: Cycles that are recorded, and those in mid-flight in which the reset is given again.
 CYCLES, RESETS = 200, (90, 91)
 _SEED = 1
 
 
-def recorded(component: Any, cycles: int = CYCLES) -> list[dict[str, dict[str, str]]]:
+def recorded(component: Any, *, resets: Sequence[int] = RESETS) -> list[dict[str, dict[str, str]]]:
     """For every cycle the unit's inputs and outputs, by port, in hexadecimal.
 
-    Inputs hold for some cycles, rest at 0 for others, and are random otherwise; the reset comes first, and
-    once in mid-flight.
+    Inputs hold for some cycles, rest at 0 for others, and are random otherwise. The reset comes first.
 
     Parameters
     ----------
     component : a unit, not elaborated before.
-    cycles : how many are recorded.
+    resets : cycles in which it comes again.
     """
     places = {
         "__".join(str(part) for part in path): Value.cast(value)
@@ -45,13 +45,13 @@ def recorded(component: Any, cycles: int = CYCLES) -> list[dict[str, dict[str, s
 
     async def testbench(ctx: Any) -> None:
         values = dict.fromkeys((port.name for port in inputs), 0)
-        for cycle in range(cycles):
-            resets = cycle < 2 or cycle in RESETS
+        for cycle in range(CYCLES):
+            again = cycle < 2 or cycle in resets
             for port in inputs:
-                values[port.name] = 0 if resets else _next(rng, values[port.name], port.width)
+                values[port.name] = 0 if again else _next(rng, values[port.name], port.width)
                 ctx.set(places[port.name], values[port.name])
-            ctx.set(reset, resets)
-            given = {"rst": int(resets), **values}
+            ctx.set(reset, again)
+            given = {"rst": int(again), **values}
             answered = {port.name: ctx.get(places[port.name]) for port in outputs}
             rows.append({"inputs": _hexadecimal(given), "outputs": _hexadecimal(answered)})
             await ctx.tick()

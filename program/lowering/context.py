@@ -398,7 +398,7 @@ class Context:
 
 
 def unbound(name: str) -> str:
-    """What to do about a texture variable that the job says nothing about."""
+    """Advice about a texture variable that the job binds to no buffer."""
     return f"no buffer is bound to the texture {name!r}: write [textures.{name}] in the launch description"
 
 
